@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify'
+import { type FacilitatorRoutesOptions, facilitatorRoutes } from './facilitator/routes.js'
+import { installCors } from './http/cors.js'
+import { installErrorHandling } from './http/errors.js'
+import { healthRoutes, type ReadinessCheck, readinessRoutes } from './http/health.js'
+import { installNotFound } from './http/not-found.js'
+import { installRateLimit } from './http/rate-limit.js'
+import { createServer, type ServerOptions } from './http/server.js'
+
+export interface AppOptions {
+  server: ServerOptions
+  rateLimit: { max: number; windowSeconds: number }
+  facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
+  readiness: readonly ReadinessCheck[]
+}
+
+/** Assembles the HTTP side: edges first, then routes. Never listens. */
+export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+  const app = createServer(options.server)
+  installErrorHandling(app)
+  installNotFound(app)
+  await installCors(app)
+  const limiter = installRateLimit(app, options.rateLimit)
+  healthRoutes(app)
+  readinessRoutes(app, { checks: options.readiness })
+  await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
+  return app
+}

@@ -1,0 +1,93 @@
+import type { Address, Hex } from 'viem'
+import type { Authorization } from '../x402/authorization-digest.js'
+
+/** First four bytes of the calls made by hand; `test/unit/chain/abi.test.ts` holds them to viem's. */
+export const selectors = {
+  name: '0x06fdde03',
+  version: '0x54fd4d50',
+  decimals: '0x313ce567',
+  domainSeparator: '0x3644e515',
+  balanceOf: '0x70a08231',
+  authorizationState: '0xe94a0102',
+  isBlacklisted: '0xfe575a87',
+  paused: '0x5c975abb',
+  isValidSignature: '0x1626ba7e',
+  transferWithAuthorization: '0xcf092995',
+  aggregate3: '0x82ad56cb',
+} as const satisfies Record<string, Hex>
+
+/** keccak256 of the event signatures that decide a settlement. */
+export const topics = {
+  authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+  authorizationCanceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
+  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+} as const satisfies Record<string, Hex>
+
+/** Multicall3 sits here on every chain that has it. */
+export const multicall3Address: Address = '0xca11bde05977b3631167028862be2a173976ca11'
+
+export function wordOf(value: bigint | number): string {
+  return value.toString(16).padStart(64, '0')
+}
+
+export function addressWord(address: Address): string {
+  return address.slice(2).toLowerCase().padStart(64, '0')
+}
+
+export function bytesWords(bytes: Hex): string {
+  const digits = bytes.slice(2)
+  return wordOf(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / 64) * 64, '0')
+}
+
+/** The `bytes` overload: it serves externally owned accounts and contract wallets alike. */
+export function encodeTransferWithAuthorization(authorization: Authorization, signature: Hex): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return `${selectors.transferWithAuthorization}${addressWord(from)}${addressWord(to)}${wordOf(value)}${wordOf(validAfter)}${wordOf(validBefore)}${nonce.slice(2)}${wordOf(7 * 32)}${bytesWords(signature)}`
+}
+
+/** ERC-1271's question to a contract wallet. */
+export function encodeIsValidSignature(digest: Hex, signature: Hex): Hex {
+  return `${selectors.isValidSignature}${digest.slice(2)}${wordOf(64)}${bytesWords(signature)}`
+}
+
+/** Multicall3 `aggregate3` in which every member may fail alone. */
+export function encodeAggregate3(calls: readonly { to: Address; data: Hex }[]): Hex {
+  const members = calls.map(
+    (call) => `${addressWord(call.to)}${wordOf(1)}${wordOf(96)}${bytesWords(call.data)}`,
+  )
+  let offset = calls.length * 32
+  const offsets = members.map((member) => {
+    const at = wordOf(offset)
+    offset += member.length / 2
+    return at
+  })
+  return `${selectors.aggregate3}${wordOf(32)}${wordOf(calls.length)}${offsets.join('')}${members.join('')}`
+}
+
+/** Decodes the `(bool success, bytes returnData)[]` of `aggregate3`; throws on any other shape. */
+export function decodeAggregate3(data: Hex): { ok: boolean; data: Hex }[] {
+  const digits = data.slice(2)
+  const wordAt = (at: number) => {
+    const word = digits.slice(at * 2, at * 2 + 64)
+    if (word.length !== 64) throw new RangeError('aggregate3 answer ends early')
+    return Number(BigInt(`0x${word}`))
+  }
+  const start = wordAt(0)
+  const count = wordAt(start)
+  return Array.from({ length: count }, (_, i) => {
+    const member = start + 32 + wordAt(start + 32 + i * 32)
+    const bytesAt = member + wordAt(member + 32)
+    const length = wordAt(bytesAt)
+    const from = (bytesAt + 32) * 2
+    return { ok: wordAt(member) === 1, data: `0x${digits.slice(from, from + length * 2)}` }
+  })
+}
+
+/** The address in a 32-byte topic or word. */
+export function addressOf(word: string): Address {
+  return `0x${word.slice(-40).toLowerCase()}`
+}
+
+export function toQuantity(value: bigint | number): Hex {
+  return `0x${value.toString(16)}`
+}

@@ -1,0 +1,116 @@
+import { type Block, readBlock, readBlocks } from './blocks.js'
+import type { Rpc } from './rpc.js'
+
+export interface BlockFeed {
+  /** The newest block seen; `undefined` until the first. */
+  latest(): Block | undefined
+  /** Milliseconds since a node last told a head, for readiness. */
+  silentMs(): number
+  /** Looks at once, for when something has just been sent. */
+  poke(): void
+  /** While busy the feed looks often, else once a second. */
+  setBusy(isBusy: boolean): void
+  /** Called for every new block in order; a gap too long to follow starts again at the head. */
+  onBlock(listener: (block: Block) => void): void
+  /** Rejects with `RpcUnavailableError` when no node tells a head. */
+  start(): Promise<void>
+  stop(): void
+}
+
+/** A twentieth of Arc's slowest sensible block: what following adds to a settle on average is half of it. */
+const BUSY_POLL_MS = 40
+const IDLE_POLL_MS = 1_000
+/** Past this the blocks between are skipped; receipts are then asked for by hash. */
+const MAX_CATCH_UP_BLOCKS = 64
+/** How often the nodes' heads are compared, where there are several. */
+const COMPARE_MS = 2_000
+
+/** Follows the head of the chain by asking for it. */
+export function createBlockFeed(rpc: Rpc): BlockFeed {
+  const listeners: ((block: Block) => void)[] = []
+  let latest: Block | undefined
+  let heardAt = 0
+  let comparedAt = 0
+  let isBusy = false
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  let polling: Promise<void> | undefined
+  let isPoked = false
+
+  function accept(block: Block): void {
+    latest = block
+    for (const listener of listeners) listener(block)
+  }
+
+  async function look(): Promise<void> {
+    const head = await readBlock(rpc, 'latest')
+    if (head === undefined) return
+    heardAt = Date.now()
+    if (latest === undefined) return accept(head)
+    const missed = head.number - latest.number - 1
+    // A head that went backwards is a node that lags, not a reorganisation: Arc has none.
+    if (missed < 0) return
+    if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
+      for (const block of await readBlocks(rpc, latest.number + 1, head.number - 1)) accept(block)
+    }
+    accept(head)
+  }
+
+  async function compareNodes(): Promise<void> {
+    comparedAt = Date.now()
+    const heads = await rpc.everywhere('eth_blockNumber', [])
+    const numbers = heads.map((head) => (head.ok ? Number(head.value) : -1))
+    const best = Math.max(...numbers)
+    if (latest !== undefined && best > latest.number + 1) rpc.prefer(numbers.indexOf(best))
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      if (Date.now() - comparedAt > COMPARE_MS) void compareNodes()
+      await look()
+    } catch {
+      // The next look asks again; readiness tells how long the chain has been silent.
+    }
+    polling = undefined
+    schedule()
+  }
+
+  function schedule(): void {
+    if (isStopped) return
+    clearTimeout(timer)
+    const delay = isPoked ? 0 : isBusy ? BUSY_POLL_MS : IDLE_POLL_MS
+    isPoked = false
+    timer = setTimeout(() => {
+      polling = poll()
+    }, delay)
+  }
+
+  return {
+    latest: () => latest,
+    silentMs: () => Date.now() - heardAt,
+    poke() {
+      if (polling === undefined) {
+        isPoked = true
+        schedule()
+      } else {
+        isPoked = true
+      }
+    },
+    setBusy(busy) {
+      const becameBusy = busy && !isBusy
+      isBusy = busy
+      if (becameBusy && polling === undefined) schedule()
+    },
+    onBlock(listener) {
+      listeners.push(listener)
+    },
+    async start() {
+      await look()
+      schedule()
+    },
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { Address, Hex } from 'viem'
+import { encodeIsValidSignature, selectors, toQuantity } from './abi.js'
+import type { Rpc } from './rpc.js'
+import { isRevert, RpcResponseError, revertText } from './rpc-errors.js'
+
+/** The gas a contract wallet's payment may take: its code is a stranger's. */
+export const WALLET_GAS_CAP = 600_000n
+/** A stranger's code may keep a node busy; past this the node is taken to be out of reach. */
+const WALLET_TIMEOUT_MS = 3_000
+
+/** ERC-1271: asks the payer's own code about a signature. Throws `RpcUnavailableError`. */
+export async function isAcceptedByWallet(
+  rpc: Rpc,
+  wallet: Address,
+  digest: Hex,
+  signature: Hex,
+): Promise<boolean> {
+  const answer = await callCapped(rpc, {
+    to: wallet,
+    data: encodeIsValidSignature(digest, signature),
+  })
+  return answer.ok && answer.data.slice(0, 10) === selectors.isValidSignature
+}
+
+/**
+ * Runs the very transfer as the relayer would send it. Gives the revert's text when it fails.
+ * Throws `RpcUnavailableError`.
+ */
+export async function simulateTransfer(
+  rpc: Rpc,
+  call: { from: Address; to: Address; data: Hex },
+): Promise<{ ok: true } | { ok: false; revert: string }> {
+  const answer = await callCapped(rpc, call)
+  return answer.ok ? { ok: true } : answer
+}
+
+async function callCapped(
+  rpc: Rpc,
+  call: { from?: Address; to: Address; data: Hex },
+): Promise<{ ok: true; data: Hex } | { ok: false; revert: string }> {
+  try {
+    const data = await rpc.request(
+      'eth_call',
+      [{ ...call, gas: toQuantity(WALLET_GAS_CAP) }, 'latest'],
+      {
+        timeoutMs: WALLET_TIMEOUT_MS,
+      },
+    )
+    return { ok: true, data: data as Hex }
+  } catch (error) {
+    if (isRevert(error)) return { ok: false, revert: revertText(error) }
+    if (error instanceof RpcResponseError) return { ok: false, revert: 'the call could not be run' }
+    throw error
+  }
+}

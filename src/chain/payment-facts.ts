@@ -1,0 +1,92 @@
+import type { Address, Hex } from 'viem'
+import { createCoalescer } from './coalesce.js'
+import { paymentFactsCode } from './payment-facts-bytecode.js'
+import type { Rpc } from './rpc.js'
+import { RpcUnavailableError } from './rpc-errors.js'
+import type { Token } from './token.js'
+
+/** What the chain says of one payment, all read in the same block. */
+export interface PaymentFacts {
+  blockNumber: number
+  /** Unix seconds of that block. */
+  blockTimestamp: number
+  payerHasCode: boolean
+  isNonceUsed: boolean
+  isPayerBlocklisted: boolean
+  isPayToBlocklisted: boolean
+  isPaused: boolean
+  /** 6-decimal units. */
+  balance: bigint
+}
+
+export interface PaymentParties {
+  payer: Address
+  payTo: Address
+  nonce: Hex
+}
+
+export type ReadPaymentFacts = (parties: PaymentParties) => Promise<PaymentFacts>
+
+/** Four token calls a member, each far below this on a FiatToken behind a proxy. */
+const GAS_PER_MEMBER = 120_000
+/** Arc's nodes cap `eth_call` at 30 M gas; the init-code and return limits alone would allow 383. */
+const MAX_MEMBERS = 200
+/** Two reads in flight measured best: one is answered while the next forms. */
+const MAX_READS_IN_FLIGHT = 2
+
+const HAS_BLOCKLIST = 1
+const HAS_PAUSE = 2
+const CALLS_ANSWERED = 1
+const NONCE_USED = 2
+const PAYER_BLOCKLISTED = 4
+const PAY_TO_BLOCKLISTED = 8
+const PAYER_HAS_CODE = 16
+
+/**
+ * Reads the facts of all payments that wait at the same moment in one `eth_call` of creation code that
+ * returns them (`contracts/PaymentFacts.sol`): nothing is deployed and no payer's code runs.
+ * The promise rejects with `RpcUnavailableError` when no node could say.
+ */
+export function createPaymentFactsReader(rpc: Rpc, token: Token): ReadPaymentFacts {
+  const flags = (token.hasBlocklist ? HAS_BLOCKLIST : 0) | (token.hasPause ? HAS_PAUSE : 0)
+  const head = `${paymentFactsCode}${token.address.slice(2)}${flags.toString(16).padStart(2, '0')}`
+
+  return createCoalescer<PaymentParties, PaymentFacts>({
+    maxInFlight: MAX_READS_IN_FLIGHT,
+    maxMembers: MAX_MEMBERS,
+    async run(members) {
+      const body = members.map(
+        ({ payer, payTo, nonce }) => payer.slice(2) + payTo.slice(2) + nonce.slice(2),
+      )
+      const gas = `0x${(1_000_000 + members.length * GAS_PER_MEMBER).toString(16)}`
+      const answer = await rpc.request('eth_call', [{ data: head + body.join(''), gas }, 'latest'])
+      return decodeFacts(answer, members.length)
+    },
+  })
+}
+
+function decodeFacts(answer: unknown, count: number): PaymentFacts[] {
+  if (typeof answer !== 'string' || answer.length !== 2 + 64 + count * 128) {
+    throw new RpcUnavailableError('the chain node answered the payment read in another shape')
+  }
+  const isPaused = answer.slice(4, 6) === '01'
+  const blockTimestamp = Number(`0x${answer.slice(6, 22)}`)
+  const blockNumber = Number(`0x${answer.slice(22, 38)}`)
+  return Array.from({ length: count }, (_, i) => {
+    const at = 66 + i * 128
+    const flags = Number.parseInt(answer.slice(at + 126, at + 128), 16)
+    if ((flags & CALLS_ANSWERED) === 0) {
+      throw new RpcUnavailableError('the token did not answer the payment read')
+    }
+    return {
+      blockNumber,
+      blockTimestamp,
+      isPaused,
+      balance: BigInt(`0x${answer.slice(at, at + 64)}`),
+      isNonceUsed: (flags & NONCE_USED) !== 0,
+      isPayerBlocklisted: (flags & PAYER_BLOCKLISTED) !== 0,
+      isPayToBlocklisted: (flags & PAY_TO_BLOCKLISTED) !== 0,
+      payerHasCode: (flags & PAYER_HAS_CODE) !== 0,
+    }
+  })
+}

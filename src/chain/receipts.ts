@@ -1,0 +1,78 @@
+import type { Address, Hex } from 'viem'
+import type { Rpc } from './rpc.js'
+import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
+
+export interface Log {
+  address: Address
+  topics: readonly Hex[]
+  data: Hex
+}
+
+export interface Receipt {
+  transactionHash: Hex
+  blockNumber: number
+  isSuccess: boolean
+  gasUsed: bigint
+  /** 18-decimal units a gas. */
+  effectiveGasPrice: bigint
+  logs: readonly Log[]
+}
+
+/** Receipts of these transactions; one that the node does not hold (yet) is left out: that is no failure. */
+export async function readReceipts(rpc: Rpc, hashes: readonly Hex[]): Promise<Receipt[]> {
+  if (hashes.length === 0) return []
+  const results = await rpc.batch(
+    hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+  )
+  return results.flatMap((result) =>
+    result.ok && result.value !== null ? [parse(result.value)] : [],
+  )
+}
+
+/** Asks every node for one receipt, for when the preferred one may be behind. */
+export async function findReceiptAnywhere(rpc: Rpc, hash: Hex): Promise<Receipt | undefined> {
+  const results = await rpc.everywhere('eth_getTransactionReceipt', [hash])
+  for (const result of results) if (result.ok && result.value !== null) return parse(result.value)
+  return undefined
+}
+
+/**
+ * Makes the reader of a block's receipts: one `eth_getBlockReceipts`, and for nodes without it one batch of
+ * receipts of the wanted hashes, decided at the first refusal.
+ */
+export function createBlockReceiptsReader(rpc: Rpc) {
+  let hasBlockReceipts = true
+  return async (blockNumber: number, wanted: readonly Hex[]): Promise<Receipt[]> => {
+    if (hasBlockReceipts) {
+      try {
+        const answer = await rpc.request('eth_getBlockReceipts', [`0x${blockNumber.toString(16)}`])
+        if (Array.isArray(answer)) {
+          const ours = new Set<unknown>(wanted)
+          return answer.filter((item) => ours.has(item.transactionHash)).map(parse)
+        }
+      } catch (error) {
+        if (error instanceof RpcResponseError && !isRevert(error)) hasBlockReceipts = false
+      }
+    }
+    return readReceipts(rpc, wanted)
+  }
+}
+
+function parse(value: unknown): Receipt {
+  const receipt = value as Record<string, unknown>
+  if (typeof receipt?.transactionHash !== 'string' || typeof receipt.blockNumber !== 'string') {
+    throw new RpcUnavailableError('the chain node answered a receipt in another shape')
+  }
+  return {
+    transactionHash: receipt.transactionHash.toLowerCase() as Hex,
+    blockNumber: Number(receipt.blockNumber),
+    isSuccess: receipt.status === '0x1',
+    gasUsed: BigInt(String(receipt.gasUsed ?? 0)),
+    effectiveGasPrice: BigInt(String(receipt.effectiveGasPrice ?? 0)),
+    logs: (receipt.logs as { address: string; topics: Hex[]; data: Hex }[]).map((log) => ({
+      address: log.address.toLowerCase() as Address,
+      topics: log.topics,
+      data: log.data,
+    })),
+  }
+}

@@ -1,0 +1,122 @@
+import { formatUnits } from 'viem'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
+import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
+import { type Stack, startStack } from '../devnet/stack.js'
+import { parseArguments, parseHttpUrl, parsePort, UsageError } from './arguments.js'
+import { print, printError } from './print.js'
+
+const help = `npm run dev [-- OPTIONS]
+
+Starts a local chain that poses as Arc (eip155:5042), Arcus, and a sample paid API.
+
+  --fork URL       fork the chain at this RPC address instead of starting an empty one
+  --port N         Arcus, default 4021
+  --rpc-port N     the chain's RPC, default 8545
+  --api-port N     the sample API, default 4022
+  --help           this text
+
+Settings of Arcus exported in the environment (LOG_LEVEL, RATE_LIMIT_MAX and so on) apply.`
+
+type Options = { port: number; rpcPort: number; apiPort: number; forkUrl?: string; help: boolean }
+
+const defaultPorts = { port: 4021, rpcPort: 8545, apiPort: 4022 }
+
+// A Ctrl-C reaches the children as well, and one of them may end before we hear of it ourselves.
+const signalLeadMs = 250
+const shutdownLimitMs = 10_000
+
+process.exitCode = await main()
+// Whatever a library still holds open must not keep the terminal.
+process.exit()
+
+async function main(): Promise<number> {
+  try {
+    const options = readOptions(process.argv.slice(2))
+    if (options.help) print(help)
+    else await run(options)
+    return 0
+  } catch (error) {
+    printError(error instanceof Error ? error.message : String(error))
+    return 1
+  }
+}
+
+function readOptions(args: string[]): Options {
+  const { values } = parseArguments({
+    args,
+    options: {
+      fork: { type: 'string' },
+      port: { type: 'string', default: String(defaultPorts.port) },
+      'rpc-port': { type: 'string', default: String(defaultPorts.rpcPort) },
+      'api-port': { type: 'string', default: String(defaultPorts.apiPort) },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const port = parsePort('--port', values.port)
+  const rpcPort = parsePort('--rpc-port', values['rpc-port'])
+  const apiPort = parsePort('--api-port', values['api-port'])
+  if (new Set([port, rpcPort, apiPort]).size < 3) {
+    throw new UsageError('--port, --rpc-port and --api-port must differ.')
+  }
+  const fork = values.fork === undefined ? {} : { forkUrl: parseHttpUrl('--fork', values.fork) }
+  return { port, rpcPort, apiPort, ...fork, help: values.help }
+}
+
+/** Runs until a signal; rejects when the stack does not start or a part of it ends by itself. */
+async function run(options: Options): Promise<void> {
+  const signalled = nextSignal()
+  let stack: Stack | undefined
+  const failing = async (): Promise<never> => {
+    stack = await startStack({ ...options, env: process.env })
+    await describe(options)
+    throw await stack.failed
+  }
+  try {
+    await Promise.race([signalled, failing().catch((error) => unlessSignalled(signalled, error))])
+  } finally {
+    // What is half started when the signal comes ends with this process.
+    await Promise.race([stack?.stop(), pause(shutdownLimitMs)])
+  }
+}
+
+// Repeated signals change nothing: the launchers above us pass a Ctrl-C on a second time.
+function nextSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => resolve())
+  })
+}
+
+async function unlessSignalled(signalled: Promise<void>, error: unknown): Promise<void> {
+  const early = await Promise.race([signalled.then(() => true), pause(signalLeadMs)])
+  if (early !== true) throw error
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+async function describe(options: Options): Promise<void> {
+  const { port, rpcPort, apiPort, forkUrl } = options
+  const rpcUrl = `http://127.0.0.1:${rpcPort}`
+  const quoteUrl = `http://localhost:${apiPort}/quote`
+  const funds = formatUnits(await usdcBalance(rpcUrl, devnetPayer.address), 6)
+  const custom = rpcPort !== defaultPorts.rpcPort || apiPort !== defaultPorts.apiPort
+  const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
+  print(`
+Arcus is running on a local chain that poses as Arc (eip155:5042).
+
+  Arcus        http://localhost:${port}
+  Sample API   ${quoteUrl}   0.01 USDC a call
+  Chain RPC    ${rpcUrl}   ${chain}
+
+  USDC         ${devnetContracts.usdc}   a mock
+  Payer        ${devnetPayer.address}   ${funds} USDC, no gas
+  Merchant     ${devnetMerchant.address}
+${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
+
+These are the public test keys of anvil: never send them money on a real chain.
+Ctrl-C stops everything. Now pay for a call, in a second terminal:
+
+  npm run pay${custom ? ` -- ${quoteUrl} --rpc ${rpcUrl}` : ''}
+`)
+}

@@ -1,0 +1,221 @@
+import type { Address } from 'viem'
+import { z } from 'zod'
+import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
+import { type Network, networks } from '../x402/networks.js'
+import { ConfigError } from './config-error.js'
+import { type Env, readEnv } from './env.js'
+import { findMisspellings } from './misspellings.js'
+import {
+  address,
+  atomicAmount,
+  boolean,
+  decimal,
+  integer,
+  oneOf,
+  origin,
+  type TrustProxy,
+  trustProxy,
+  urlList,
+} from './setting-types.js'
+
+/** USDC at its genesis address on both Arc networks. */
+const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
+/** ERC-8004 identity registry, the vanity address of all mainnets. */
+const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+/** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
+const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
+const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
+/** Five cents: some twenty failed transactions at the floor. */
+const DEFAULT_FAILED_GAS_BUDGET = 5n * 10n ** 16n
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** A chain that is served: its node list is set. */
+export interface NetworkConfig {
+  readonly network: Network
+  readonly chainId: number
+  /** The first is the primary. May carry access keys: never logged, never answered. */
+  readonly rpcUrls: readonly string[]
+  /** The stablecoin, with checksum. */
+  readonly asset: Address
+  readonly explorerUrl: string
+}
+
+/** All settings but the keys, judged once at start and frozen. */
+export interface Config {
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  readonly baseUrl: string
+  readonly directoryUrl: string
+  /** `path` may be `:memory:`. */
+  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  readonly networks: readonly NetworkConfig[]
+  readonly buybackAddress: Address | undefined
+  readonly minAmount: AtomicAmount
+  readonly maxFeePerGasWei: bigint
+  /** Dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
+  readonly dailyGasLimit: NativeAmount | undefined
+  /** Per payer and day. */
+  readonly failedGasBudget: NativeAmount
+  readonly maxBatch: number
+  readonly settleWaitSeconds: number
+  /** `max` 0 is off. */
+  readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
+  readonly trustProxy: TrustProxy
+  readonly probeAllowPrivateHosts: boolean
+  readonly identityRegistry: Address
+  readonly activityRetentionDays: number
+  readonly bodyLimitBytes: number
+  readonly logLevel: LogLevel
+  readonly metrics: boolean
+  /** What the operator should know but need not mend before the service starts. */
+  readonly warnings: readonly string[]
+}
+
+const settings = z.object({
+  HOST: z.string().default('0.0.0.0'),
+  PORT: integer(0, 65_535).default(4021),
+  BASE_URL: origin().optional(),
+  DIRECTORY_URL: origin().optional(),
+  DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
+  MAINNET_RPC_URLS: urlList().optional(),
+  MAINNET_ASSET: address().optional(),
+  TESTNET_RPC_URLS: urlList().optional(),
+  TESTNET_ASSET: address().optional(),
+  BUYBACK_ADDRESS: address().optional(),
+  MIN_AMOUNT: atomicAmount().default(1n),
+  MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
+  DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
+  FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
+  MAX_BATCH: integer(1, 100).default(50),
+  SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
+  RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),
+  RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60),
+  TRUST_PROXY: trustProxy().default(false),
+  PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
+  IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
+  ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
+  BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
+  LOG_LEVEL: oneOf(logLevels).default('info'),
+  METRICS: boolean().default(true),
+})
+
+type Settings = z.infer<typeof settings>
+
+/** Judges all settings together. Throws one `ConfigError` that lists every problem; keys are read by `readSecrets`. */
+export function readConfig(source: NodeJS.ProcessEnv): Config {
+  const env = readEnv(source)
+  const parsed = settings.safeParse(env)
+  const problems = groupProblems(env)
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
+    throw new ConfigError([...faults, ...problems])
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  const warnings = [...findMisspellings(source), ...settingWarnings(parsed.data)]
+  return toConfig(parsed.data, warnings)
+}
+
+function toConfig(set: Settings, warnings: string[]): Config {
+  const localUrl = `http://localhost:${set.PORT}`
+  return Object.freeze({
+    host: set.HOST,
+    port: set.PORT,
+    baseUrl: set.BASE_URL ?? localUrl,
+    directoryUrl: set.DIRECTORY_URL ?? localUrl,
+    database: Object.freeze(set.DATABASE_URL),
+    networks: Object.freeze([
+      ...networkConfig('eip155:5042', set.MAINNET_RPC_URLS, set.MAINNET_ASSET),
+      ...networkConfig('eip155:5042002', set.TESTNET_RPC_URLS, set.TESTNET_ASSET),
+    ]),
+    buybackAddress: set.BUYBACK_ADDRESS,
+    minAmount: set.MIN_AMOUNT,
+    maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
+    dailyGasLimit: set.DAILY_GAS_LIMIT_USD,
+    failedGasBudget: set.FAILED_GAS_BUDGET_USD,
+    maxBatch: set.MAX_BATCH,
+    settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
+    rateLimit: Object.freeze({
+      max: set.RATE_LIMIT_MAX,
+      windowSeconds: set.RATE_LIMIT_WINDOW_SECONDS,
+    }),
+    trustProxy: set.TRUST_PROXY,
+    probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
+    identityRegistry: set.IDENTITY_REGISTRY,
+    activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
+    bodyLimitBytes: set.BODY_LIMIT_BYTES,
+    logLevel: set.LOG_LEVEL,
+    metrics: set.METRICS,
+    warnings: Object.freeze(warnings),
+  })
+}
+
+function networkConfig(
+  network: Network,
+  rpcUrls: readonly string[] | undefined,
+  asset: Address | undefined,
+): NetworkConfig[] {
+  if (rpcUrls === undefined) return []
+  const { chainId, explorerUrl } = networks[network]
+  return [Object.freeze({ network, chainId, rpcUrls, asset: asset ?? DEFAULT_ASSET, explorerUrl })]
+}
+
+/** What no single variable shows: nothing to serve, half a group, a setting that does not go with another. */
+function groupProblems(env: Env): string[] {
+  const problems: string[] = []
+  if (env.MAINNET_RPC_URLS === undefined && env.TESTNET_RPC_URLS === undefined) {
+    problems.push(
+      'MAINNET_RPC_URLS and TESTNET_RPC_URLS are both unset, so there is no network to serve: set at least one, ' +
+        'for example MAINNET_RPC_URLS=https://rpc.mainnet.arc.io or TESTNET_RPC_URLS=https://rpc.testnet.arc.network.',
+    )
+  }
+  for (const group of ['MAINNET', 'TESTNET'] as const) {
+    if (env[`${group}_ASSET`] !== undefined && env[`${group}_RPC_URLS`] === undefined) {
+      problems.push(`${group}_ASSET is set but ${group}_RPC_URLS is not: set both, or neither.`)
+    }
+  }
+  if (
+    env.NODE_ENV === 'production' &&
+    ['true', '1'].includes(env.PROBE_ALLOW_PRIVATE_HOSTS ?? '')
+  ) {
+    problems.push(
+      'PROBE_ALLOW_PRIVATE_HOSTS must not be true with NODE_ENV=production, where anybody could have ' +
+        'private addresses called: unset it.',
+    )
+  }
+  return problems
+}
+
+function settingWarnings(set: Settings): string[] {
+  const warnings: string[] = []
+  if (set.MAX_FEE_PER_GAS_GWEI < ARC_BASE_FEE_FLOOR_WEI) {
+    warnings.push(
+      "MAX_FEE_PER_GAS_GWEI is below Arc's base fee of 20 gwei: nothing will be settled.",
+    )
+  }
+  if (set.TRUST_PROXY === true) {
+    warnings.push(
+      'TRUST_PROXY=true believes any caller about its address, which voids the rate limit unless a proxy ' +
+        'overwrites X-Forwarded-For: name the proxies or their number instead.',
+    )
+  }
+  return warnings
+}
+
+function databaseUrl() {
+  return z.string().transform((text, context) => {
+    const problem = (message: string) => {
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    }
+    if (/^postgres(ql)?:/i.test(text)) {
+      return problem('names PostgreSQL, which is not available in this version: use sqlite:PATH')
+    }
+    const path = /^sqlite:(.+)$/.exec(text)?.[1]
+    if (path === undefined) return problem('must be sqlite:PATH, such as sqlite:./data/arcus.db')
+    // `sqlite:///var/arcus.db` is how other tools write an absolute path.
+    return { kind: 'sqlite' as const, path: path.replace(/^\/\/(?=\/)/, '') }
+  })
+}

@@ -1,0 +1,45 @@
+/** Every variable the service reads, in the order of `.env.example`. */
+export const variableNames = [
+  'HOST',
+  'PORT',
+  'BASE_URL',
+  'DIRECTORY_URL',
+  'DATABASE_URL',
+  'MAINNET_RPC_URLS',
+  'MAINNET_ASSET',
+  'TESTNET_RPC_URLS',
+  'TESTNET_ASSET',
+  'RELAYER_PRIVATE_KEYS',
+  'RELAYER_PRIVATE_KEYS_FILE',
+  'BUYBACK_ADDRESS',
+  'MIN_AMOUNT',
+  'MAX_FEE_PER_GAS_GWEI',
+  'DAILY_GAS_LIMIT_USD',
+  'FAILED_GAS_BUDGET_USD',
+  'MAX_BATCH',
+  'SETTLE_WAIT_SECONDS',
+  'RATE_LIMIT_MAX',
+  'RATE_LIMIT_WINDOW_SECONDS',
+  'TRUST_PROXY',
+  'PROBE_ALLOW_PRIVATE_HOSTS',
+  'IDENTITY_REGISTRY',
+  'ACTIVITY_RETENTION_DAYS',
+  'BODY_LIMIT_BYTES',
+  'LOG_LEVEL',
+  'METRICS',
+] as const
+
+export type VariableName = (typeof variableNames)[number]
+
+/** Raw text of the variables that are set; judged in `config.ts` and `secrets.ts` only. */
+export type Env = Partial<Record<VariableName | 'NODE_ENV', string>>
+
+/** Picks the variables the service knows; an empty or blank one counts as unset. */
+export function readEnv(source: NodeJS.ProcessEnv): Env {
+  const env: Env = {}
+  for (const name of [...variableNames, 'NODE_ENV'] as const) {
+    const text = source[name]?.trim()
+    if (text !== undefined && text !== '') env[name] = text
+  }
+  return env
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import type { Hex } from 'viem'
+import { ConfigError } from './config-error.js'
+import { type Env, readEnv } from './env.js'
+
+/** Order of the secp256k1 group: a private key is at least 1 and below it (SEC 2, section 2.4.1). */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/** Keys live apart from the settings, so that none can ride along into a log or a route. */
+export interface Secrets {
+  /** One lane each. 32 bytes, lower case, in the order given. */
+  readonly relayerPrivateKeys: readonly Hex[]
+}
+
+/** A key as the operator wrote it, and where: positions may be told, values never. */
+interface WrittenKey {
+  text: string
+  position: string
+}
+
+/** Reads the relayer keys from a comma list or a file of lines. Throws one `ConfigError` that repeats no value. */
+export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
+  const written = writtenKeys(readEnv(source))
+  const problems: string[] = []
+  const positions = new Map<Hex, string>()
+  for (const { text, position } of written) {
+    const key = parseKey(text)
+    if (key === undefined) {
+      problems.push(
+        `${position} is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
+      )
+    } else if (!isInRange(key)) {
+      problems.push(
+        `${position} is not a private key: its value is zero or past the secp256k1 order.`,
+      )
+    } else if (positions.has(key)) {
+      problems.push(
+        `${position} repeats ${positions.get(key)}: one wallet is one lane, remove one of them.`,
+      )
+    } else {
+      positions.set(key, position)
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze({ relayerPrivateKeys: Object.freeze([...positions.keys()]) })
+}
+
+function writtenKeys(env: Env): WrittenKey[] {
+  const { RELAYER_PRIVATE_KEYS: list, RELAYER_PRIVATE_KEYS_FILE: file } = env
+  if (list !== undefined && file !== undefined) {
+    throw new ConfigError([
+      'RELAYER_PRIVATE_KEYS and RELAYER_PRIVATE_KEYS_FILE are both set: keep one of them.',
+    ])
+  }
+  if (list !== undefined) return keysOfList(list)
+  if (file !== undefined) return keysOfFile(file)
+  throw new ConfigError([
+    'RELAYER_PRIVATE_KEYS or RELAYER_PRIVATE_KEYS_FILE must be set: the private key of a wallet that holds a ' +
+      'little USDC on Arc for gas, or a file with one key a line.',
+  ])
+}
+
+function keysOfList(list: string): WrittenKey[] {
+  return list.split(',').map((text, index) => ({
+    text: text.trim(),
+    position: `RELAYER_PRIVATE_KEYS entry ${index + 1}`,
+  }))
+}
+
+/** Blank lines and lines that start with `#` are skipped. */
+function keysOfFile(path: string): WrittenKey[] {
+  const keys = readKeyFile(path)
+    .split(/\r?\n/)
+    .map((line, index) => ({
+      text: line.trim(),
+      position: `RELAYER_PRIVATE_KEYS_FILE line ${index + 1}`,
+    }))
+    .filter(({ text }) => text !== '' && !text.startsWith('#'))
+  if (keys.length > 0) return keys
+  throw new ConfigError(['RELAYER_PRIVATE_KEYS_FILE names a file without keys: write one a line.'])
+}
+
+/** The path is not repeated either: a key pasted under this name would be. */
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw new ConfigError([
+      `RELAYER_PRIVATE_KEYS_FILE names a file that cannot be read${code}: check path and permissions.`,
+    ])
+  }
+}
+
+function parseKey(text: string): Hex | undefined {
+  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(text) ?? []
+  return digits === undefined ? undefined : `0x${digits.toLowerCase()}`
+}
+
+function isInRange(key: Hex): boolean {
+  const value = BigInt(key)
+  return value > 0n && value < CURVE_ORDER
+}

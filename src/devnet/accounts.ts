@@ -1,0 +1,23 @@
+import { type Address, type Hex, toHex } from 'viem'
+import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
+
+// The test mnemonic anvil and Hardhat print at start. Everybody has these keys: never send them money.
+const publicTestMnemonic = 'test test test test test test test test test test test junk'
+
+export type DevnetAccount = { address: Address; privateKey: Hex; account: HDAccount }
+
+/** Wallets that pay the gas on the devnet; public test keys, like all below. */
+export const devnetRelayers: readonly DevnetAccount[] = [0, 1, 2].map(accountAt)
+
+/** Pays for the sample API in `npm run pay`. */
+export const devnetPayer: DevnetAccount = accountAt(3)
+
+/** Owns the sample API. */
+export const devnetMerchant: DevnetAccount = accountAt(4)
+
+function accountAt(addressIndex: number): DevnetAccount {
+  const account = mnemonicToAccount(publicTestMnemonic, { addressIndex })
+  const key = account.getHdKey().privateKey
+  if (key === null) throw new Error('the test mnemonic gave no private key')
+  return { address: account.address, privateKey: toHex(key), account }
+}

@@ -1,0 +1,102 @@
+import { type Abi, type Address, encodeFunctionData, type Hex, toHex } from 'viem'
+import { type ContractName, readArtifact } from './artifacts.js'
+import { call, callBatch } from './rpc.js'
+
+/** Where Arc's genesis has them, so that client code needs no devnet addresses. */
+export const devnetContracts = {
+  multicall: '0xcA11bde05977b3631167028862bE2a173976CA11',
+  usdc: '0x3600000000000000000000000000000000000000',
+  nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
+} as const satisfies Record<string, Address>
+
+const placements: readonly (readonly [Address, ContractName])[] = [
+  [devnetContracts.multicall, 'Multicall'],
+  [devnetContracts.usdc, 'MockUsdc'],
+  [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
+]
+
+// Any account can mint on the mock; this one signs nothing, anvil impersonates it.
+const minter: Address = '0x00000000000000000000000000000000000a5c05'
+const minterGas = 10n ** 18n
+const receiptTimeoutMs = 5_000
+
+/** Puts the code of Multicall3, the mock stablecoin and the 18-decimal log at their Arc addresses. */
+export async function placeContracts(url: string): Promise<void> {
+  await callBatch(
+    url,
+    placements.map(([address, name]) => [
+      'anvil_setCode',
+      [address, readArtifact(name).deployedBytecode],
+    ]),
+  )
+}
+
+/** Makes plain accounts of addresses that have code on a forked chain. */
+export async function clearCode(url: string, addresses: readonly Address[]): Promise<void> {
+  await callBatch(
+    url,
+    addresses.map((address) => ['anvil_setCode', [address, '0x']]),
+  )
+}
+
+/** Sets the native balance, in 18 decimals, from which gas is paid; the mock's balances are apart from it. */
+export async function fundNative(url: string, address: Address, wei: bigint): Promise<void> {
+  await call(url, 'anvil_setBalance', [address, toHex(wei)])
+}
+
+/** Mints mock USDC on top of what the address holds, in 6 decimals; works in every mining mode. */
+export async function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
+  const data = encodeFunctionData({
+    abi: readArtifact('MockUsdc').abi,
+    functionName: 'mint',
+    args: [address, atomic],
+  })
+  await fundNative(url, minter, minterGas)
+  await call(url, 'anvil_impersonateAccount', [minter])
+  const transaction = { from: minter, to: devnetContracts.usdc, data }
+  const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
+  const { status } = await minedReceipt(url, hash)
+  if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
+}
+
+/** Mock USDC of an address, in 6 decimals. */
+export async function usdcBalance(url: string, address: Address): Promise<bigint> {
+  const data = encodeFunctionData({ abi: balanceAbi, functionName: 'balanceOf', args: [address] })
+  return BigInt(await call<Hex>(url, 'eth_call', [{ to: devnetContracts.usdc, data }, 'latest']))
+}
+
+/** Native balance of an address, in 18 decimals. */
+export async function nativeBalance(url: string, address: Address): Promise<bigint> {
+  return BigInt(await call<Hex>(url, 'eth_getBalance', [address, 'latest']))
+}
+
+const balanceAbi = [
+  {
+    type: 'function',
+    name: 'balanceOf',
+    stateMutability: 'view',
+    inputs: [{ name: 'account', type: 'address' }],
+    outputs: [{ name: '', type: 'uint256' }],
+  },
+] as const satisfies Abi
+
+type Receipt = { status: Hex }
+
+/** Mines a block when the node does not do so by itself, keeping the base fee where it was. */
+async function minedReceipt(url: string, hash: Hex): Promise<Receipt> {
+  const deadline = Date.now() + receiptTimeoutMs
+  for (;;) {
+    const receipt = await call<Receipt | null>(url, 'eth_getTransactionReceipt', [hash])
+    if (receipt !== null) return receipt
+    if (Date.now() > deadline) throw new Error(`transaction ${hash} was not mined`)
+    await mineAtSameFee(url)
+  }
+}
+
+async function mineAtSameFee(url: string): Promise<void> {
+  const { baseFeePerGas } = await call<{ baseFeePerGas: Hex }>(url, 'eth_getBlockByNumber', [
+    'latest',
+    false,
+  ])
+  await callBatch(url, [['anvil_setNextBlockBaseFeePerGas', [baseFeePerGas]], ['evm_mine']])
+}

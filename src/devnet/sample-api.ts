@@ -1,0 +1,70 @@
+import type { Server } from 'node:http'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import type { Network } from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { paymentMiddleware, x402ResourceServer } from '@x402/express'
+import express from 'express'
+import type { Address } from 'viem'
+
+export type SampleApiOptions = {
+  port: number
+  /** Default loopback. */
+  host?: string
+  facilitatorUrl: string
+  payTo: Address
+  asset: Address
+  /** CAIP-2, as `eip155:5042`. */
+  network: Network
+}
+
+export type SampleApi = { url: string; stop(): Promise<void> }
+
+// One cent, in the stablecoin's 6 decimals.
+const quotePrice = '10000'
+
+/** Serves `GET /quote`, paid with the official Express middleware through the facilitator, and a free `GET /`. */
+export async function startSampleApi(options: SampleApiOptions): Promise<SampleApi> {
+  const { port, host = '127.0.0.1', facilitatorUrl, payTo, asset, network } = options
+  const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl })
+  const resources = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme())
+  // A price in dollars would ask for an asset the official packages do not know on Arc.
+  const price = { amount: quotePrice, asset, extra: { name: 'USDC', version: '2' } }
+  const accepts = { scheme: 'exact', network, payTo, price, maxTimeoutSeconds: 60 }
+  const routes = {
+    'GET /quote': { accepts, description: 'A line worth a cent', mimeType: 'application/json' },
+  }
+  const app = express()
+  app.disable('x-powered-by')
+  app.get('/', (_request, response) => {
+    response.json({ paid: ['GET /quote'], free: ['GET /'] })
+  })
+  app.use(paymentMiddleware(routes, resources))
+  app.get('/quote', (_request, response) => {
+    response.json({ quote: quoteOfToday() })
+  })
+  const server = await listen(app, port, host)
+  return { url: `http://localhost:${port}`, stop: () => close(server) }
+}
+
+const quotes = [
+  'A penny saved is a penny earned.',
+  'Take care of the pence, and the pounds will take care of themselves.',
+]
+
+function quoteOfToday(): string | undefined {
+  const day = Math.floor(Date.now() / 86_400_000)
+  return quotes[day % quotes.length]
+}
+
+function listen(app: express.Express, port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = app.listen(port, host, (error) => (error ? reject(error) : resolve(server)))
+  })
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

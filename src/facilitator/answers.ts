@@ -1,0 +1,51 @@
+import type { Address, Hex } from 'viem'
+import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
+
+/** VerifyResponse of x402 v2. */
+export interface VerifyAnswer {
+  isValid: boolean
+  invalidReason?: string
+  invalidMessage?: string
+  payer?: Address
+}
+
+/** SettleResponse of x402 v2; `transaction` is empty when nothing was broadcast. */
+export interface SettleAnswer {
+  success: boolean
+  errorReason?: string
+  errorMessage?: string
+  payer?: Address
+  transaction: Hex | ''
+  network: string
+}
+
+/** An answer and the HTTP status it goes with. */
+export interface Answered<Body> {
+  status: number
+  body: Body
+}
+
+export function verifyRejection(rejection: Rejection, payer?: Address): Answered<VerifyAnswer> {
+  const { code, status } = reasons[rejection.reason]
+  const body = { isValid: false, invalidReason: code, invalidMessage: rejection.message }
+  return { status, body: payer === undefined ? body : { ...body, payer } }
+}
+
+export function settleRejection(
+  rejection: Rejection,
+  told: { network: string; payer?: Address | undefined; transaction?: Hex | null | undefined },
+): Answered<SettleAnswer> {
+  const { code, status } = reasons[rejection.reason]
+  const body = {
+    success: false,
+    errorReason: code,
+    errorMessage: rejection.message,
+    transaction: told.transaction ?? ('' as const),
+    network: told.network,
+  }
+  return { status, body: told.payer === undefined ? body : { ...body, payer: told.payer } }
+}
+
+export function isReasonKey(text: string | null): text is ReasonKey {
+  return text !== null && Object.hasOwn(reasons, text)
+}

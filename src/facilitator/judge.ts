@@ -1,0 +1,227 @@
+import { type Address, bytesToHex, type Hex } from 'viem'
+import { encodeTransferWithAuthorization } from '../chain/abi.js'
+import { findAuthorizationUse } from '../chain/authorization-uses.js'
+import { isAcceptedByWallet, simulateTransfer } from '../chain/contract-wallet.js'
+import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
+import type { Receipt } from '../chain/receipts.js'
+import type { Rpc } from '../chain/rpc.js'
+import type { Job, SettlementJournal } from '../store/settlement-journal.js'
+import type { SightingStore } from '../store/sightings.js'
+import type { AuthorizationDigest } from '../x402/authorization-digest.js'
+import { isErc6492Signature, unwrapErc6492Signature } from '../x402/erc6492.js'
+import type { Payment } from '../x402/payment.js'
+import type { Rejection } from '../x402/reasons.js'
+import type { SignerRecovery } from '../x402/signer-recovery.js'
+import { EXACT, exactKey } from './exact-job.js'
+import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
+import { rejectionOfRevert } from './revert-reasons.js'
+
+/** One network as the facilitator serves it. */
+export interface ServedNetwork {
+  terms: Terms
+  rpc: Rpc
+  readFacts: ReadPaymentFacts
+  /** The newest block's time, Unix seconds; undefined before the first block. */
+  chainSeconds(): number | undefined
+  /** The wallet a transfer is simulated from. */
+  relayer: Address
+}
+
+/** What is known of a payment before anything is done about it. */
+export type Judgement =
+  | { state: 'rejected'; rejection: Rejection; transaction?: Hex }
+  /** The journal holds this very authorization, under way or landed: its row decides. */
+  | { state: 'known'; job: Job }
+  /** The journal holds another authorization of the same nonce, under way or landed. */
+  | { state: 'held'; job: Job }
+  | { state: 'valid'; intent: Intent }
+  /** Valid when first seen here, since then brought on chain by somebody else. */
+  | { state: 'paidElsewhere'; intent: Intent; receipt: Receipt }
+
+/** All that is needed to claim a payment. */
+export interface Intent {
+  payment: Payment
+  digest: Hex
+  /** As the token will see it. */
+  signature: Hex
+  isAlone: boolean
+  seenBlock: number
+  /** The row of an earlier try that failed. */
+  failedJob: Job | undefined
+}
+
+export interface JudgeOptions {
+  served: ReadonlyMap<string, ServedNetwork>
+  journal: SettlementJournal
+  sightings: SightingStore
+  computeDigest: AuthorizationDigest
+  recovery: SignerRecovery
+  now: () => number
+}
+
+export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgement>
+
+/** How long a sighting of an authorization without a sensible end is kept. */
+const MAX_SIGHTING_SECONDS = 30 * 86_400
+/** Where the use of an authorization never seen before is looked for, to name its hash. */
+const HINT_BLOCKS = 5_000
+
+/**
+ * Makes the one judge that verify and settle share: ladder, journal, chain, signature, in the order a caller
+ * learns the real cause. Rejects with `RpcUnavailableError` when the chain could not be read.
+ */
+export function createJudge(options: JudgeOptions): Judge {
+  const { served, journal, sightings, computeDigest, recovery, now } = options
+  const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
+
+  return async (payment, marginSeconds) => {
+    const terms = findTerms(payment, termsByNetwork)
+    if (isRejection(terms)) return rejected(terms)
+    const network = served.get(payment.network) as ServedNetwork
+    const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
+    const refusal = climbLadder(payment, terms, { nowSeconds, marginSeconds })
+    const isOnlyLate =
+      refusal !== undefined && isClockReason(refusal) && isSoundOtherwise(payment, terms)
+    if (refusal !== undefined && !isOnlyLate) return rejected(refusal)
+
+    const digestBytes = computeDigest(terms.token.domainSeparator, payment.authorization)
+    const digest = bytesToHex(digestBytes)
+    const { from, nonce } = payment.authorization
+    const row = await journal.findJob(EXACT, payment.network, exactKey(payment.asset, from, nonce))
+    const active = row !== undefined && row.state !== 'failed' ? row : undefined
+    const isSame = active?.digest === digest
+    if (isSame && isStoredSignature(active, payment.signature))
+      return { state: 'known', job: active }
+    if (refusal !== undefined && !isSame) return rejected(refusal)
+
+    const facts = await network.readFacts({ payer: from, payTo: payment.payTo, nonce })
+    const signature = await judgeSignature(payment, network, facts, digestBytes, digest)
+    if (typeof signature !== 'string') return rejected(signature)
+    if (active !== undefined) return { state: isSame ? 'known' : 'held', job: active }
+
+    const intent: Intent = {
+      payment,
+      digest,
+      signature,
+      isAlone: facts.payerHasCode,
+      seenBlock: facts.blockNumber,
+      failedJob: row,
+    }
+    const chainRefusal = judgeFacts(payment, facts)
+    if (facts.isNonceUsed) return judgeUsed(intent, network, facts, chainRefusal as Rejection)
+    if (chainRefusal !== undefined) return rejected(chainRefusal)
+    const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
+    if (walletRefusal !== undefined) return rejected(walletRefusal)
+    note(intent, facts)
+    return { state: 'valid', intent }
+  }
+
+  /** Anything but the clock: whoever was paid in time must not be refused for being asked late. */
+  function isSoundOtherwise(payment: Payment, terms: Terms): boolean {
+    const { validAfter } = payment.authorization
+    const anyTime = { nowSeconds: Number(validAfter), marginSeconds: -Number.MAX_SAFE_INTEGER }
+    return climbLadder(payment, terms, anyTime) === undefined
+  }
+
+  async function judgeSignature(
+    payment: Payment,
+    network: ServedNetwork,
+    facts: PaymentFacts,
+    digestBytes: Uint8Array,
+    digest: Hex,
+  ): Promise<Hex | Rejection> {
+    const { from } = payment.authorization
+    const isWrapped = isErc6492Signature(payment.signature)
+    if (!facts.payerHasCode) {
+      if (isWrapped) {
+        return reject(
+          'factoryNotAllowed',
+          `The signature of ${from} deploys a wallet (ERC-6492); deploy it before paying here.`,
+        )
+      }
+      if (recovery.signerMatches(digestBytes, payment.signature, from)) return payment.signature
+      return reject(
+        'signature',
+        `The signature does not recover to the payer ${from} under the domain of ${payment.asset} on ${payment.network}.`,
+      )
+    }
+    const signature = isWrapped ? unwrapErc6492Signature(payment.signature) : payment.signature
+    if (
+      signature !== undefined &&
+      (await isAcceptedByWallet(network.rpc, from, digest, signature))
+    ) {
+      return signature
+    }
+    return reject(
+      'signature',
+      `The payer ${from} has code, and its isValidSignature (ERC-1271) does not accept the signature.`,
+    )
+  }
+
+  async function simulate({ payment, signature }: Intent, network: ServedNetwork) {
+    const data = encodeTransferWithAuthorization(payment.authorization, signature)
+    const fate = await simulateTransfer(network.rpc, {
+      from: network.relayer,
+      to: payment.asset,
+      data,
+    })
+    return fate.ok ? undefined : rejectionOfRevert(fate.revert)
+  }
+
+  /** Used on chain and unknown here: paid if it was seen unused before, else possibly sold elsewhere already. */
+  async function judgeUsed(
+    intent: Intent,
+    network: ServedNetwork,
+    facts: PaymentFacts,
+    rejection: Rejection,
+  ): Promise<Judgement> {
+    const { payment, digest, failedJob } = intent
+    const { asset, payTo, authorization } = payment
+    const expected = {
+      asset,
+      payTo,
+      payer: authorization.from,
+      value: authorization.value,
+      nonce: authorization.nonce,
+    }
+    const sighting = await sightings.findSighting(payment.network, digest)
+    const own = failedJob?.digest === digest ? failedJob.seenBlock : undefined
+    const seenBlock = own ?? sighting?.blockNumber
+    const from = seenBlock ?? Math.max(0, facts.blockNumber - HINT_BLOCKS)
+    const use = await findAuthorizationUse(network.rpc, expected, from, facts.blockNumber)
+    if (use.state === 'paid' && seenBlock !== undefined && use.receipt.blockNumber >= seenBlock) {
+      return { state: 'paidElsewhere', intent: { ...intent, seenBlock }, receipt: use.receipt }
+    }
+    const transaction =
+      use.state === 'paid'
+        ? use.receipt.transactionHash
+        : use.state === 'notFound'
+          ? undefined
+          : use.transaction
+    return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
+  }
+
+  function note({ payment, digest }: Intent, facts: PaymentFacts): void {
+    const end = BigInt(Math.floor(now() / 1000) + MAX_SIGHTING_SECONDS)
+    const { validBefore } = payment.authorization
+    sightings.note({
+      network: payment.network,
+      digest,
+      blockNumber: facts.blockNumber,
+      expiresAt: Number(validBefore < end ? validBefore : end),
+    })
+  }
+}
+
+function rejected(rejection: Rejection): Judgement {
+  return { state: 'rejected', rejection }
+}
+
+function isClockReason({ reason }: Rejection): boolean {
+  return reason === 'validBefore' || reason === 'validAfter'
+}
+
+/** The exact bytes that passed before need no second check. */
+function isStoredSignature(job: Job, signature: Hex): boolean {
+  return (JSON.parse(job.details) as { signature: Hex }).signature === signature
+}

@@ -1,0 +1,105 @@
+import '../http/route-config.js'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Address, Hex } from 'viem'
+import type { RateLimiter } from '../http/rate-limit.js'
+import { rateLimitFault } from '../http/request-fault.js'
+import type { Delivery } from './deliveries.js'
+import type { FindPayment } from './payment-status.js'
+import type { Settle, SettleResult } from './settler.js'
+import type { Verify } from './verifier.js'
+
+export interface FacilitatorRoutesOptions {
+  networks: readonly string[]
+  relayerAddresses: readonly Address[]
+  verify: Verify
+  settle: Settle
+  /** Whether this body holds a payment that was verified here: it is never refused for the caller's pace. */
+  isVerified: (body: unknown) => Promise<boolean>
+  findPayment: FindPayment
+  limiter: RateLimiter
+}
+
+/** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
+export async function facilitatorRoutes(
+  app: FastifyInstance,
+  options: FacilitatorRoutesOptions,
+): Promise<void> {
+  const supported = {
+    kinds: options.networks.map((network) => ({ x402Version: 2, scheme: 'exact', network })),
+    extensions: [],
+    signers: { 'eip155:*': options.relayerAddresses },
+  }
+
+  app.get('/supported', { config: { limit: 'exempt' } }, () => supported)
+
+  app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
+    const { status, body } = await options.verify(request.body)
+    return reply.code(status).send(body)
+  })
+
+  app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, async (request, reply) => {
+    const { limited, retryAfterSeconds } = options.limiter.peek(request)
+    if (limited && !(await options.isVerified(request.body)))
+      throw rateLimitFault(retryAfterSeconds)
+    const result = await options.settle({
+      body: request.body,
+      idempotencyKey: readIdempotencyKey(request),
+      isConnected: () => !reply.raw.destroyed,
+    })
+    if (isRefusal(result) && !(await options.isVerified(request.body))) {
+      options.limiter.consume(request)
+    }
+    request.log.info(
+      { settlementId: result.settlementId, reason: result.body.errorReason },
+      result.body.success ? 'settle answered with success' : 'settle refused',
+    )
+    if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
+    return reply.code(result.status).send(result.body)
+  })
+
+  app.get<{ Params: { network: string; payer: string; nonce: string } }>(
+    '/payments/:network/:payer/:nonce',
+    async (request, reply) => {
+      const { network, payer, nonce } = request.params
+      const problem = checkParams(payer, nonce)
+      if (problem !== undefined) {
+        return reply.code(400).send({ error: 'invalid_request', message: problem })
+      }
+      const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
+      const status = await options.findPayment(...key)
+      if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
+      const message = 'No payment of this payer with this nonce was settled here.'
+      return reply.code(404).send({ error: 'not_found', message })
+    },
+  )
+}
+
+/** The last byte handed to the network counts as told; a connection that closes before gives the right back. */
+function trackDelivery(reply: FastifyReply, delivery: Delivery, request: FastifyRequest): void {
+  const { raw } = reply
+  let isOver = false
+  const end = (how: 'complete' | 'release') => () => {
+    if (isOver) return
+    isOver = true
+    delivery[how]().catch((err) => request.log.error({ err }, 'delivery could not be marked'))
+  }
+  if (raw.destroyed) end('release')()
+  raw.once('finish', end('complete'))
+  raw.once('close', end('release'))
+}
+
+function isRefusal({ body }: SettleResult): boolean {
+  return !body.success && body.errorReason !== 'settlement_pending'
+}
+
+function readIdempotencyKey(request: FastifyRequest): string | undefined {
+  const header = request.headers['idempotency-key']
+  return Array.isArray(header) ? header.join(',') : header
+}
+
+function checkParams(payer: string, nonce: string): string | undefined {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(payer))
+    return 'payer must be a 20-byte hex address with 0x prefix.'
+  if (!/^0x[0-9a-fA-F]{64}$/.test(nonce)) return 'nonce must be 32 bytes of hex with 0x prefix.'
+  return undefined
+}

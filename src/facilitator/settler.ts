@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import type { Address, Hex } from 'viem'
+import type { Relayer } from '../relayer/relayer.js'
+import type { DeliveryStore } from '../store/deliveries.js'
+import type { Job, SettlementJournal } from '../store/settlement-journal.js'
+import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
+import type { Payment } from '../x402/payment.js'
+import type { Rejection } from '../x402/reasons.js'
+import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
+import type { Deliveries, Delivery } from './deliveries.js'
+import { createExactJob } from './exact-job.js'
+import type { Intent, Judge, Judgement } from './judge.js'
+import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
+
+export interface SettleRequest {
+  body: unknown
+  /** The `Idempotency-Key` header, if any. */
+  idempotencyKey: string | undefined
+  /** Whether somebody still waits for the answer. */
+  isConnected(): boolean
+}
+
+export interface SettleResult extends Answered<SettleAnswer> {
+  /** Present with a success that must be marked as told, or given back. */
+  delivery?: Delivery
+  /** The row behind the answer, for logs. */
+  settlementId?: string
+}
+
+export type Settle = (request: SettleRequest) => Promise<SettleResult>
+
+export interface SettlerOptions {
+  judge: Judge
+  journal: SettlementJournal
+  deliveryStore: DeliveryStore
+  deliveries: Deliveries
+  relayers: ReadonlyMap<string, Relayer>
+  settleWaitSeconds: number
+  checksum: (address: Address) => Address
+  paymentUrl: (network: string, payer: Address, nonce: string) => string
+  now: () => number
+}
+
+/** Rows another process works on are looked at this often. */
+const FOREIGN_POLL_MS = 200
+
+/**
+ * Answers `POST /settle`: one authorization, one row, one transfer, one success.
+ * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
+ */
+export function createSettler(options: SettlerOptions): Settle {
+  const { judge, journal, deliveryStore, deliveries, relayers, checksum, now } = options
+
+  return async (request) => {
+    const parsed = parseRequest(request.body)
+    if (!parsed.ok) {
+      const payer = readPayer(request.body)
+      const told = { network: readNetwork(request.body), payer: payer && checksum(payer) }
+      return settleRejection(parsed.rejection, told)
+    }
+    const keyProblem = checkKey(request.idempotencyKey)
+    if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
+    const waitSeconds = Math.min(options.settleWaitSeconds, parsed.payment.maxTimeoutSeconds)
+    return settle(parsed.payment, request, now() + waitSeconds * 1000)
+  }
+
+  async function settle(
+    payment: Payment,
+    request: SettleRequest,
+    deadline: number,
+  ): Promise<SettleResult> {
+    const judgement = await judge(payment, SETTLE_MARGIN_SECONDS)
+    switch (judgement.state) {
+      case 'rejected':
+        return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
+      case 'held':
+        return settleAfter(judgement.job, payment, request, deadline)
+      default: {
+        const job = await obtainJob(judgement, request.idempotencyKey)
+        if (job === 'keyConflict') return refuse(payment, keyConflict)
+        if (job === 'raced') return settle(payment, request, deadline)
+        const seen = await waitForOutcome(job, deadline)
+        return answer(seen, payment, request)
+      }
+    }
+  }
+
+  /** The row that stands for this payment: found, claimed, opened again, or recorded as paid by others. */
+  async function obtainJob(
+    judgement: Exclude<Judgement, { state: 'rejected' | 'held' }>,
+    idempotencyKey: string | undefined,
+  ): Promise<Job | 'keyConflict' | 'raced'> {
+    const holder = judgement.state === 'known' ? judgement.job : judgement.intent.failedJob
+    if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
+    if (judgement.state === 'known') return judgement.job
+    const { intent } = judgement
+    if (judgement.state === 'paidElsewhere') {
+      const { transactionHash, blockNumber } = judgement.receipt
+      const outcome = {
+        state: 'confirmed',
+        transaction: transactionHash,
+        blockNumber,
+        reason: null,
+        message: null,
+        gasCost: null,
+      } as const
+      const found = await journal.recordFound(newJob(intent), intent.failedJob, outcome, now())
+      if (found === undefined) return 'raced'
+      return (await bindKey(idempotencyKey, found.id)) ? found : 'keyConflict'
+    }
+    return intent.failedJob === undefined
+      ? claim(intent, idempotencyKey)
+      : reopen(intent, intent.failedJob)
+  }
+
+  async function claim(intent: Intent, idempotencyKey: string | undefined) {
+    const claim = await journal.claim(newJob(intent), idempotencyKey, now())
+    if (claim.state === 'keyConflict') return claim.state
+    if (claim.state === 'held') return 'raced'
+    relayerOf(claim.job).submit(claim.job)
+    return claim.job
+  }
+
+  async function reopen(intent: Intent, failed: Job) {
+    const job = await journal.reopen(failed, newJob(intent), now())
+    if (job === undefined) return 'raced'
+    relayerOf(job).submit(job)
+    return job
+  }
+
+  async function bindKey(key: string | undefined, jobId: string): Promise<boolean> {
+    if (key === undefined) return true
+    return (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
+  }
+
+  /** Another authorization with the same nonce goes first; only its final failure lets this one try. */
+  async function settleAfter(
+    first: Job,
+    payment: Payment,
+    request: SettleRequest,
+    deadline: number,
+  ): Promise<SettleResult> {
+    const seen = await waitForOutcome(first, deadline)
+    if (seen.state === 'failed') return settle(payment, request, deadline)
+    const what =
+      seen.state === 'confirmed'
+        ? `Another authorization with the same nonce settled in ${seen.transaction}.`
+        : 'Another authorization with the same nonce is being settled.'
+    return refuse(payment, withAddress(payment, reject('nonceAlreadyUsed', what)), seen.transaction)
+  }
+
+  /** The row once it is decided, or as it stands at the deadline; what was never signed is then taken back. */
+  async function waitForOutcome(job: Job, deadline: number): Promise<Job> {
+    if (isDecided(job)) return job
+    const relayer = relayerOf(job)
+    for (;;) {
+      const left = deadline - now()
+      if (relayer.isTracking(job.id)) {
+        const decided = await withinMs(relayer.untilDecided(job.id), left)
+        if (decided !== undefined) return decided
+        return relayer.isTracking(job.id) ? relayer.withdraw(job.id) : ((await refresh(job)) ?? job)
+      }
+      const row = (await refresh(job)) ?? job
+      if (isDecided(row) || left <= 0) return row
+      await sleep(Math.min(FOREIGN_POLL_MS, left))
+    }
+  }
+
+  function refresh(job: Job): Promise<Job | undefined> {
+    return journal.findJob(job.kind, job.network, job.key)
+  }
+
+  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
+    const settlementId = job.id
+    if (job.state === 'failed') {
+      const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
+      const rejection = reject(reason, job.message ?? 'The payment did not settle.')
+      return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
+    }
+    if (job.state !== 'confirmed') {
+      const rejection = reject(
+        'settlementPending',
+        'The transaction was sent and is not mined yet; settle the same payment again to wait on.',
+      )
+      return { ...refuse(payment, rejection, job.transaction), settlementId }
+    }
+    const key = request.idempotencyKey ?? null
+    const turn = await deliveries.take(job.id, key, request.isConnected)
+    if (turn?.state === 'granted') {
+      return { ...success(job, payment), settlementId, delivery: turn.delivery }
+    }
+    if (turn !== undefined && key !== null && turn.key === key)
+      return { ...success(job, payment), settlementId }
+    const rejection = reject(
+      'nonceAlreadyUsed',
+      `This payment settled in ${job.transaction} and was already answered with success.`,
+    )
+    return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
+  }
+
+  function success(job: Job, payment: Payment): Answered<SettleAnswer> {
+    return {
+      status: 200,
+      body: {
+        success: true,
+        transaction: job.transaction as Hex,
+        network: job.network,
+        payer: checksum(payment.authorization.from),
+      },
+    }
+  }
+
+  function refuse(payment: Payment, rejection: Rejection, transaction?: Hex | null) {
+    const payer = checksum(payment.authorization.from)
+    return settleRejection(rejection, { network: payment.network, payer, transaction })
+  }
+
+  function withAddress(payment: Payment, rejection: Rejection): Rejection {
+    if (rejection.reason !== 'nonceAlreadyUsed') return rejection
+    const { from, nonce } = payment.authorization
+    const url = options.paymentUrl(payment.network, checksum(from), nonce)
+    return reject(rejection.reason, `${rejection.message} Look it up at ${url}.`)
+  }
+
+  function relayerOf(job: Job): Relayer {
+    return relayers.get(job.network) as Relayer
+  }
+}
+
+const keyConflict = reject(
+  'idempotencyKeyConflict',
+  'This Idempotency-Key was used with another payment; send a fresh one.',
+)
+
+function checkKey(key: string | undefined): Rejection | undefined {
+  if (key === undefined || /^[\x21-\x7e]{16,128}$/.test(key)) return undefined
+  return reject(
+    'invalidPayload',
+    `Idempotency-Key must be 16 to 128 visible ASCII characters, got ${key.length}.`,
+  )
+}
+
+function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent) {
+  return createExactJob({ id: randomUUID(), payment, digest, signature, isAlone, seenBlock })
+}
+
+function isDecided(job: Job): boolean {
+  return job.state === 'confirmed' || job.state === 'failed'
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** The value, or `undefined` when it takes longer. */
+async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,67 @@
+import type { Address } from 'viem'
+import type { Job } from '../store/settlement-journal.js'
+import { parseRequest, readPayer } from '../x402/parse-request.js'
+import type { Payment } from '../x402/payment.js'
+import { type Answered, type VerifyAnswer, verifyRejection } from './answers.js'
+import type { Judge, Judgement } from './judge.js'
+import { reject, VERIFY_MARGIN_SECONDS } from './ladder.js'
+
+export interface VerifierOptions {
+  judge: Judge
+  checksum: (address: Address) => Address
+  /** Where anybody can look a payment up. */
+  paymentUrl: (network: string, payer: Address, nonce: string) => string
+  now: () => number
+}
+
+/** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
+export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
+
+export function createVerifier({ judge, checksum, paymentUrl, now }: VerifierOptions): Verify {
+  return async (body) => {
+    const parsed = parseRequest(body)
+    if (!parsed.ok) {
+      const payer = readPayer(body)
+      return verifyRejection(parsed.rejection, payer && checksum(payer))
+    }
+    const { payment } = parsed
+    const payer = checksum(payment.authorization.from)
+    const judgement = await judge(payment, VERIFY_MARGIN_SECONDS)
+    const rejection = rejectionOf(judgement, payment)
+    return rejection === undefined
+      ? { status: 200, body: { isValid: true, payer } }
+      : verifyRejection(rejection, payer)
+  }
+
+  /** Says "used" exactly when settle would: under way, being answered, or answered with success. */
+  function rejectionOf(judgement: Judgement, payment: Payment) {
+    switch (judgement.state) {
+      case 'valid':
+      case 'paidElsewhere':
+        return undefined
+      case 'rejected':
+        return judgement.rejection
+      case 'held':
+        return used(payment, 'Another authorization with the same nonce is settled here.')
+      case 'known':
+        if (isUndelivered(judgement.job, now())) return undefined
+        return used(payment, describeKnown(judgement.job))
+    }
+  }
+
+  function used(payment: Payment, what: string) {
+    const { from, nonce } = payment.authorization
+    const url = paymentUrl(payment.network, checksum(from), nonce)
+    return reject('nonceAlreadyUsed', `${what} Look it up at ${url}.`)
+  }
+}
+
+function isUndelivered(job: Job, now: number): boolean {
+  return job.state === 'confirmed' && job.deliveredAt === null && (job.deliveryUntil ?? 0) <= now
+}
+
+function describeKnown(job: Job): string {
+  return job.state === 'confirmed'
+    ? `This payment settled in ${job.transaction} and was already answered with success.`
+    : 'This payment is being settled.'
+}

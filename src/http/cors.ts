@@ -1,0 +1,31 @@
+import cors from '@fastify/cors'
+import type { FastifyInstance } from 'fastify'
+import './route-config.js'
+
+/** Public reads, open to browsers everywhere. `/verify` and `/settle` are for servers and stay closed. */
+const publicPaths = /^\/(supported|health|payments\/.*|discovery\/.*|api\/.*)\/?$/
+
+const PREFLIGHT_MAX_AGE_SECONDS = 86_400
+
+/** Opens the public reads to any origin. Await it before the rate limit, so that a 429 can be read by a browser too. */
+export async function installCors(app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    if (route.url !== '*' && !publicPaths.test(route.url)) {
+      route.config = { ...route.config, cors: false }
+    }
+  })
+  // The plugin answers preflights of every path; those of closed paths are none of its business.
+  app.addHook('onRequest', (request, reply, done) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    if (request.method === 'OPTIONS' && !publicPaths.test(path)) reply.callNotFound()
+    else done()
+  })
+  await app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'OPTIONS', 'POST'],
+    allowedHeaders: ['content-type', 'idempotency-key'],
+    exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag'],
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+    strictPreflight: false,
+  })
+}

@@ -1,0 +1,19 @@
+/** Which shape an error of the route has: the answers of the protocol, or `{ error, message }`. */
+export type RouteFamily = 'verify' | 'settle' | 'plain'
+
+/**
+ * `counted`: each request counts and is refused past the limit. `manual`: the handler asks the limiter itself.
+ * `exempt`: neither.
+ */
+export type RouteLimit = 'counted' | 'manual' | 'exempt'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `plain` unless said. */
+    family?: RouteFamily
+    /** `counted` unless said, so that a new route is never forgotten. */
+    limit?: RouteLimit
+    /** Set by `cors.ts` on what browsers elsewhere may not call. */
+    cors?: false
+  }
+}

@@ -1,0 +1,136 @@
+import type { Socket } from 'node:net'
+import {
+  type ConnectionError,
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+  LogController,
+} from 'fastify'
+
+/** A caller has this long to send a whole request; settling time comes after and does not count. */
+const REQUEST_TIMEOUT_MS = 10_000
+const HEADERS_TIMEOUT_MS = 5_000
+/** How often Node looks for requests past the two limits above (its default is 30 s). */
+const TIMEOUT_CHECK_MS = 1_000
+/** Above the 60 s after which common load balancers drop an idle connection, so that they close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000
+/** What a silent connection gets beyond the longest settle: the answer is ready, or the caller is gone. */
+const IDLE_MARGIN_MS = 35_000
+/** Longest path segment: a nonce has 66 characters. */
+const MAX_PARAM_CHARS = 200
+
+export interface ServerOptions {
+  logger: FastifyBaseLogger
+  bodyLimitBytes: number
+  settleWaitSeconds: number
+  /** A number is how many proxies stand in front; callers must have no way around them. */
+  trustProxy: boolean | number | readonly string[]
+  /** For tests; `REQUEST_TIMEOUT_MS` and `HEADERS_TIMEOUT_MS` otherwise. */
+  timeouts?: { requestMs: number; headersMs: number; checkMs: number }
+}
+
+/** Makes the HTTP server with its limits, without routes; `installErrorHandling` and `installNotFound` belong to it. */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const timeouts = options.timeouts ?? {
+    requestMs: REQUEST_TIMEOUT_MS,
+    headersMs: HEADERS_TIMEOUT_MS,
+    checkMs: TIMEOUT_CHECK_MS,
+  }
+  const app = fastify({
+    loggerInstance: options.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: createRequestIds(),
+    http: { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs },
+    requestTimeout: timeouts.requestMs,
+    connectionTimeout: options.settleWaitSeconds * 1_000 + IDLE_MARGIN_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    // Fastify's own 503 has no family's shape: `installErrorHandling` answers it.
+    return503OnClosing: false,
+    bodyLimit: options.bodyLimitBytes,
+    // Unknown members are ignored, whatever their name; nothing here copies a parsed body into another object.
+    onProtoPoisoning: 'remove',
+    onConstructorPoisoning: 'remove',
+    exposeHeadRoutes: true,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_CHARS },
+    trustProxy: toTrustProxy(options.trustProxy),
+    frameworkErrors: answerBadUrl,
+    clientErrorHandler: answerBrokenRequest,
+  })
+  // A body that is not JSON must be a 415, not a string that a route takes for one.
+  app.removeContentTypeParser('text/plain')
+  logRequests(app)
+  return app
+}
+
+/** Fastify trusts nobody when given a number, so the hops are counted here. */
+function toTrustProxy(
+  trust: ServerOptions['trustProxy'],
+): NonNullable<FastifyServerOptions['trustProxy']> {
+  if (typeof trust === 'boolean') return trust
+  if (typeof trust === 'number') return (_address, hop) => hop < trust
+  return [...trust]
+}
+
+/** Unique within the log of a process, and short. */
+function createRequestIds(): () => string {
+  const process = Date.now().toString(36)
+  let count = 0
+  return () => `${process}-${(++count).toString(36)}`
+}
+
+/** One line a request, at debug, with the route rather than what the caller wrote. */
+function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    request.log.debug(
+      {
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'request',
+    )
+    done()
+  })
+}
+
+/** A path that cannot be decoded, or with an endless segment. */
+function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+  void reply.code(400).send({ error: 'invalid_request', message: 'The URL is malformed.' })
+}
+
+/** Bytes that are not HTTP, too many headers, or a request that does not come to its end: answered below Fastify. */
+function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  this.log.debug({ code: error.code }, 'broken request')
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, code, message] = brokenRequestAnswer(error.code)
+  const body = JSON.stringify({ error: code, message })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    // Half-closed is not closed: a caller that goes on sending would keep the connection.
+    () => socket.destroy(),
+  )
+}
+
+function brokenRequestAnswer(code: string): [string, string, string] {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return ['408 Request Timeout', 'request_timeout', 'The request took too long to arrive.']
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return [
+      '431 Request Header Fields Too Large',
+      'headers_too_large',
+      'The headers are too large.',
+    ]
+  }
+  return ['400 Bad Request', 'invalid_request', 'The request is not valid HTTP.']
+}

@@ -1,0 +1,65 @@
+import { RpcUnavailableError } from './chain/rpc-errors.js'
+import { TokenMismatchError } from './chain/token.js'
+import { compose } from './compose.js'
+import { ConfigError } from './config/config-error.js'
+import { readSettings } from './config/settings.js'
+import { installDrain } from './http/drain.js'
+import { createLogger } from './http/logger.js'
+import { MigrationError } from './store/sqlite/database.js'
+
+/** What a settle may still take after the longest wait. */
+const DRAIN_MARGIN_MS = 5_000
+/** A node that starts together with the service gets this long. */
+const CHAIN_PATIENCE_MS = 15_000
+const CHAIN_RETRY_MS = 500
+
+try {
+  await serve()
+} catch (error) {
+  process.stderr.write(`${explain(error)}\n`)
+  process.exitCode = 1
+}
+
+async function serve(): Promise<void> {
+  const { config, secrets } = readSettings(process.env)
+  const log = createLogger({ level: config.logLevel })
+  for (const warning of config.warnings) log.warn(warning)
+  const arcus = await patiently(() => compose(config, secrets, log))
+  installDrain({
+    app: arcus.app,
+    onClose: arcus.close,
+    graceMs: config.settleWaitSeconds * 1000 + DRAIN_MARGIN_MS,
+    log,
+  })
+  await arcus.app.listen({ host: config.host, port: config.port })
+  log.info(
+    { baseUrl: config.baseUrl, networks: config.networks.map(({ network }) => network) },
+    'serving',
+  )
+}
+
+async function patiently<Value>(build: () => Promise<Value>): Promise<Value> {
+  const deadline = Date.now() + CHAIN_PATIENCE_MS
+  for (;;) {
+    try {
+      return await build()
+    } catch (error) {
+      if (!(error instanceof RpcUnavailableError) || Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, CHAIN_RETRY_MS))
+    }
+  }
+}
+
+/** One clear sentence for what an operator can mend; the whole error for a bug. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (error instanceof TokenMismatchError) return `Arcus cannot serve this chain: ${error.message}.`
+  if (error instanceof RpcUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
+  }
+  if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return `Arcus cannot start: ${error.message}. Stop the other process or set PORT.`
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

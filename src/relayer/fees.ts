@@ -1,0 +1,33 @@
+/** Both fields of an EIP-1559 transaction, 18-decimal units a gas. */
+export interface Fees {
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+/** Arc takes a tip of 0; a little above it, so that a replacement can raise this field too. */
+const TIP = 1_000_000n
+/** Arc's fee may rise 2 % a block: three times the base outlasts 50 full blocks, and unused it costs nothing. */
+const HEADROOM = 3n
+/** Nodes ask at least 10 % more in both fields of a replacement. */
+const BUMP_PERCENT = 125n
+
+/** Fees for a new transaction; `undefined` when the base fee alone is above the cap. */
+export function quoteFees(baseFeePerGas: bigint, capPerGas: bigint): Fees | undefined {
+  if (baseFeePerGas + TIP > capPerGas) return undefined
+  const wanted = baseFeePerGas * HEADROOM + TIP
+  return { maxFeePerGas: wanted < capPerGas ? wanted : capPerGas, maxPriorityFeePerGas: TIP }
+}
+
+/** Fees of a replacement, both fields up; `undefined` when the cap leaves no room for one. */
+export function bumpFees(
+  previous: Fees,
+  baseFeePerGas: bigint,
+  capPerGas: bigint,
+): Fees | undefined {
+  const raised = (previous.maxFeePerGas * BUMP_PERCENT) / 100n + 1n
+  const fresh = quoteFees(baseFeePerGas, capPerGas)?.maxFeePerGas ?? 0n
+  const maxFeePerGas = raised > fresh ? raised : fresh
+  if (maxFeePerGas > capPerGas) return undefined
+  const maxPriorityFeePerGas = (previous.maxPriorityFeePerGas * BUMP_PERCENT) / 100n + 1n
+  return { maxFeePerGas, maxPriorityFeePerGas }
+}

@@ -1,0 +1,24 @@
+import type { Receipt } from '../chain/receipts.js'
+import type { Job } from '../store/settlement-journal.js'
+import type { Rejection } from '../x402/reasons.js'
+
+/** The truth about a job none of whose transactions can land any more, or whose time is over. */
+export type Examination =
+  | { state: 'confirmed'; receipt: Receipt }
+  | ({ state: 'failed' } & Rejection)
+  /** It could still land: a new transaction may be sent. */
+  | { state: 'open' }
+
+/** What the relayer must know of a kind of job; `exact` is one. It never learns more. */
+export interface JobKind {
+  /** Whether the job must travel alone (its payer runs code), and the gas its transaction may take if so. */
+  ride(job: Job): { isAlone: boolean; payTo: string }
+  /** Unix seconds before which the chain refuses it. */
+  validAfter(job: Job): number
+  /** Whether the logs of this mined transaction bear the job out. */
+  isSettledBy(job: Job, receipt: Receipt): boolean
+  /** Names the cause in a revert text. */
+  rejectionOf(job: Job, revert: string): Rejection
+  /** Reads the chain, at this block or later. Throws `RpcUnavailableError`. */
+  examine(job: Job, atLeastBlock: number): Promise<Examination>
+}

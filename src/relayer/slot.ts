@@ -1,0 +1,40 @@
+import { type Address, type Hex, parseTransaction } from 'viem'
+import type { Attempt } from '../store/settlement-journal.js'
+
+/** One relayer nonce and every transaction signed for it; the chain takes one of them. */
+export interface Slot {
+  nonce: number
+  to: Address
+  data: Hex
+  gasLimit: bigint
+  /** In the order they were signed; the newest is the dearest. */
+  attempts: Attempt[]
+  jobIds: Set<string>
+  openedAt: number
+  touchedAt: number
+  bumpedAt: number
+  /** When the chain was first seen to have used the nonce without a receipt of ours. */
+  consumedAt: number | undefined
+}
+
+/** Rebuilds a slot from what the journal kept of it. */
+export function restoreSlot(attempts: readonly Attempt[], now: number): Slot {
+  const newest = attempts[attempts.length - 1] as Attempt
+  const { to, data } = parseTransaction(newest.rawTransaction)
+  return {
+    nonce: newest.relayerNonce,
+    to: to as Address,
+    data: data ?? '0x',
+    gasLimit: newest.gasLimit,
+    attempts: [...attempts],
+    jobIds: new Set(attempts.flatMap((attempt) => attempt.jobIds)),
+    openedAt: (attempts[0] as Attempt).createdAt,
+    touchedAt: now,
+    bumpedAt: now,
+    consumedAt: undefined,
+  }
+}
+
+export function newestAttempt(slot: Slot): Attempt {
+  return slot.attempts[slot.attempts.length - 1] as Attempt
+}

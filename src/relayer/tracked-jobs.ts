@@ -1,0 +1,80 @@
+import type { Job } from '../store/settlement-journal.js'
+import type { JobKind } from './job-kind.js'
+
+/** A job on its way: what the relayer remembers of it beside its row. */
+export interface TrackedJob {
+  job: Job
+  kind: JobKind
+  /** Travels in a transaction of its own. */
+  isAlone: boolean
+  payTo: string
+  /** Slots that still hold a transaction with this job. */
+  liveSlots: number
+  /** New transactions sent because an earlier one did not decide it. */
+  resends: number
+  queuedAt: number
+  /** Nobody waits for it any more: it must not be signed if it has not been. */
+  isWithdrawn: boolean
+  isBeingExamined: boolean
+}
+
+export interface TrackedJobs {
+  add(job: Job, kind: JobKind): TrackedJob
+  find(id: string): TrackedJob | undefined
+  all(): Iterable<TrackedJob>
+  /** Says that a row changed: resolves those who wait, and forgets the job when it is decided. */
+  update(job: Job): void
+  /** Resolves with the row once `test` holds for it. */
+  until(id: string, test: (job: Job) => boolean): Promise<Job>
+  size(): number
+}
+
+export function isDecided(job: Job): boolean {
+  return job.state === 'confirmed' || job.state === 'failed'
+}
+
+export function createTrackedJobs(now: () => number): TrackedJobs {
+  const tracked = new Map<string, TrackedJob>()
+  const waiting = new Map<string, Set<(job: Job) => void>>()
+
+  return {
+    add(job, kind) {
+      const entry: TrackedJob = {
+        job,
+        kind,
+        ...kind.ride(job),
+        liveSlots: 0,
+        resends: 0,
+        queuedAt: now(),
+        isWithdrawn: false,
+        isBeingExamined: false,
+      }
+      tracked.set(job.id, entry)
+      return entry
+    },
+    find: (id) => tracked.get(id),
+    all: () => tracked.values(),
+    update(job) {
+      const entry = tracked.get(job.id)
+      if (entry !== undefined) entry.job = job
+      if (isDecided(job)) tracked.delete(job.id)
+      for (const notify of waiting.get(job.id) ?? []) notify(job)
+    },
+    until(id, test) {
+      const entry = tracked.get(id)
+      if (entry !== undefined && test(entry.job)) return Promise.resolve(entry.job)
+      return new Promise((resolve) => {
+        const listeners = waiting.get(id) ?? new Set()
+        waiting.set(id, listeners)
+        const notify = (job: Job) => {
+          if (!test(job)) return
+          listeners.delete(notify)
+          if (listeners.size === 0) waiting.delete(id)
+          resolve(job)
+        }
+        listeners.add(notify)
+      })
+    },
+    size: () => tracked.size,
+  }
+}

@@ -1,0 +1,48 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Sqlite from 'better-sqlite3'
+
+export type Database = Sqlite.Database
+
+/** The database is of a newer version, or a migration could not be applied; the message says which. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
+/** Another process (a backup, an operator's command) may hold the file this long. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/**
+ * Opens the file, makes commits survive a power cut (WAL, `synchronous=FULL`) and brings the schema up to date.
+ * `:memory:` gives a database that dies with the process, for tests.
+ */
+export function openDatabase(path: string): Database {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  const database = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS })
+  database.pragma('journal_mode = WAL')
+  database.pragma('synchronous = FULL')
+  database.pragma('foreign_keys = ON')
+  database.pragma('temp_store = MEMORY')
+  migrate(database)
+  return database
+}
+
+function migrate(database: Database): void {
+  const files = readdirSync(migrationsFolder)
+    .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
+    .sort()
+  const present = Number(database.pragma('user_version', { simple: true }))
+  if (present > files.length) {
+    throw new MigrationError(
+      `the database has schema version ${present}, this version of Arcus knows ${files.length}: start the newer version`,
+    )
+  }
+  files.slice(present).forEach((file, i) => {
+    const sql = readFileSync(new URL(file, migrationsFolder), 'utf8')
+    database.transaction(() => {
+      database.exec(sql)
+      database.pragma(`user_version = ${present + i + 1}`)
+    })()
+  })
+}

@@ -1,0 +1,58 @@
+import type { DeliveryLease, DeliveryStore } from '../deliveries.js'
+import type { Database } from './database.js'
+import type { GroupCommit } from './group-commit.js'
+
+interface DeliveryRow {
+  delivery_token: string | null
+  delivery_until: number | null
+  delivered_at: number | null
+  delivered_key: string | null
+}
+
+export function createDeliveryStore(database: Database, commit: GroupCommit): DeliveryStore {
+  const lease = database.prepare(
+    `UPDATE jobs SET delivery_token = ?, delivery_until = ?
+     WHERE id = ? AND state = 'confirmed' AND delivered_at IS NULL
+       AND (delivery_until IS NULL OR delivery_until <= ?)`,
+  )
+  const find = database.prepare(
+    'SELECT delivery_token, delivery_until, delivered_at, delivered_key FROM jobs WHERE id = ?',
+  )
+  const complete = database.prepare(
+    `UPDATE jobs SET delivered_at = ?, delivered_key = ?, delivery_token = NULL, delivery_until = NULL
+     WHERE id = ? AND delivered_at IS NULL AND delivery_token = ?`,
+  )
+  const release = database.prepare(
+    `UPDATE jobs SET delivery_token = NULL, delivery_until = NULL WHERE id = ? AND delivery_token = ?`,
+  )
+  const insertKey = database.prepare(
+    'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  const findKey = database.prepare('SELECT job_id FROM idempotency_keys WHERE key = ?')
+  const keyed = (key: string) => (findKey.get(key) as { job_id: string } | undefined)?.job_id
+
+  return {
+    leaseDelivery: (jobId, token, now, until) =>
+      commit.write((): DeliveryLease => {
+        if (lease.run(token, until, jobId, now).changes === 1) return { state: 'granted' }
+        const row = find.get(jobId) as DeliveryRow
+        return row.delivered_at === null
+          ? { state: 'leased', until: row.delivery_until ?? now }
+          : { state: 'delivered', key: row.delivered_key }
+      }),
+    completeDelivery: (jobId, token, key, now) =>
+      commit.write(() => {
+        complete.run(now, key, jobId, token)
+      }),
+    releaseDelivery: (jobId, token) =>
+      commit.write(() => {
+        release.run(jobId, token)
+      }),
+    bindIdempotencyKey: (key, jobId, now) =>
+      commit.write(() => {
+        insertKey.run(key, jobId, now)
+        return keyed(key) as string
+      }),
+    findIdempotencyKey: async (key) => keyed(key),
+  }
+}

@@ -1,0 +1,22 @@
+import type { Address } from 'viem'
+import type { Keccak256 } from './keccak.js'
+
+const encoder = new TextEncoder()
+
+export const zeroAddress: Address = '0x0000000000000000000000000000000000000000'
+
+/** Makes the EIP-55 form of lower-case addresses with the fast hash, for answers on the hot path. */
+export function createChecksum(keccak256: Keccak256): (address: Address) => Address {
+  return (address) => {
+    const digits = address.slice(2).toLowerCase()
+    const hash = keccak256(encoder.encode(digits))
+    let checksummed = '0x'
+    for (let i = 0; i < digits.length; i++) {
+      const byte = hash[i >> 1] ?? 0
+      const nibble = i % 2 === 0 ? byte >> 4 : byte & 15
+      const digit = digits[i] ?? ''
+      checksummed += nibble >= 8 ? digit.toUpperCase() : digit
+    }
+    return checksummed as Address
+  }
+}

@@ -1,0 +1,30 @@
+/** A CAIP-2 identifier this software knows. */
+export type Network = 'eip155:5042' | 'eip155:5042002'
+
+export interface NetworkFacts {
+  network: Network
+  chainId: number
+  name: string
+  explorerUrl: string
+}
+
+/** The two Arc networks; ids as in viem's `arc` and `arcTestnet`. */
+export const networks = {
+  'eip155:5042': {
+    network: 'eip155:5042',
+    chainId: 5042,
+    name: 'Arc',
+    explorerUrl: 'https://explorer.arc.io',
+  },
+  'eip155:5042002': {
+    network: 'eip155:5042002',
+    chainId: 5042002,
+    name: 'Arc Testnet',
+    explorerUrl: 'https://testnet.arcscan.app',
+  },
+} as const satisfies Record<Network, NetworkFacts>
+
+/** Narrows a wire string to a network this software knows, served here or not. */
+export function isNetwork(value: string): value is Network {
+  return Object.hasOwn(networks, value)
+}

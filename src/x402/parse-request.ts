@@ -1,0 +1,231 @@
+import type { Address, Hex } from 'viem'
+import { z } from 'zod'
+import { parseUint256 } from './amounts.js'
+import type { Payment } from './payment.js'
+import type { Rejection } from './reasons.js'
+
+/** A signature of a contract wallet can be long (passkeys, multisigs); past this it is not one. */
+const MAX_SIGNATURE_BYTES = 8_192
+/** The longest network, scheme or URL text that is looked at. */
+const MAX_TEXT_CHARS = 2_048
+/** A day: no merchant holds a request open that long, and it keeps timers in range. */
+const MAX_TIMEOUT_SECONDS = 86_400 * 365
+
+const text = z.string().min(1, 'must not be empty').max(MAX_TEXT_CHARS, 'is too long')
+
+const address = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+  .transform((value) => value.toLowerCase() as Address)
+
+const uint256 = z.string().transform((value, context) => {
+  const parsed = parseUint256(value)
+  if (parsed !== undefined) return parsed
+  context.addIssue({ code: 'custom', message: 'must be plain decimal digits of a uint256' })
+  return z.NEVER
+})
+
+const bytes32 = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
+  .transform((value) => value.toLowerCase() as Hex)
+
+const signature = z
+  .string()
+  .max(2 + 2 * MAX_SIGNATURE_BYTES, `must be at most ${MAX_SIGNATURE_BYTES} bytes`)
+  .regex(/^0x([0-9a-fA-F]{2})*$/, 'must be hex bytes with 0x prefix')
+  .transform((value) => value.toLowerCase() as Hex)
+
+const looseObject = z.record(z.string(), z.unknown())
+
+/** `paymentRequirements` of x402 v2, scheme `exact`. Unknown members are ignored. */
+export const paymentRequirementsSchema = z.object({
+  scheme: text,
+  network: text,
+  amount: uint256,
+  asset: address,
+  payTo: address,
+  maxTimeoutSeconds: z
+    .number()
+    .int('must be whole seconds')
+    .positive('must be above 0')
+    .max(MAX_TIMEOUT_SECONDS, 'is too long'),
+  extra: looseObject.nullish(),
+})
+
+/** `paymentPayload` of x402 v2 before its scheme is known. Unknown members are ignored. */
+export const paymentPayloadSchema = z.object({
+  accepted: z.object({ scheme: text, network: text }),
+  payload: looseObject,
+  resource: z.unknown().optional(),
+})
+
+/** `paymentPayload.payload` of scheme `exact` by EIP-3009. */
+export const exactPayloadSchema = z.object({
+  authorization: z.object({
+    from: address,
+    to: address,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
+    nonce: bytes32,
+  }),
+  signature,
+})
+
+export type ParsedRequest = { ok: true; payment: Payment } | { ok: false; rejection: Rejection }
+
+/**
+ * Parses the body of `/verify` and `/settle`. Syntax comes first, then version, then scheme, so that a
+ * caller learns the real cause; a body of another scheme is not held to the shape of `exact`.
+ */
+export function parseRequest(body: unknown): ParsedRequest {
+  if (!isObject(body)) return malformed('invalidPayload', 'The body must be a JSON object.')
+  const version = versionProblem(body)
+  if (version !== undefined) return malformed('invalidX402Version', version)
+
+  const payload = paymentPayloadSchema.safeParse(body.paymentPayload)
+  if (!payload.success) return badShape('invalidPayload', 'paymentPayload', payload.error, body)
+  const requirements = parseRequirements(body.paymentRequirements)
+  if (!requirements.ok) return requirements
+  const { accepted } = payload.data
+  const { scheme } = requirements.value
+
+  if (scheme !== 'exact') {
+    return malformed(
+      'unsupportedScheme',
+      `Scheme ${quote(scheme)} is not settled here; expected "exact".`,
+    )
+  }
+  if ('permit2Authorization' in payload.data.payload) {
+    return malformed(
+      'unsupportedPayloadType',
+      'Permit2 payloads are not settled here; expected an EIP-3009 authorization.',
+    )
+  }
+  const exact = exactPayloadSchema.safeParse(payload.data.payload)
+  if (!exact.success) {
+    return badShape('invalidPayload', 'paymentPayload.payload', exact.error, body)
+  }
+  const { network, amount, asset, payTo, maxTimeoutSeconds, extra } = requirements.value
+  const resourceUrl = readResourceUrl(payload.data.resource)
+  return {
+    ok: true,
+    payment: {
+      scheme,
+      network,
+      asset,
+      payTo,
+      amount,
+      maxTimeoutSeconds,
+      quotedDomain: readQuotedDomain(extra),
+      acceptedScheme: accepted.scheme,
+      acceptedNetwork: accepted.network,
+      ...exact.data,
+      ...(resourceUrl === undefined ? {} : { resourceUrl }),
+    },
+  }
+}
+
+/** The payer a malformed or foreign body still names, so that every answer can carry it. */
+export function readPayer(body: unknown): Address | undefined {
+  const payload = member(member(body, 'paymentPayload'), 'payload')
+  const candidates = [
+    member(member(payload, 'authorization'), 'from'),
+    member(member(payload, 'permit2Authorization'), 'from'),
+  ]
+  for (const candidate of candidates) {
+    const parsed = address.safeParse(candidate)
+    if (parsed.success) return parsed.data
+  }
+  return undefined
+}
+
+/** The network a body names, for the answer's `network` member; empty when it cannot be read. */
+export function readNetwork(body: unknown): string {
+  const network = member(member(body, 'paymentRequirements'), 'network')
+  return typeof network === 'string' && /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9*]{1,32}$/.test(network)
+    ? network
+    : ''
+}
+
+type Requirements = z.infer<typeof paymentRequirementsSchema>
+
+function parseRequirements(
+  value: unknown,
+): { ok: true; value: Requirements } | { ok: false; rejection: Rejection } {
+  const parsed = paymentRequirementsSchema.safeParse(value)
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const scheme = member(value, 'scheme')
+  if (typeof scheme === 'string' && scheme !== '' && scheme !== 'exact') {
+    return malformed(
+      'unsupportedScheme',
+      `Scheme ${quote(scheme)} is not settled here; expected "exact".`,
+    )
+  }
+  return badShape('invalidPaymentRequirements', 'paymentRequirements', parsed.error, {
+    paymentRequirements: value,
+  })
+}
+
+function versionProblem(body: Record<string, unknown>): string | undefined {
+  if (body.x402Version !== 2) {
+    return `x402Version must be the number 2, got ${quote(body.x402Version)}.`
+  }
+  const inner = member(body.paymentPayload, 'x402Version')
+  if (isObject(body.paymentPayload) && inner !== 2) {
+    return `paymentPayload.x402Version must be the number 2, got ${quote(inner)}.`
+  }
+  return undefined
+}
+
+function readQuotedDomain(extra: Record<string, unknown> | null | undefined) {
+  const domain: { name?: string; version?: string } = {}
+  if (typeof extra?.name === 'string') domain.name = extra.name
+  if (typeof extra?.version === 'string') domain.version = extra.version
+  return domain
+}
+
+/** A payment is never refused for its `resource`: what cannot be read is left out. */
+function readResourceUrl(resource: unknown): string | undefined {
+  const url = member(resource, 'url')
+  return typeof url === 'string' && url.length <= MAX_TEXT_CHARS ? url : undefined
+}
+
+function malformed(reason: Rejection['reason'], message: string) {
+  return { ok: false, rejection: { reason, message } } as const
+}
+
+function badShape(reason: Rejection['reason'], root: string, error: z.ZodError, body: unknown) {
+  const issue = error.issues[0]
+  const path = [root, ...(issue?.path ?? [])].join('.')
+  let actual: unknown = body
+  for (const key of path.split('.')) actual = member(actual, key)
+  const problem =
+    actual === undefined ? 'is missing' : `${lowerFirst(issue?.message)}, got ${quote(actual)}`
+  return malformed(reason, `${path} ${problem}.`)
+}
+
+function lowerFirst(message: string | undefined): string {
+  if (message === undefined) return 'is malformed'
+  const [, expected] = /^Invalid input: expected (\w+)/.exec(message) ?? []
+  return expected === undefined ? message : `must be of type ${expected}`
+}
+
+/** Caller text inside a message: JSON-escaped and short, so that it can carry nothing. */
+export function quote(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
+  const shown = typeof value === 'string' && value.length > 100 ? `${value.slice(0, 100)}…` : value
+  return JSON.stringify(shown)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function member(value: unknown, key: string): unknown {
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}

@@ -1,0 +1,91 @@
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil-process.js'
+import { PortTakenError } from '../../src/devnet/devnet-error.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { call } from '../../src/devnet/rpc.js'
+
+const started: Anvil[] = []
+
+async function start(options?: Parameters<typeof startAnvil>[0]): Promise<Anvil> {
+  const anvil = await startAnvil(options)
+  started.push(anvil)
+  return anvil
+}
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((anvil) => anvil.stop()))
+})
+
+describe('startAnvil', () => {
+  it('answers as Arc mainnet on a free port', async () => {
+    const anvil = await start()
+    expect(await call(anvil.url, 'eth_chainId')).toBe('0x13b2')
+  })
+
+  it('takes chain id, port, base fee and gas limit from its options', async () => {
+    const port = await freePort()
+    const anvil = await start({
+      chainId: 5042002,
+      port,
+      baseFeeWei: 20n * 10n ** 9n,
+      blockGasLimit: 12_000_000n,
+    })
+    const genesis = await call(anvil.url, 'eth_getBlockByNumber', ['0x0', false])
+    expect(anvil.url).toBe(`http://127.0.0.1:${port}`)
+    expect(await call(anvil.url, 'eth_chainId')).toBe('0x4cef52')
+    expect(genesis).toMatchObject({ baseFeePerGas: '0x4a817c800', gasLimit: '0xb71b00' })
+  })
+
+  it('mines nothing by itself in manual mode', async () => {
+    const { url } = await start({ mining: 'manual' })
+    const [from] = await call<string[]>(url, 'eth_accounts')
+    await call(url, 'eth_sendTransaction', [{ from, to: from, value: '0x1' }])
+    expect(await call(url, 'eth_blockNumber')).toBe('0x0')
+    await call(url, 'evm_mine')
+    expect(await call(url, 'eth_blockNumber')).toBe('0x1')
+  })
+
+  it('says in one sentence which port is taken', async () => {
+    const holder = createServer()
+    const port = await freePort()
+    await new Promise<void>((resolve) => holder.listen(port, '127.0.0.1', resolve))
+    const refusal = await startAnvil({ port }).catch((error: unknown) => error)
+    holder.close()
+    expect(refusal).toBeInstanceOf(PortTakenError)
+    expect((refusal as Error).message).toMatch(new RegExp(`^Port ${port} for anvil is .*taken`))
+  })
+
+  it('repeats what anvil complained about when it does not start', async () => {
+    await expect(startAnvil({ extraArgs: ['--no-such-flag'] })).rejects.toThrow(
+      /anvil did not start on port \d+: .*--no-such-flag/,
+    )
+  })
+
+  it('tells how it ended, and stopping twice is harmless', async () => {
+    const anvil = await startAnvil()
+    process.kill(anvil.pid, 'SIGKILL')
+    expect(await anvil.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    await anvil.stop()
+    await anvil.stop()
+  })
+
+  it('is gone once stop resolves', async () => {
+    const anvil = await startAnvil()
+    await anvil.stop()
+    expect(() => process.kill(anvil.pid, 0)).toThrow('ESRCH')
+  })
+})
+
+describe('findAnvil', () => {
+  it('says how to get a binary that is nowhere', () => {
+    expect(() => findAnvil('', () => undefined)).toThrow(/getfoundry\.sh/)
+  })
+
+  it.runIf(process.platform === 'linux' && process.arch === 'x64')(
+    'falls back to the npm package when PATH has none',
+    () => {
+      expect(findAnvil('')).toMatch(/anvil-linux-amd64\/bin\/anvil$/)
+    },
+  )
+})

@@ -1,0 +1,93 @@
+import { type Hex, toHex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
+import { nextBaseFeeWei, startBlockProducer } from '../../src/devnet/block-producer.js'
+import { call } from '../../src/devnet/rpc.js'
+
+const gwei = 10n ** 9n
+const gasLimit = 30_000_000n
+
+type Block = { number: Hex; timestamp: Hex; baseFeePerGas: Hex; transactions: Hex[] }
+
+let anvil: Anvil
+
+beforeAll(async () => {
+  anvil = await startAnvil({ mining: 'manual' })
+})
+
+afterAll(() => anvil.stop())
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const readBlock = (at: string) => call<Block>(anvil.url, 'eth_getBlockByNumber', [at, false])
+
+describe('startBlockProducer', () => {
+  it('mines at its pace on the second of the wall clock and stops when told', async () => {
+    const startedAt = Date.now()
+    const producer = await startBlockProducer({ url: anvil.url, intervalMs: 200 })
+    await pause(2_500)
+    await producer.stop()
+    const endedAt = Date.now()
+    const height = Number((await readBlock('latest')).number)
+    expect(height).toBeGreaterThanOrEqual(8)
+    expect(height).toBeLessThanOrEqual(14)
+    const numbers = Array.from({ length: height }, (_, index) => toHex(index + 1))
+    const seconds = (await Promise.all(numbers.map(readBlock))).map((it) => Number(it.timestamp))
+    expect(seconds).toEqual([...seconds].sort((a, b) => a - b))
+    expect(new Set(seconds).size).toBeLessThan(height)
+    expect(seconds[0]).toBeGreaterThanOrEqual(Math.floor(startedAt / 1000))
+    expect(seconds.at(-1)).toBeLessThanOrEqual(Math.floor(endedAt / 1000))
+    expect(seconds.at(-1)).toBeGreaterThanOrEqual(Math.floor(endedAt / 1000) - 1)
+    await pause(400)
+    expect(Number((await readBlock('latest')).number)).toBe(height)
+  })
+
+  it('takes all that is pending into one block at the floor fee', async () => {
+    const [from] = await call<string[]>(anvil.url, 'eth_accounts')
+    const transaction = { from, to: from, value: '0x1', gas: '0x5208', gasPrice: '0x174876e800' }
+    const sends = Array.from({ length: 60 }, (_, nonce) =>
+      call(anvil.url, 'eth_sendTransaction', [{ ...transaction, nonce: toHex(nonce) }]),
+    )
+    await Promise.all(sends)
+    const before = Number((await readBlock('latest')).number)
+    const producer = await startBlockProducer({ url: anvil.url, intervalMs: 10_000 })
+    await pause(300)
+    await producer.stop()
+    const block = await readBlock('latest')
+    expect(Number(block.number)).toBe(before + 1)
+    expect(block.transactions).toHaveLength(60)
+    expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)
+  })
+
+  it('carries on after somebody else mined a block ahead of the clock', async () => {
+    const ahead = Math.floor(Date.now() / 1000) + 3
+    const producer = await startBlockProducer({ url: anvil.url, intervalMs: 100 })
+    await call(anvil.url, 'evm_mine', [{ timestamp: ahead }])
+    const before = Number((await readBlock('latest')).number)
+    await pause(600)
+    await producer.stop()
+    const block = await readBlock('latest')
+    expect(Number(block.number)).toBeGreaterThan(before)
+    expect(Number(block.timestamp)).toBe(ahead)
+    expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)
+  })
+})
+
+describe('nextBaseFeeWei', () => {
+  const feeAfter = (gasUsed: bigint, baseFeePerGas: bigint) =>
+    nextBaseFeeWei({ gasUsed, gasLimit, baseFeePerGas })
+
+  it('stays where it is after a half-full block', () => {
+    expect(feeAfter(gasLimit / 2n, 30n * gwei)).toBe(30n * gwei)
+  })
+
+  it('moves by two percent at most', () => {
+    expect(feeAfter(gasLimit, 100n * gwei)).toBe(102n * gwei)
+    expect(feeAfter(0n, 100n * gwei)).toBe(98n * gwei)
+  })
+
+  it('keeps within 20 and 20,000 gwei', () => {
+    expect(feeAfter(0n, 20n * gwei)).toBe(20n * gwei)
+    expect(feeAfter(0n, gwei)).toBe(20n * gwei)
+    expect(feeAfter(gasLimit, 20_000n * gwei)).toBe(20_000n * gwei)
+  })
+})

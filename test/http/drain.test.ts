@@ -1,0 +1,180 @@
+import { EventEmitter } from 'node:events'
+import { Agent, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { installDrain } from '../../src/http/drain.js'
+import { createLogger } from '../../src/http/logger.js'
+import { anEdgesServer, type Edges } from './edges-server.js'
+
+let edges: Edges | undefined
+afterEach(() => edges?.app.close())
+
+/** A listening server whose `/slow` answers when told, with the drain on signals of the test's own. */
+async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {}) {
+  const gate = withResolvers()
+  edges = await anEdgesServer({
+    routes: (app) => {
+      app.get('/slow', async () => {
+        await gate.promise
+        return { done: true }
+      })
+    },
+  })
+  const url = await edges.app.listen({ host: '127.0.0.1', port: 0 })
+  const source = new EventEmitter()
+  const events: string[] = []
+  const exited = withResolvers<number>()
+  const exits: number[] = []
+  const logLines: string[] = []
+  installDrain({
+    app: edges.app,
+    onClose: async () => {
+      events.push('closed')
+      await onClose()
+    },
+    graceMs,
+    log: createLogger({
+      level: 'info',
+      destination: { write: (line) => void logLines.push(line) },
+    }),
+    exit: (code) => {
+      exits.push(code)
+      exited.resolve(code)
+    },
+    source,
+  })
+  return {
+    url,
+    source,
+    events,
+    exits,
+    exited: exited.promise,
+    logLines,
+    release: () => gate.resolve(undefined),
+  }
+}
+
+function withResolvers<T = unknown>() {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+/** Over a kept-alive connection, as clients of a facilitator hold them. */
+function get(url: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { agent }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode ?? 0))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('the drain', () => {
+  it('finishes what is in flight, refuses what is new, closes the resources last and exits 0', async () => {
+    const { url, source, events, exited, release } = await aDrainingServer()
+    const agent = new Agent({ keepAlive: true })
+    const inFlight = get(`${url}/slow`, agent).then((status) => {
+      events.push('answered')
+      return status
+    })
+    await wait(100)
+    source.emit('SIGTERM', 'SIGTERM')
+    await wait(100)
+    await expect(fetch(`${url}/health`)).rejects.toThrow()
+    expect(events).toEqual([])
+    const releasedAt = performance.now()
+    release()
+    expect(await inFlight).toBe(200)
+    expect(await exited).toBe(0)
+    expect(events).toEqual(['answered', 'closed'])
+    // The kept-alive connection of the last answer must not hold the process for its idle time.
+    expect(performance.now() - releasedAt).toBeLessThan(1_000)
+    agent.destroy()
+  })
+
+  it('answers what still comes over a busy connection with 503 in shape', async () => {
+    const { url, source, exited, release } = await aDrainingServer()
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+    await wait(50)
+    source.emit('SIGTERM', 'SIGTERM')
+    await wait(50)
+    const headers = 'Host: x\r\nContent-Type: application/json\r\nContent-Length: 2'
+    socket.write(`POST /settle HTTP/1.1\r\n${headers}\r\n\r\n{}`)
+    await wait(50)
+    release()
+    await closed
+    expect(await exited).toBe(0)
+    expect(text).toContain('{"done":true}')
+    expect(text).toMatch(/HTTP\/1\.1 503 .*connection: close.*"success":false/is)
+  })
+
+  it('cuts what is still in flight when the grace is over', async () => {
+    const { url, source, events, exited, logLines } = await aDrainingServer({ graceMs: 150 })
+    const agent = new Agent({ keepAlive: true })
+    const inFlight = get(`${url}/slow`, agent)
+    const failed = expect(inFlight).rejects.toThrow('socket hang up')
+    await wait(50)
+    source.emit('SIGINT', 'SIGINT')
+    expect(await exited).toBe(0)
+    await failed
+    expect(events).toEqual(['closed'])
+    expect(logLines.join('')).toContain('grace is over')
+    agent.destroy()
+  })
+
+  it('exits 1 at once on a second signal', async () => {
+    const { url, source, exits, events, release } = await aDrainingServer()
+    const agent = new Agent()
+    const inFlight = get(`${url}/slow`, agent)
+    await wait(50)
+    source.emit('SIGTERM', 'SIGTERM')
+    expect(exits).toEqual([])
+    source.emit('SIGTERM', 'SIGTERM')
+    expect(exits).toEqual([1])
+    expect(events).toEqual([])
+    release()
+    await inFlight
+  })
+
+  it('exits 1 when the resources do not close', async () => {
+    const { source, exited, logLines } = await aDrainingServer({
+      onClose: async () => {
+        throw new Error('disk gone')
+      },
+    })
+    source.emit('SIGTERM', 'SIGTERM')
+    expect(await exited).toBe(1)
+    expect(logLines.join('')).toContain('disk gone')
+  })
+})
+
+describe('a stray error', () => {
+  it('is logged and survived when it is an unhandled rejection', async () => {
+    const { url, source, exits, logLines } = await aDrainingServer()
+    source.emit('unhandledRejection', new Error('node https://node.example/key is gone'))
+    await wait(20)
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    expect(exits).toEqual([])
+    expect(logLines.join('')).toContain('unhandled rejection')
+    expect(logLines.join('')).not.toContain('node.example')
+  })
+
+  it('drains and exits 1 when it is an uncaught exception', async () => {
+    const { source, exited, events } = await aDrainingServer()
+    source.emit('uncaughtException', new Error('bug'))
+    expect(await exited).toBe(1)
+    expect(events).toEqual(['closed'])
+  })
+})

@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { callerOf, createRateLimiter } from '../../src/http/rate-limit.js'
+import { rateLimitFault } from '../../src/http/request-fault.js'
+import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
+
+let edges: Edges | undefined
+afterEach(() => edges?.app.close())
+
+async function open(options: EdgesOptions) {
+  edges = await anEdgesServer(options)
+  return edges.app
+}
+
+const verify = { method: 'POST', url: '/verify', payload: {} } as const
+
+describe('the rate limit', () => {
+  it('refuses the request past the allowance with 429 in shape and Retry-After', async () => {
+    const app = await open({ rateLimitMax: 3 })
+    for (let i = 0; i < 3; i++) expect((await app.inject(verify)).statusCode).toBe(200)
+    const refused = await app.inject(verify)
+    expect(refused.statusCode).toBe(429)
+    expect(refused.json()).toMatchObject({ isValid: false, invalidReason: 'rate_limited' })
+    const retryAfter = Number(refused.headers['retry-after'])
+    expect(retryAfter).toBeGreaterThan(50)
+    expect(retryAfter).toBeLessThanOrEqual(60)
+  })
+
+  it('keeps one count over all counted routes, unknown paths included', async () => {
+    const app = await open({ rateLimitMax: 3 })
+    await app.inject(verify)
+    await app.inject('/payments/eip155:5042/0x1/0x2')
+    await app.inject('/nowhere')
+    expect((await app.inject('/nowhere')).statusCode).toBe(429)
+    expect((await app.inject('/api/merchants')).json()).toMatchObject({ error: 'rate_limited' })
+  })
+
+  it('never counts or refuses what is exempt, nor a preflight', async () => {
+    const app = await open({ rateLimitMax: 1 })
+    const preflight = { method: 'OPTIONS', url: '/api/merchants' } as const
+    for (let i = 0; i < 3; i++) {
+      expect((await app.inject('/supported')).statusCode).toBe(200)
+      expect((await app.inject('/health')).statusCode).toBe(200)
+      expect((await app.inject(preflight)).statusCode).toBe(204)
+    }
+    expect((await app.inject(verify)).statusCode).toBe(200)
+    expect((await app.inject(verify)).statusCode).toBe(429)
+    expect((await app.inject('/supported')).statusCode).toBe(200)
+  })
+
+  it('leaves a manual route to its handler: peek counts nothing, consume counts', async () => {
+    const app = await open({
+      rateLimitMax: 2,
+      routes: (app, limiter) => {
+        const config = { family: 'settle', limit: 'manual' } as const
+        app.post('/refused', { config }, async (request) => {
+          const { limited, retryAfterSeconds } = await limiter.peek(request)
+          if (limited) throw rateLimitFault(retryAfterSeconds)
+          return limiter.consume(request)
+        })
+        app.post('/peeked', { config }, (request) => limiter.peek(request))
+      },
+    })
+    const post = async (url: string) => app.inject({ method: 'POST', url, payload: {} })
+    for (let i = 0; i < 5; i++) expect((await post('/peeked')).json().limited).toBe(false)
+    for (let i = 0; i < 2; i++) expect((await post('/refused')).json().limited).toBe(false)
+    expect((await post('/peeked')).json()).toEqual({
+      limited: true,
+      retryAfterSeconds: expect.any(Number),
+    })
+    const refused = await post('/refused')
+    expect(refused.statusCode).toBe(429)
+    expect(refused.json()).toMatchObject({ success: false, errorReason: 'rate_limited' })
+    expect((await post('/settle')).statusCode).toBe(200)
+    expect((await app.inject(verify)).statusCode).toBe(429)
+  })
+
+  it('is off at 0', async () => {
+    const app = await open({ rateLimitMax: 0 })
+    for (let i = 0; i < 20; i++) expect((await app.inject(verify)).statusCode).toBe(200)
+  })
+})
+
+describe('the counter', () => {
+  const from = (ip: string) => ({ ip })
+
+  it('starts a new window when the old one is over, not a millisecond before', () => {
+    let time = 0
+    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, now: () => time })
+    expect(limiter.consume(from('a')).limited).toBe(false)
+    expect(limiter.peek(from('a'))).toEqual({ limited: true, retryAfterSeconds: 10 })
+    time = 9_999
+    expect(limiter.consume(from('a'))).toEqual({ limited: true, retryAfterSeconds: 1 })
+    time = 10_000
+    expect(limiter.peek(from('a')).limited).toBe(false)
+    expect(limiter.consume(from('a')).limited).toBe(false)
+    expect(limiter.consume(from('a'))).toEqual({ limited: true, retryAfterSeconds: 10 })
+  })
+
+  it('remembers a bounded number of callers and forgets the oldest window first', () => {
+    let time = 0
+    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, maxCallers: 2, now: () => time })
+    for (const ip of ['a', 'b', 'c']) {
+      limiter.consume(from(ip))
+      time++
+    }
+    expect(['a', 'b', 'c'].map((ip) => limiter.peek(from(ip)).limited)).toEqual([false, true, true])
+  })
+
+  it('keeps the order of windows when a caller comes back', () => {
+    let time = 0
+    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, maxCallers: 2, now: () => time })
+    limiter.consume(from('a'))
+    time = 5_000
+    limiter.consume(from('b'))
+    time = 11_000
+    limiter.consume(from('a'))
+    limiter.consume(from('c'))
+    expect(['a', 'b', 'c'].map((ip) => limiter.peek(from(ip)).limited)).toEqual([true, false, true])
+  })
+})
+
+describe('who is counted', () => {
+  const forwarded = (address: string, hops: string) =>
+    ({ ...verify, remoteAddress: address, headers: { 'x-forwarded-for': hops } }) as const
+
+  it('is the connection when no proxy is trusted, whatever the caller claims', async () => {
+    const app = await open({ rateLimitMax: 1 })
+    expect((await app.inject(forwarded('10.0.0.1', '1.1.1.1'))).statusCode).toBe(200)
+    expect((await app.inject(forwarded('10.0.0.1', '2.2.2.2'))).statusCode).toBe(429)
+    expect((await app.inject(forwarded('10.0.0.2', '1.1.1.1'))).statusCode).toBe(200)
+  })
+
+  it.each([
+    ['a number of hops', 1],
+    ['a range', ['10.0.0.0/8']],
+  ])('is what the proxy saw when proxies are named by %s', async (_, trustProxy) => {
+    const app = await open({ rateLimitMax: 1, trustProxy })
+    expect((await app.inject(forwarded('10.0.0.1', '9.9.9.9, 1.1.1.1'))).statusCode).toBe(200)
+    expect((await app.inject(forwarded('10.0.0.1', '8.8.8.8, 1.1.1.1'))).statusCode).toBe(429)
+    expect((await app.inject(forwarded('10.0.0.1', '9.9.9.9, 2.2.2.2'))).statusCode).toBe(200)
+  })
+
+  it('is one /64 in IPv6 and the plain address of mapped IPv4', () => {
+    expect(callerOf('203.0.113.9')).toBe('203.0.113.9')
+    expect(callerOf('::ffff:203.0.113.9')).toBe('203.0.113.9')
+    expect(callerOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64')
+    expect(callerOf('2001:DB8:1:2::1')).toBe(callerOf('2001:db8:1:2:ffff::'))
+    expect(callerOf('2001:db8:1:2::')).not.toBe(callerOf('2001:db8:1:3::'))
+    expect(callerOf('2001:db8::1')).toBe('2001:db8:0:0::/64')
+    expect(callerOf('::1')).toBe('0:0:0:0::/64')
+    expect(callerOf('64:ff9b::192.0.2.1')).toBe('64:ff9b:0:0::/64')
+    expect(callerOf('1:2:3::5:6:192.0.2.1')).toBe('1:2:3:0::/64')
+    expect(callerOf('fe80::1%eth0')).toBe(callerOf('fe80::2%eth0'))
+  })
+})

@@ -1,0 +1,317 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../../src/config/config.js'
+import { ConfigError } from '../../../src/config/config-error.js'
+import { variableNames } from '../../../src/config/env.js'
+
+const minimal = { MAINNET_RPC_URLS: 'https://rpc.mainnet.arc.io' }
+
+function read(env: Record<string, string>) {
+  return readConfig({ ...minimal, ...env })
+}
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+function problems(env: Record<string, string>) {
+  return problemsOf({ ...minimal, ...env })
+}
+
+describe('readConfig', () => {
+  it('fills every default when only a network is named', () => {
+    expect(readConfig(minimal)).toEqual({
+      host: '0.0.0.0',
+      port: 4021,
+      baseUrl: 'http://localhost:4021',
+      directoryUrl: 'http://localhost:4021',
+      database: { kind: 'sqlite', path: './data/arcus.db' },
+      networks: [
+        {
+          network: 'eip155:5042',
+          chainId: 5042,
+          rpcUrls: ['https://rpc.mainnet.arc.io'],
+          asset: '0x3600000000000000000000000000000000000000',
+          explorerUrl: 'https://explorer.arc.io',
+        },
+      ],
+      buybackAddress: undefined,
+      minAmount: 1n,
+      maxFeePerGasWei: 1_000_000_000_000n,
+      dailyGasLimit: undefined,
+      failedGasBudget: 50_000_000_000_000_000n,
+      maxBatch: 50,
+      settleWaitSeconds: 30,
+      rateLimit: { max: 6000, windowSeconds: 60 },
+      trustProxy: false,
+      probeAllowPrivateHosts: false,
+      identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+      activityRetentionDays: 90,
+      bodyLimitBytes: 262_144,
+      logLevel: 'info',
+      metrics: true,
+      warnings: [],
+    })
+  })
+
+  it('is frozen, inner objects included', () => {
+    const config = readConfig(minimal)
+    for (const part of [config, config.networks, config.networks[0], config.rateLimit]) {
+      expect(Object.isFrozen(part)).toBe(true)
+    }
+  })
+
+  it('counts an empty or blank variable as unset', () => {
+    expect(read({ PORT: '', LOG_LEVEL: '  ', BASE_URL: '' })).toEqual(readConfig(minimal))
+  })
+
+  it('lists every problem at once, each naming its variable', () => {
+    const found = problemsOf({ PORT: 'x', METRICS: 'yes', MAX_BATCH: '0', TESTNET_ASSET: '0x12' })
+    expect(found).toHaveLength(6)
+    const message = new ConfigError(found).message
+    for (const name of ['PORT', 'METRICS', 'MAX_BATCH', 'TESTNET_ASSET', 'MAINNET_RPC_URLS']) {
+      expect(message).toContain(name)
+    }
+    expect(message).toContain('6 problems')
+  })
+
+  it('names the public nodes when there is no network to serve', () => {
+    expect(problemsOf({})).toEqual([
+      expect.stringMatching(
+        /https:\/\/rpc\.mainnet\.arc\.io.*https:\/\/rpc\.testnet\.arc\.network/,
+      ),
+    ])
+  })
+
+  it.each([
+    ['PORT', 'port', 0, 65_535],
+    ['MAX_BATCH', 'maxBatch', 1, 100],
+    ['SETTLE_WAIT_SECONDS', 'settleWaitSeconds', 1, 80],
+    ['ACTIVITY_RETENTION_DAYS', 'activityRetentionDays', 1, 3_650],
+    ['BODY_LIMIT_BYTES', 'bodyLimitBytes', 1_024, 4_194_304],
+  ] as const)(
+    'takes %s from its lower to its upper edge and nothing beyond',
+    (name, key, min, max) => {
+      expect(read({ [name]: String(min) })[key]).toBe(min)
+      expect(read({ [name]: String(max) })[key]).toBe(max)
+      for (const wrong of [String(min - 1), String(max + 1), '1.5', '1e2', '0x10', ' 7 x']) {
+        expect(problems({ [name]: wrong })).toEqual([
+          expect.stringContaining(`${name} must be a whole number from ${min} to ${max}`),
+        ])
+      }
+    },
+  )
+
+  it('takes the rate limit from off to its upper edge', () => {
+    expect(read({ RATE_LIMIT_MAX: '0' }).rateLimit.max).toBe(0)
+    expect(read({ RATE_LIMIT_MAX: '10000000' }).rateLimit.max).toBe(10_000_000)
+    expect(problems({ RATE_LIMIT_MAX: '10000001' })).toHaveLength(1)
+    expect(problems({ RATE_LIMIT_MAX: '-1' })).toHaveLength(1)
+    expect(read({ RATE_LIMIT_WINDOW_SECONDS: '86400' }).rateLimit.windowSeconds).toBe(86_400)
+    expect(problems({ RATE_LIMIT_WINDOW_SECONDS: '0' })).toHaveLength(1)
+    expect(problems({ RATE_LIMIT_WINDOW_SECONDS: '86401' })).toHaveLength(1)
+  })
+
+  it.each([
+    ['METRICS', 'metrics'],
+    ['PROBE_ALLOW_PRIVATE_HOSTS', 'probeAllowPrivateHosts'],
+  ] as const)('takes %s as true, false, 1 or 0 only', (name, key) => {
+    expect(read({ [name]: 'true' })[key]).toBe(true)
+    expect(read({ [name]: '1' })[key]).toBe(true)
+    expect(read({ [name]: 'false' })[key]).toBe(false)
+    expect(read({ [name]: '0' })[key]).toBe(false)
+    for (const wrong of ['yes', 'TRUE', 'on', '2']) {
+      expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(name)])
+    }
+  })
+
+  it('takes the levels of the logger and no other word', () => {
+    for (const level of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
+      expect(read({ LOG_LEVEL: level }).logLevel).toBe(level)
+    }
+    expect(problems({ LOG_LEVEL: 'verbose' })).toEqual([expect.stringContaining('fatal, error')])
+  })
+
+  it('takes the minimum amount as plain digits from 1 up', () => {
+    expect(read({ MIN_AMOUNT: '1' }).minAmount).toBe(1n)
+    expect(read({ MIN_AMOUNT: (2n ** 256n - 1n).toString() }).minAmount).toBe(2n ** 256n - 1n)
+    for (const wrong of ['0', '-1', '01', '0.01', '1e3', (2n ** 256n).toString()]) {
+      expect(problems({ MIN_AMOUNT: wrong })).toEqual([expect.stringContaining('MIN_AMOUNT')])
+    }
+  })
+
+  it('keeps dollars exactly, to the eighteenth decimal', () => {
+    expect(read({ DAILY_GAS_LIMIT_USD: '25' }).dailyGasLimit).toBe(25n * 10n ** 18n)
+    expect(read({ FAILED_GAS_BUDGET_USD: '0.1' }).failedGasBudget).toBe(10n ** 17n)
+    expect(read({ FAILED_GAS_BUDGET_USD: '0.000000000000000001' }).failedGasBudget).toBe(1n)
+    for (const wrong of [
+      '0',
+      '0.0',
+      '-1',
+      '1,5',
+      '$1',
+      '.5',
+      '1.',
+      '0.0000000000000000001',
+      '1e-2',
+    ]) {
+      expect(problems({ DAILY_GAS_LIMIT_USD: wrong })).toHaveLength(1)
+      expect(problems({ FAILED_GAS_BUDGET_USD: wrong })).toHaveLength(1)
+    }
+  })
+
+  it('takes the fee cap in gwei and warns below the floor of Arc', () => {
+    expect(read({ MAX_FEE_PER_GAS_GWEI: '20' }).maxFeePerGasWei).toBe(20_000_000_000n)
+    expect(read({ MAX_FEE_PER_GAS_GWEI: '20' }).warnings).toEqual([])
+    const below = read({ MAX_FEE_PER_GAS_GWEI: '19.999999999' })
+    expect(below.maxFeePerGasWei).toBe(19_999_999_999n)
+    expect(below.warnings).toEqual([expect.stringContaining('MAX_FEE_PER_GAS_GWEI')])
+    expect(problems({ MAX_FEE_PER_GAS_GWEI: '0' })).toHaveLength(1)
+    expect(problems({ MAX_FEE_PER_GAS_GWEI: '1.0000000001' })).toHaveLength(1)
+  })
+
+  it('derives public hosts from the port and drops a trailing slash', () => {
+    expect(read({ PORT: '80' })).toMatchObject({ baseUrl: 'http://localhost:80' })
+    const config = read({
+      BASE_URL: 'https://pay.example.com/',
+      DIRECTORY_URL: 'http://[::1]:8080',
+    })
+    expect(config.baseUrl).toBe('https://pay.example.com')
+    expect(config.directoryUrl).toBe('http://[::1]:8080')
+    for (const wrong of [
+      'pay.example.com',
+      'ftp://a.b',
+      'https://a.b/x',
+      'https://a.b?x=1',
+      'https://u:p@a.b',
+    ]) {
+      expect(problems({ BASE_URL: wrong })).toEqual([expect.stringContaining('BASE_URL must be')])
+    }
+  })
+
+  it('takes SQLite paths and says that PostgreSQL is not there yet', () => {
+    expect(read({ DATABASE_URL: 'sqlite::memory:' }).database.path).toBe(':memory:')
+    expect(read({ DATABASE_URL: 'sqlite:///var/arcus.db' }).database.path).toBe('/var/arcus.db')
+    expect(problems({ DATABASE_URL: 'postgres://arcus:hunter2@db/arcus' })).toEqual([
+      'DATABASE_URL names PostgreSQL, which is not available in this version: use sqlite:PATH.',
+    ])
+    for (const wrong of ['sqlite:', './arcus.db', 'mysql://x']) {
+      expect(problems({ DATABASE_URL: wrong })).toHaveLength(1)
+    }
+  })
+
+  it('serves a network per node list, mainnet first', () => {
+    const { networks } = read({
+      MAINNET_RPC_URLS: 'https://a.example/key, http://b.example:8545',
+      TESTNET_RPC_URLS: 'https://c.example',
+      TESTNET_ASSET: '0x8004a818bfb912233c491871b3d84c89a494bd9e',
+    })
+    expect(networks).toMatchObject([
+      { chainId: 5042, rpcUrls: ['https://a.example/key', 'http://b.example:8545'] },
+      { chainId: 5042002, asset: '0x8004A818BFB912233c491871b3d84c89A494BD9e' },
+    ])
+  })
+
+  it('names a bad node address by position and never repeats it', () => {
+    const found = problems({ MAINNET_RPC_URLS: 'https://ok.example,wss://node.example/secret-key' })
+    expect(found).toEqual(['MAINNET_RPC_URLS entry 2 must be an http:// or https:// URL.'])
+    expect(problems({ MAINNET_RPC_URLS: 'https://a.example,https://a.example' })).toHaveLength(1)
+    expect(problems({ MAINNET_RPC_URLS: 'https://a.example,' })).toHaveLength(1)
+  })
+
+  it('refuses an asset without its node list', () => {
+    expect(problems({ TESTNET_ASSET: '0x3600000000000000000000000000000000000000' })).toEqual([
+      'TESTNET_ASSET is set but TESTNET_RPC_URLS is not: set both, or neither.',
+    ])
+  })
+
+  it.each(['MAINNET_ASSET', 'BUYBACK_ADDRESS', 'IDENTITY_REGISTRY'])(
+    'refuses %s when it is no address, zero, or of a wrong checksum',
+    (name) => {
+      for (const wrong of [
+        '0x36',
+        `0x${'0'.repeat(40)}`,
+        '0x8004a818BFB912233c491871b3d84c89A494BD9e',
+        '8004A818BFB912233c491871b3d84c89A494BD9e',
+      ]) {
+        expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(name)])
+      }
+    },
+  )
+
+  it('does not repeat a key that was pasted under another name', () => {
+    const key = 'ab'.repeat(32)
+    const found = problems({
+      BUYBACK_ADDRESS: `0x${key}`,
+      BASE_URL: 'https://user:hunter2@x.example',
+    })
+    expect(found).toHaveLength(2)
+    expect(found.join()).not.toContain(key)
+    expect(found.join()).not.toContain('hunter2')
+  })
+
+  it('takes proxies as nobody, everybody, a number or a list of ranges', () => {
+    expect(read({ TRUST_PROXY: 'true' }).trustProxy).toBe(true)
+    expect(read({ TRUST_PROXY: 'true' }).warnings).toEqual([expect.stringContaining('TRUST_PROXY')])
+    expect(read({ TRUST_PROXY: 'false' }).trustProxy).toBe(false)
+    expect(read({ TRUST_PROXY: '0' }).trustProxy).toBe(false)
+    expect(read({ TRUST_PROXY: '1' }).trustProxy).toBe(1)
+    expect(read({ TRUST_PROXY: '16' }).trustProxy).toBe(16)
+    expect(read({ TRUST_PROXY: '10.0.0.0/8, ::1, fd00::/128' }).trustProxy).toEqual([
+      '10.0.0.0/8',
+      '::1',
+      'fd00::/128',
+    ])
+    for (const wrong of [
+      '17',
+      'yes',
+      '10.0.0.0/33',
+      '::1/129',
+      '10.0.0/8',
+      '10.0.0.1/8/8',
+      '1.2.3.4,',
+    ]) {
+      expect(problems({ TRUST_PROXY: wrong })).toEqual([expect.stringContaining('TRUST_PROXY')])
+    }
+  })
+
+  it('refuses probing of private hosts in production only', () => {
+    expect(problems({ PROBE_ALLOW_PRIVATE_HOSTS: 'true', NODE_ENV: 'production' })).toHaveLength(1)
+    expect(problems({ PROBE_ALLOW_PRIVATE_HOSTS: 'false', NODE_ENV: 'production' })).toEqual([])
+    expect(problems({ PROBE_ALLOW_PRIVATE_HOSTS: '1', NODE_ENV: 'test' })).toEqual([])
+  })
+
+  it('ignores unknown variables but warns of a slip of the pen', () => {
+    const env = {
+      RELAYER_PRIVATE_KEY: '0xsecret',
+      MAX_BACH: '1',
+      PATH: '/bin',
+      SORT: '1',
+      HOME: '/',
+    }
+    const { warnings } = read(env)
+    expect(warnings).toEqual([
+      'MAX_BACH is not a setting and is ignored: did you mean MAX_BATCH?',
+      'RELAYER_PRIVATE_KEY is not a setting and is ignored: did you mean RELAYER_PRIVATE_KEYS?',
+    ])
+    expect(read({ MAX_BAC: '1' }).warnings).toHaveLength(1)
+    expect(read({ MAX_BA: '1' }).warnings).toEqual([])
+  })
+})
+
+describe('.env.example', () => {
+  it('documents every variable once and sets none', () => {
+    const lines = readFileSync(new URL('../../../.env.example', import.meta.url), 'utf8').split(
+      '\n',
+    )
+    const documented = lines.flatMap((line) => /^#([A-Z_]+)=/.exec(line)?.[1] ?? [])
+    expect(documented.sort()).toEqual([...variableNames].sort())
+    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([])
+  })
+})

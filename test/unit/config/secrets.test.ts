@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ConfigError } from '../../../src/config/config-error.js'
+import { readSecrets } from '../../../src/config/secrets.js'
+import { readSettings } from '../../../src/config/settings.js'
+
+const keyA = `0x${'a1'.repeat(32)}`
+const keyB = `0x${'b2'.repeat(32)}`
+const order = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
+const lastKey = `0x${order.slice(0, -1)}0`
+
+const folder = mkdtempSync(join(tmpdir(), 'arcus-keys-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function keyFile(text: string): string {
+  const path = join(folder, `${Math.random()}`)
+  writeFileSync(path, text)
+  return path
+}
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const problems = (keys: string) => problemsOf(() => readSecrets({ RELAYER_PRIVATE_KEYS: keys }))
+const fileProblems = (path: string) =>
+  problemsOf(() => readSecrets({ RELAYER_PRIVATE_KEYS_FILE: path }))
+
+describe('readSecrets', () => {
+  it('reads a comma list in its order, with or without prefix, in any case', () => {
+    const list = `${keyB.toUpperCase().replace('0X', '0x')}, ${keyA.slice(2)}`
+    expect(readSecrets({ RELAYER_PRIVATE_KEYS: list }).relayerPrivateKeys).toEqual([keyB, keyA])
+  })
+
+  it('reads a file of lines, skipping blanks and comments', () => {
+    const path = keyFile(`# relayers\r\n${keyA}\r\n\n  ${keyB}\n`)
+    expect(readSecrets({ RELAYER_PRIVATE_KEYS_FILE: path }).relayerPrivateKeys).toEqual([
+      keyA,
+      keyB,
+    ])
+  })
+
+  it('takes keys from 1 to the last of the curve and none beyond', () => {
+    const one = `0x${'0'.repeat(63)}1`
+    expect(problems(`${one},${lastKey}`)).toEqual([])
+    for (const wrong of [`0x${'0'.repeat(64)}`, `0x${order}`, `0x${'f'.repeat(64)}`]) {
+      expect(problems(wrong)).toEqual([expect.stringContaining('entry 1 is not a private key')])
+    }
+  })
+
+  it('names a malformed key by position and repeats no value', () => {
+    const found = problems(`${keyA},${keyB}0,nonsense,,${keyA}`)
+    expect(found).toHaveLength(4)
+    expect(found.map((problem) => /entry (\d)/.exec(problem)?.[1])).toEqual(['2', '3', '4', '5'])
+    expect(found[3]).toContain('repeats RELAYER_PRIVATE_KEYS entry 1')
+    expect(found.join()).not.toMatch(/a1a1|b2b2|nonsense/)
+  })
+
+  it('finds a repeated key in another spelling', () => {
+    expect(problems(`${keyA},${keyA.slice(2).toUpperCase()}`)).toHaveLength(1)
+  })
+
+  it('asks for keys when none are set, and for one source when both are', () => {
+    expect(problemsOf(() => readSecrets({}))).toEqual([expect.stringContaining('must be set')])
+    const both = { RELAYER_PRIVATE_KEYS: keyA, RELAYER_PRIVATE_KEYS_FILE: keyFile(keyB) }
+    expect(problemsOf(() => readSecrets(both))).toEqual([expect.stringContaining('both set')])
+  })
+
+  it('says that a file cannot be read, or holds no key, or which line is wrong', () => {
+    expect(fileProblems(join(folder, 'absent'))).toEqual([expect.stringContaining('(ENOENT)')])
+    expect(fileProblems(folder)).toEqual([expect.stringContaining('cannot be read')])
+    expect(fileProblems(keyFile('# none yet\n'))).toEqual([expect.stringContaining('without keys')])
+    expect(fileProblems(keyFile(`${keyA}\n\nbroken\n`))).toEqual([
+      expect.stringContaining('line 3'),
+    ])
+  })
+
+  it('does not repeat a key that was pasted in place of the path', () => {
+    expect(fileProblems(keyA).join()).not.toContain('a1a1')
+  })
+})
+
+describe('readSettings', () => {
+  it('reports the problems of settings and keys together', () => {
+    const found = problemsOf(() =>
+      readSettings({ PORT: 'x', MAINNET_RPC_URLS: 'https://a.example' }),
+    )
+    expect(found).toEqual([
+      expect.stringContaining('PORT'),
+      expect.stringContaining('RELAYER_PRIVATE_KEYS'),
+    ])
+  })
+
+  it('gives settings and keys apart', () => {
+    const env = { MAINNET_RPC_URLS: 'https://a.example', RELAYER_PRIVATE_KEYS: keyA }
+    const { config, secrets } = readSettings(env)
+    expect(inspect(config, { depth: 9 })).not.toContain('a1a1')
+    expect(secrets.relayerPrivateKeys).toEqual([keyA])
+  })
+})

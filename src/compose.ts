@@ -10,7 +10,9 @@ import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
+import { createGasGuard } from './facilitator/gas-guard.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
+import { type OperatorBlocks, watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
@@ -18,8 +20,12 @@ import { createVerifier } from './facilitator/verifier.js'
 import { createReadinessChecks, type ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
+import { noRelayerEvents } from './relayer/relayer-events.js'
 import { createLocalSigner } from './relayer/signer.js'
+import type { BudgetStore } from './store/budgets.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
+import { createBlockStore } from './store/sqlite/blocks.js'
+import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
 import { createDeliveryStore } from './store/sqlite/deliveries.js'
 import { createGroupCommit } from './store/sqlite/group-commit.js'
@@ -56,9 +62,14 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const checksum = createChecksum(keccak256)
   const now = () => Date.now()
 
+  const budgets = createBudgetStore(database)
+  const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
+    log.warn({ err }, 'blocks could not be read'),
+  )
+  const shared = { journal, budgets, blocks, keccak256, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
-    networks.push(await composeNetwork(network, config, secrets, { journal, keccak256, log, now }))
+    networks.push(await composeNetwork(network, config, secrets, shared))
   }
   const served = new Map(networks.map((network) => [network.relayer.network, network.served]))
   const relayers = new Map(networks.map(({ relayer }) => [relayer.network, relayer]))
@@ -85,7 +96,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
         checksum,
       ),
       verify: createVerifier({ judge, checksum, paymentUrl, now }),
-      settle: createSettler({ ...settling, checksum, paymentUrl, now }),
+      settle: createSettler({ ...settling, checksum, paymentUrl, now, log }),
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
       findPayment: createPaymentFinder({ journal, terms, checksum }),
     },
@@ -106,6 +117,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     app,
     async close() {
       clearInterval(sweep)
+      blocks.stop()
       for (const { relayer, close } of networks) {
         relayer.stop()
         await close()
@@ -123,11 +135,21 @@ interface ComposedNetwork {
   close(): Promise<void>
 }
 
+/** What all networks use. */
+interface Shared {
+  journal: SettlementJournal
+  budgets: BudgetStore
+  blocks: OperatorBlocks
+  keccak256: Keccak256
+  log: Logger
+  now: () => number
+}
+
 async function composeNetwork(
   place: NetworkConfig,
   config: Config,
   secrets: Secrets,
-  shared: { journal: SettlementJournal; keccak256: Keccak256; log: Logger; now: () => number },
+  shared: Shared,
 ): Promise<ComposedNetwork> {
   const { network, chainId } = place
   const log = shared.log.child({ network })
@@ -155,9 +177,11 @@ async function composeNetwork(
     maxBatch: config.maxBatch,
     maxFeePerGas: config.maxFeePerGasWei,
     now: shared.now,
+    events: noRelayerEvents,
     log,
   })
   const own = new Set<Address>(relayer.addresses)
+  const { blocks } = shared
   return {
     relayer,
     served: {
@@ -165,13 +189,22 @@ async function composeNetwork(
         token,
         minAmount: config.minAmount,
         isRelayer: (address) => own.has(address),
-        isPayerBlocked: () => false,
-        isPayToBlocked: () => false,
+        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
       },
       rpc,
       readFacts,
       chainSeconds: () => feed.latest()?.timestamp,
       relayer: relayer.addresses[0] as Address,
+      guardGas: createGasGuard({
+        network,
+        budgets: shared.budgets,
+        dailyGasLimit: config.dailyGasLimit,
+        failedGasBudget: config.failedGasBudget,
+        maxFeePerGas: config.maxFeePerGasWei,
+        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+        now: shared.now,
+      }),
     },
     ready: {
       network,

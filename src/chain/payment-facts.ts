@@ -44,7 +44,7 @@ const PAYER_HAS_CODE = 16
 
 /**
  * Reads the facts of all payments that wait at the same moment in one `eth_call` of creation code that
- * returns them (`contracts/PaymentFacts.sol`): nothing is deployed and no payer's code runs.
+ * returns them (`contracts/PaymentFacts.yul`): nothing is deployed and no payer's code runs.
  * The promise rejects with `RpcUnavailableError` when no node could say.
  */
 export function createPaymentFactsReader(rpc: Rpc, token: Token): ReadPaymentFacts {

@@ -28,6 +28,8 @@ const maxAmountPerPayment = '1000000'
 type Balances = { payer: bigint; merchant: bigint; relayers: bigint }
 
 process.exitCode = await main()
+// Connections kept alive must not keep the terminal.
+process.exit()
 
 async function main(): Promise<number> {
   try {

@@ -85,8 +85,8 @@ export function expectedTransfer(job: Job): ExpectedTransfer {
 export function createExactKind(rpc: Rpc, readFacts: ReadPaymentFacts): JobKind {
   return {
     ride(job) {
-      const { isAlone, payTo } = readExactDetails(job)
-      return { isAlone, payTo }
+      const { isAlone, payer, payTo } = readExactDetails(job)
+      return { isAlone, payer, payTo }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     isSettledBy: (job, receipt) => isPaidBy(receipt.logs, expectedTransfer(job)),

@@ -13,6 +13,7 @@ import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 import { EXACT, exactKey } from './exact-job.js'
+import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
 import { rejectionOfRevert } from './revert-reasons.js'
 
@@ -25,6 +26,7 @@ export interface ServedNetwork {
   chainSeconds(): number | undefined
   /** The wallet a transfer is simulated from. */
   relayer: Address
+  guardGas: GasGuard
 }
 
 /** What is known of a payment before anything is done about it. */
@@ -110,6 +112,8 @@ export function createJudge(options: JudgeOptions): Judge {
     const chainRefusal = judgeFacts(payment, facts)
     if (facts.isNonceUsed) return judgeUsed(intent, network, facts, chainRefusal as Rejection)
     if (chainRefusal !== undefined) return rejected(chainRefusal)
+    const gasRefusal = await network.guardGas(from)
+    if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
     if (walletRefusal !== undefined) return rejected(walletRefusal)
     note(intent, facts)

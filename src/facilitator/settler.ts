@@ -39,8 +39,11 @@ export interface SettlerOptions {
   checksum: (address: Address) => Address
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   now: () => number
+  log: { error(details: object, message: string): void }
 }
 
+/** What taking a job back may take: a signature on its way is waited for, a disk that refuses is not. */
+const WITHDRAW_MS = 3_000
 /** Rows another process works on are looked at this often. */
 const FOREIGN_POLL_MS = 200
 
@@ -158,7 +161,8 @@ export function createSettler(options: SettlerOptions): Settle {
       if (relayer.isTracking(job.id)) {
         const decided = await withinMs(relayer.untilDecided(job.id), left)
         if (decided !== undefined) return decided
-        return relayer.isTracking(job.id) ? relayer.withdraw(job.id) : ((await refresh(job)) ?? job)
+        const withdrawn = await withinMs(relayer.withdraw(job.id), WITHDRAW_MS)
+        return withdrawn ?? (await refresh(job)) ?? job
       }
       const row = (await refresh(job)) ?? job
       if (isDecided(row) || left <= 0) return row
@@ -177,15 +181,13 @@ export function createSettler(options: SettlerOptions): Settle {
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
       return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
     }
-    if (job.state !== 'confirmed') {
-      const rejection = reject(
-        'settlementPending',
-        'The transaction was sent and is not mined yet; settle the same payment again to wait on.',
-      )
-      return { ...refuse(payment, rejection, job.transaction), settlementId }
+    if (job.state === 'queued') return { ...refuse(payment, notSent), settlementId }
+    if (job.state === 'submitted') {
+      return { ...refuse(payment, pending, job.transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
-    const turn = await deliveries.take(job.id, key, request.isConnected)
+    const turn = await takeTurn(job, key, request)
+    if (turn === 'unknown') return { ...refuse(payment, landed, job.transaction), settlementId }
     if (turn?.state === 'granted') {
       return { ...success(job, payment), settlementId, delivery: turn.delivery }
     }
@@ -196,6 +198,16 @@ export function createSettler(options: SettlerOptions): Settle {
       `This payment settled in ${job.transaction} and was already answered with success.`,
     )
     return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
+  }
+
+  /** A store that fails must not hide that the payment landed. */
+  async function takeTurn(job: Job, key: string | null, request: SettleRequest) {
+    try {
+      return await deliveries.take(job.id, key, request.isConnected)
+    } catch (err) {
+      options.log.error({ err, settlementId: job.id }, 'success could not be handed out')
+      return 'unknown'
+    }
   }
 
   function success(job: Job, payment: Payment): Answered<SettleAnswer> {
@@ -227,6 +239,18 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
+const notSent = reject(
+  'unexpectedSettleError',
+  'The payment could not be sent in time; nothing was sent, settle it again.',
+)
+const pending = reject(
+  'settlementPending',
+  'The transaction was sent and is not mined yet; settle the same payment again to wait on.',
+)
+const landed = reject(
+  'settlementPending',
+  'The payment landed, but who was told could not be kept; settle the same payment again.',
+)
 const keyConflict = reject(
   'idempotencyKeyConflict',
   'This Idempotency-Key was used with another payment; send a fresh one.',

@@ -11,8 +11,8 @@ export type Examination =
 
 /** What the relayer must know of a kind of job; `exact` is one. It never learns more. */
 export interface JobKind {
-  /** Whether the job must travel alone (its payer runs code), and the gas its transaction may take if so. */
-  ride(job: Job): { isAlone: boolean; payTo: string }
+  /** Whether the job must travel alone (its payer runs code), who pays and who is paid. */
+  ride(job: Job): { isAlone: boolean; payer: string; payTo: string }
   /** Unix seconds before which the chain refuses it. */
   validAfter(job: Job): number
   /** Whether the logs of this mined transaction bear the job out. */

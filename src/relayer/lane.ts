@@ -1,12 +1,14 @@
 import { type Address, type Hex, keccak256 } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
-import { findReceiptAnywhere, type Receipt, readReceipts } from '../chain/receipts.js'
+import { type Receipt, readReceipts } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
-import { classifySendError, type SendProblem } from '../chain/send-errors.js'
+import { classifySendError } from '../chain/send-errors.js'
 import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
-import { bumpFees, type Fees, quoteFees } from './fees.js'
+import { bumpFees, type Fees } from './fees.js'
+import { createSendRepairs } from './send-repairs.js'
 import type { Signer } from './signer.js'
 import { newestAttempt, restoreSlot, type Slot } from './slot.js'
+import { createWatchdog } from './watchdog.js'
 
 export interface Lane {
   address: Address
@@ -16,12 +18,9 @@ export interface Lane {
   /** Nonces of one wallet are signed one after another; true while one is. */
   isSigning: boolean
   /** Signs, keeps and sends. Rejects only when nothing was kept, so nothing was sent. */
-  open(
-    call: { to: Address; data: Hex; gasLimit: bigint },
-    jobIds: string[],
-    fees: Fees,
-  ): Promise<void>
+  open(call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
   holds(hash: Hex): boolean
+  /** Closes the slot of this receipt, if it is one of this lane's. */
   land(receipt: Receipt): void
   /** Repairs what is stuck; run twice a second. */
   tick(): Promise<void>
@@ -29,6 +28,12 @@ export interface Lane {
   resume(): Promise<void>
   /** The oldest open slot's age in milliseconds, 0 when there is none. */
   pendingMs(): number
+}
+
+export interface SlotCall {
+  to: Address
+  data: Hex
+  gasLimit: bigint
 }
 
 export interface LaneOptions {
@@ -39,131 +44,120 @@ export interface LaneOptions {
   feed: BlockFeed
   journal: SettlementJournal
   maxFeePerGas: bigint
+  /** Unix milliseconds. */
   now: () => number
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+  /** A transaction is signed and kept, about to be sent. */
+  onSigned(attempt: Attempt): void
   /** One of the slot's transactions was mined. */
   onLanded(slot: Slot, attempt: Attempt, receipt: Receipt): void
-  /** The slot is gone and none of its transactions was mined: its jobs have to travel again. */
+  /** The nonce went to a transaction that is not ours. */
   onLost(slot: Slot): void
+  /** The node took no transaction of the slot. */
+  onRefused(slot: Slot): void
   isUndecided(jobId: string): boolean
 }
 
-/** The same bytes again when the lowest nonce has not been mined for this long. */
-const REBROADCAST_MS = 2_500
-/** Then more gas money, and again after as long. */
-const BUMP_MS = 6_000
-/** A nonce that is used on chain although no node shows a receipt of ours is given up after this. */
-const LOST_MS = 3_000
-/** How often a closed lane looks whether it may open again. */
-const REOPEN_CHECK_MS = 5_000
-const NO_OP_GAS = 21_000n
+/** What watchdog and repairs may do to a lane. */
+export interface LaneCore extends LaneOptions {
+  slots: Map<number, Slot>
+  /** Why the lane takes no payments. */
+  closed: string | undefined
+  nextNonce: number
+  openAt(nonce: number, call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
+  send(slot: Slot): Promise<void>
+  /** Signs the slot again with both fee fields up; every earlier hash stays known, any may land. */
+  replace(slot: Slot): Promise<void>
+  /** Closes the slot without a receipt. */
+  forget(slot: Slot): Promise<void>
+  land(receipt: Receipt): void
+  readChainNonce(): Promise<number>
+}
+
+export const NO_OP_GAS = 21_000n
 const SEND_TIMEOUT_MS = 5_000
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export function createLane(options: LaneOptions): Lane {
   const { network, chainId, signer, rpc, feed, journal, now, log } = options
   const slots = new Map<number, Slot>()
-  let nextNonce = 0
-  let closed: string | undefined
-  let reopenCheckAt = 0
+  const core: LaneCore = {
+    ...options,
+    slots,
+    closed: undefined,
+    nextNonce: 0,
+    openAt,
+    send,
+    replace,
+    forget,
+    land,
+    readChainNonce,
+  }
+  const watchdog = createWatchdog(core)
+  const repairs = createSendRepairs(core, watchdog)
+  /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
   let sending: Promise<void> = Promise.resolve()
   let isTicking = false
 
   async function sign(
-    slot: Omit<Slot, 'attempts'>,
+    nonce: number,
+    { to, data, gasLimit }: SlotCall,
     fees: Fees,
     jobIds: string[],
   ): Promise<Attempt> {
-    const { nonce, to, data, gasLimit } = slot
-    const rawTransaction = await signer.sign({ chainId, nonce, to, data, gasLimit, ...fees })
-    return {
+    const { maxFeePerGas, maxPriorityFeePerGas } = fees
+    const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
+    const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
+    const attempt: Attempt = {
       hash: keccak256(rawTransaction),
       network,
       relayer: signer.address,
       relayerNonce: nonce,
       rawTransaction,
-      gasLimit,
-      ...fees,
+      ...fields,
       createdAt: now(),
       jobIds,
     }
+    await journal.recordAttempt(attempt)
+    options.onSigned(attempt)
+    return attempt
   }
 
   function send(slot: Slot): Promise<void> {
     sending = sending.then(async () => {
+      if (!slots.has(slot.nonce) || core.closed !== undefined) return
       slot.touchedAt = now()
       const { rawTransaction, hash } = newestAttempt(slot)
       try {
         await rpc.request('eth_sendRawTransaction', [rawTransaction], {
           timeoutMs: SEND_TIMEOUT_MS,
         })
-      } catch (error) {
-        const problem = classifySendError(error)
+      } catch (err) {
+        const problem = classifySendError(err)
         if (problem !== 'alreadyKnown') {
-          log.warn({ hash, relayerNonce: slot.nonce, problem, err: error }, 'send refused')
+          log.warn({ hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
         }
-        await repairs[problem](slot)
+        // A repair that fails is left to the watchdog: the signed bytes are kept.
+        await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
       }
       feed.poke()
     })
     return sending
   }
 
-  /** One repair for each thing a node can say; what is not said here, the watchdog finds. */
-  const repairs: Record<SendProblem, (slot: Slot) => Promise<void>> = {
-    alreadyKnown: async () => {},
-    nonceTooLow: (slot) => checkConsumed(slot).then(() => {}),
-    nonceTooHigh: async () => {},
-    underpriced: (slot) => replace(slot),
-    feeBelowBase: (slot) => replace(slot),
-    intrinsicGas: async (slot) => {
-      slot.gasLimit = (slot.gasLimit * 3n) / 2n
-      await replace(slot)
-    },
-    insufficientFunds: (slot) => closeWith('no gas money', slot),
-    senderBlocked: (slot) => closeWith('blocked by the chain', slot),
-    gasAboveLimit: (slot) => giveBack(slot),
-    unknown: async () => {},
-  }
-
-  /** Signs the slot again with both fee fields up; every earlier hash stays known, any may land. */
   async function replace(slot: Slot): Promise<void> {
     const base = feed.latest()?.baseFeePerGas ?? 0n
     const fees = bumpFees(newestAttempt(slot), base, options.maxFeePerGas)
     if (fees === undefined || !slots.has(slot.nonce)) return
     const jobIds = [...slot.jobIds].filter(options.isUndecided)
     if (jobIds.length === 0) {
-      slot.to = signer.address
-      slot.data = '0x'
-      slot.gasLimit = NO_OP_GAS
+      Object.assign(slot, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS })
     }
-    const attempt = await sign(slot, fees, jobIds)
-    await journal.recordAttempt(attempt)
+    const attempt = await sign(slot.nonce, slot, fees, jobIds)
     slot.attempts.push(attempt)
     slot.bumpedAt = now()
     log.info({ hash: attempt.hash, relayerNonce: slot.nonce }, 'fee raised')
     void send(slot)
-  }
-
-  async function closeWith(reason: string, slot: Slot): Promise<void> {
-    closed = reason
-    reopenCheckAt = now() + REOPEN_CHECK_MS
-    log.warn({ relayer: signer.address, reason }, 'lane closed')
-    await giveBack(slot)
-  }
-
-  /** The nodes refused the transaction: its jobs travel elsewhere, its nonce is freed or filled. */
-  async function giveBack(slot: Slot): Promise<void> {
-    const lost = { ...slot, jobIds: new Set(slot.jobIds) }
-    slot.jobIds.clear()
-    if (slot.nonce === nextNonce - 1) {
-      const isLowered = await journal.setNextNonce(network, signer.address, nextNonce, slot.nonce)
-      if (isLowered) {
-        nextNonce = slot.nonce
-        await forget(slot)
-      }
-    }
-    options.onLost(lost)
   }
 
   async function forget(slot: Slot): Promise<void> {
@@ -186,99 +180,48 @@ export function createLane(options: LaneOptions): Lane {
     return Number(await rpc.request('eth_getTransactionCount', [signer.address, 'latest']))
   }
 
-  /** Looks for a receipt of the slot; "not found" alone is never taken for "failed". Gives the chain's nonce. */
-  async function checkConsumed(slot: Slot): Promise<number> {
-    const hashes = slot.attempts.map(({ hash }) => hash)
-    const chainNonce = await readChainNonce()
-    const [receipt] = await readReceipts(rpc, hashes)
-    if (receipt !== undefined) {
-      land(receipt)
-      return chainNonce
-    }
-    if (chainNonce <= slot.nonce) return chainNonce
-    for (const hash of hashes) {
-      const elsewhere = await findReceiptAnywhere(rpc, hash)
-      if (elsewhere !== undefined) {
-        land(elsewhere)
-        return chainNonce
-      }
-    }
-    slot.consumedAt ??= now()
-    if (now() - slot.consumedAt < LOST_MS || !slots.has(slot.nonce)) return chainNonce
-    log.warn({ relayer: signer.address, relayerNonce: slot.nonce }, 'nonce used by another sender')
-    nextNonce = Math.max(nextNonce, chainNonce)
-    await forget(slot)
-    options.onLost(slot)
-    return chainNonce
-  }
-
-  async function watch(): Promise<void> {
-    const lowest = lowestSlot()
-    if (lowest === undefined || now() - lowest.touchedAt < REBROADCAST_MS) return
-    lowest.touchedAt = now()
-    const chainNonce = await checkConsumed(lowest)
-    if (!slots.has(lowest.nonce) || chainNonce > lowest.nonce) return
-    for (let gap = chainNonce; gap < lowest.nonce; gap++) await fill(gap)
-    if (now() - lowest.bumpedAt >= BUMP_MS) await replace(lowest)
-    else await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(lowest).rawTransaction])
-  }
-
-  /** A hole blocks every later nonce, so it is filled with a transaction that does nothing. */
-  async function fill(nonce: number): Promise<void> {
-    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
-    if (fees === undefined || slots.has(nonce)) return
-    await openAt(nonce, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS }, [], fees)
-  }
-
   async function openAt(
     nonce: number,
-    call: { to: Address; data: Hex; gasLimit: bigint },
+    call: SlotCall,
     jobIds: string[],
     fees: Fees,
   ): Promise<void> {
+    const attempt = await sign(nonce, call, fees, jobIds)
     const openedAt = now()
-    const blank = {
+    const { to, data, gasLimit } = call
+    const slot: Slot = {
       nonce,
-      ...call,
+      to,
+      data,
+      gasLimit,
+      attempts: [attempt],
       jobIds: new Set(jobIds),
       openedAt,
       touchedAt: openedAt,
       bumpedAt: openedAt,
       consumedAt: undefined,
     }
-    const attempt = await sign(blank, fees, jobIds)
-    await journal.recordAttempt(attempt)
-    const slot: Slot = { ...blank, attempts: [attempt] }
     slots.set(nonce, slot)
-    nextNonce = Math.max(nextNonce, nonce + 1)
+    core.nextNonce = Math.max(core.nextNonce, nonce + 1)
     void send(slot)
   }
 
-  async function maybeReopen(): Promise<void> {
-    if (closed === undefined || now() < reopenCheckAt) return
-    reopenCheckAt = now() + REOPEN_CHECK_MS
-    const balance = BigInt(
-      (await rpc.request('eth_getBalance', [signer.address, 'latest'])) as string,
-    )
-    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
-    if (fees === undefined || balance < fees.maxFeePerGas * REOPEN_GAS) return
-    closed = undefined
-    log.info({ relayer: signer.address }, 'lane open again')
-    for (const slot of slots.values()) void send(slot)
-  }
-
-  function lowestSlot(): Slot | undefined {
-    let lowest: Slot | undefined
-    for (const slot of slots.values()) if (slot.nonce < (lowest?.nonce ?? Infinity)) lowest = slot
-    return lowest
+  /** The journal's counter with the chain as its floor; lowered only when nothing of ours is under way. */
+  async function alignNonce(): Promise<void> {
+    const kept = await journal.findNextNonce(network, signer.address)
+    const chainNonce = await readChainNonce()
+    core.nextNonce = Math.max(kept ?? 0, chainNonce)
+    if (kept === undefined || slots.size > 0 || chainNonce >= kept) return
+    const isLowered = await journal.setNextNonce(network, signer.address, kept, chainNonce)
+    if (isLowered) core.nextNonce = chainNonce
   }
 
   return {
     address: signer.address,
     isSigning: false,
-    closedBecause: () => closed,
+    closedBecause: () => core.closed,
     inFlight: () => slots.size,
-    open: (call, jobIds, fees) => openAt(nextNonce, call, jobIds, fees),
+    open: (call, jobIds, fees) => openAt(watchdog.takeGap() ?? core.nextNonce, call, jobIds, fees),
     holds(hash) {
       for (const slot of slots.values()) {
         if (slot.attempts.some((attempt) => attempt.hash === hash)) return true
@@ -290,18 +233,17 @@ export function createLane(options: LaneOptions): Lane {
       if (isTicking) return
       isTicking = true
       try {
-        await maybeReopen()
-        await watch()
+        await watchdog.look()
       } finally {
         isTicking = false
       }
     },
     async resume() {
       const attempts = await journal.openAttempts(network, signer.address)
-      for (const attempt of attempts) {
-        const same = attempts.filter(({ relayerNonce }) => relayerNonce === attempt.relayerNonce)
-        if (!slots.has(attempt.relayerNonce))
-          slots.set(attempt.relayerNonce, restoreSlot(same, now()))
+      for (const { relayerNonce } of attempts) {
+        if (slots.has(relayerNonce)) continue
+        const same = attempts.filter((attempt) => attempt.relayerNonce === relayerNonce)
+        slots.set(relayerNonce, restoreSlot(same, now()))
       }
       await alignNonce()
       const receipts = await readReceipts(
@@ -311,22 +253,9 @@ export function createLane(options: LaneOptions): Lane {
       for (const receipt of receipts) land(receipt)
       for (const slot of [...slots.values()].sort((a, b) => a.nonce - b.nonce)) void send(slot)
     },
-    pendingMs: () => {
-      const lowest = lowestSlot()
-      return lowest === undefined ? 0 : now() - lowest.openedAt
+    pendingMs() {
+      const opened = [...slots.values()].map((slot) => slot.openedAt)
+      return opened.length === 0 ? 0 : now() - Math.min(...opened)
     },
   }
-
-  /** The journal's counter with the chain as its floor; lowered only when nothing of ours is under way. */
-  async function alignNonce(): Promise<void> {
-    const kept = await journal.findNextNonce(network, signer.address)
-    const chainNonce = await readChainNonce()
-    nextNonce = Math.max(kept ?? 0, chainNonce)
-    if (kept === undefined || slots.size > 0 || chainNonce >= kept) return
-    if (await journal.setNextNonce(network, signer.address, kept, chainNonce))
-      nextNonce = chainNonce
-  }
 }
-
-/** A lane opens again when it can pay for a few payments. */
-const REOPEN_GAS = 500_000n

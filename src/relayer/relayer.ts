@@ -1,17 +1,19 @@
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
 import type { Block } from '../chain/blocks.js'
-import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
 import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Attempt, Job, Outcome, SettlementJournal } from '../store/settlement-journal.js'
-import type { reasons } from '../x402/reasons.js'
+import type { ReasonKey } from '../x402/reasons.js'
 import { quoteFees } from './fees.js'
 import type { GasModel } from './gas-model.js'
 import type { JobKind } from './job-kind.js'
+import { createJobQueue } from './job-queue.js'
 import { createLane, type Lane } from './lane.js'
+import { confirmation, costOf, failure, readSlotResult } from './outcomes.js'
+import { createPreparation } from './preparation.js'
+import type { RelayerEvents } from './relayer-events.js'
 import type { Signer } from './signer.js'
-import { type Fate, simulateBatch, simulateSingle, toTransaction } from './simulation.js'
 import type { Slot } from './slot.js'
 import { createTrackedJobs, isDecided, type TrackedJob } from './tracked-jobs.js'
 
@@ -47,10 +49,10 @@ export interface RelayerOptions {
   maxFeePerGas: bigint
   /** Unix milliseconds. */
   now: () => number
+  events: RelayerEvents
   log: {
     info(o: object, m: string): void
     warn(o: object, m: string): void
-    error(o: object, m: string): void
   }
 }
 
@@ -66,166 +68,39 @@ const TICK_MS = 500
 const PREPARE_RETRY_MS = 200
 /** A job that could not even be signed for this long is failed: never sent, so proven. */
 const PREPARE_GIVE_UP_MS = 4_000
-const EXAMINE_RETRY_MS = 300
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 5_000
 
 /** Brings jobs on chain: queue, batches, lanes, and the truth about each outcome. */
 export function createRelayer(options: RelayerOptions): Relayer {
-  const { network, rpc, feed, journal, kinds, gas, now, log } = options
+  const { network, rpc, feed, journal, kinds, gas, now, events, log } = options
   const tracked = createTrackedJobs(now)
+  const queue = createJobQueue()
   const readBlockReceipts = createBlockReceiptsReader(rpc)
-  let queue: TrackedJob[] = []
-  let timer: NodeJS.Timeout | undefined
-  let isStopped = false
-
+  const preparation = createPreparation({
+    ...options,
+    decide,
+    resendAlone,
+    examine: (entry, revert) => void examine(entry, { revert }),
+  })
   const lanes = options.signers.map((signer) =>
     createLane({
       ...options,
       signer,
+      onSigned,
       onLanded: (slot, attempt, receipt) => void settleSlot(slot, attempt, receipt),
-      onLost: (slot) => loseSlot(slot),
+      onLost: (slot) => release(slot, (entry) => void examine(entry, {})),
+      onRefused: (slot) => release(slot, enqueue),
       isUndecided: (id) => tracked.find(id) !== undefined,
     }),
   )
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
 
   function enqueue(entry: TrackedJob): void {
-    queue.push(entry)
+    queue.add(entry)
     feed.setBusy(true)
     pump()
-  }
-
-  /** A free lane takes what waits at once; while all are busy the queue grows into the next batch. */
-  function pump(): void {
-    if (isStopped) return
-    while (queue.length > 0) {
-      const lane = freeLane()
-      if (lane === undefined) return
-      const batch = takeBatch()
-      if (batch.length === 0) return
-      lane.isSigning = true
-      void prepare(lane, batch).finally(() => {
-        lane.isSigning = false
-        pump()
-      })
-    }
-  }
-
-  function freeLane(): Lane | undefined {
-    return lanes
-      .filter(
-        (lane) =>
-          !lane.isSigning && lane.closedBecause() === undefined && lane.inFlight() < MAX_IN_FLIGHT,
-      )
-      .sort((a, b) => a.inFlight() - b.inFlight())[0]
-  }
-
-  function takeBatch(): TrackedJob[] {
-    const [head] = queue
-    if (head === undefined) return []
-    const blockGas = feed.latest()?.gasLimit ?? 30_000_000n
-    const most = options.hasMulticall3 ? Math.min(options.maxBatch, gas.maxMembers(blockGas)) : 1
-    if (head.isAlone || most === 1) {
-      queue = queue.slice(1)
-      return [head]
-    }
-    const batch: TrackedJob[] = []
-    queue = queue.filter((entry) => {
-      if (batch.length >= most || entry.isAlone) return true
-      batch.push(entry)
-      return false
-    })
-    return batch
-  }
-
-  /** Simulates, drops what cannot land, signs and sends the rest; on trouble the jobs go back to the queue. */
-  async function prepare(lane: Lane, batch: TrackedJob[]): Promise<void> {
-    let members = batch
-    try {
-      members = await dropHopeless(members)
-      const weighed = await weigh(lane, members)
-      members = weighed.members
-      const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
-      if (fees === undefined) return postpone(members, 'gasPriceTooHigh')
-      members = await dropHopeless(members)
-      if (members.length === 0) return
-      const { to, data } = toTransaction(members.map(callOf))
-      const ids = members.map(({ job }) => job.id)
-      await lane.open({ to, data, gasLimit: weighed.gasLimit }, ids, fees)
-      for (const entry of members) await markSubmitted(entry)
-    } catch (error) {
-      log.warn({ err: error, jobs: members.length }, 'could not prepare a transaction')
-      postpone(members, 'unexpectedSettleError')
-    }
-  }
-
-  async function markSubmitted(entry: TrackedJob): Promise<void> {
-    entry.liveSlots++
-    const row = await journal.findJob(entry.job.kind, network, entry.job.key)
-    if (row !== undefined) tracked.update(row)
-  }
-
-  /** Refuses before sending what nobody waits for, and what could not land in time. */
-  async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
-    const chainSeconds = feed.latest()?.timestamp ?? 0
-    const seconds = Math.max(chainSeconds, Math.floor(now() / 1000))
-    const kept: TrackedJob[] = []
-    for (const entry of members) {
-      if (entry.isWithdrawn && entry.job.transaction === null) {
-        await decide(
-          entry,
-          failure(
-            'unexpectedSettleError',
-            'It was not sent: the chain could not be reached in time.',
-          ),
-        )
-      } else if (entry.job.expiresAt <= seconds) {
-        await decide(
-          entry,
-          failure(
-            'validBefore',
-            `The authorization expired at ${entry.job.expiresAt}, before it could be sent; the chain's time is ${seconds}.`,
-          ),
-        )
-      } else kept.push(entry)
-    }
-    return kept
-  }
-
-  async function weigh(lane: Lane, members: TrackedJob[]) {
-    const [only] = members
-    if (only === undefined) return { members, gasLimit: 0n }
-    if (members.length === 1) {
-      const cap = only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP
-      const fate = await simulateSingle(rpc, lane.address, callOf(only), cap)
-      if (fate.ok) {
-        const limit = gas.singleLimit(fate.gas)
-        return { members, gasLimit: limit < cap ? limit : cap }
-      }
-      return { members: await dropFailed(members, [fate]), gasLimit: cap }
-    }
-    const gasLimit = gas.batchLimit(members)
-    const fates = await simulateBatch(rpc, lane.address, members.map(callOf), gasLimit)
-    return { members: await dropFailed(members, fates), gasLimit }
-  }
-
-  async function dropFailed(members: TrackedJob[], fates: Fate[]): Promise<TrackedJob[]> {
-    const kept: TrackedJob[] = []
-    for (const [i, entry] of members.entries()) {
-      const fate = fates[i]
-      if (fate === undefined || fate.ok) kept.push(entry)
-      else if (fate.revert === undefined && members.length > 1) resendAlone(entry)
-      else if (isEarlyOnly(entry, fate.revert)) kept.push(entry)
-      else void examine(entry, 0, fate.revert)
-    }
-    return kept
-  }
-
-  /**
-   * A chain that makes blocks only on demand simulates in the past: an authorization that is valid by the wall
-   * clock is then sent all the same.
-   */
-  function isEarlyOnly(entry: TrackedJob, revert: string | undefined): boolean {
-    const isEarly = /not yet valid/i.test(revert ?? '')
-    return isEarly && entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
   }
 
   function resendAlone(entry: TrackedJob): void {
@@ -233,132 +108,199 @@ export function createRelayer(options: RelayerOptions): Relayer {
     enqueue(entry)
   }
 
+  /** A free lane takes what waits at once; while all are busy the queue grows into the next batch. */
+  function pump(): void {
+    while (!isStopped && queue.entries().length > 0) {
+      const lane = freeLane()
+      if (lane === undefined) return
+      lane.isSigning = true
+      void carry(lane, queue.take(maxMembers())).finally(() => {
+        lane.isSigning = false
+        pump()
+      })
+    }
+  }
+
+  function freeLane(): Lane | undefined {
+    const isFree = (lane: Lane) =>
+      !lane.isSigning && lane.closedBecause() === undefined && lane.inFlight() < MAX_IN_FLIGHT
+    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())[0]
+  }
+
+  function maxMembers(): number {
+    if (!options.hasMulticall3) return 1
+    return Math.min(options.maxBatch, gas.maxMembers(feed.latest()?.gasLimit ?? 30_000_000n))
+  }
+
+  /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
+  async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
+    let members = batch
+    try {
+      const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
+      if (fees === undefined) return postpone(members, 'gasPriceTooHigh')
+      const prepared = await preparation.prepare(lane.address, batch)
+      members = prepared?.members ?? []
+      if (prepared === undefined) return
+      for (const entry of members) entry.liveSlots++
+      events.batched(members.length)
+      await lane.open(
+        prepared,
+        members.map(({ job }) => job.id),
+        fees,
+      )
+    } catch (error) {
+      log.warn({ err: error, jobs: members.length }, 'could not prepare a transaction')
+      for (const entry of members) if (entry.liveSlots > 0) entry.liveSlots--
+      postpone(members.filter(isUndecided), 'unexpectedSettleError')
+    }
+  }
+
+  function isUndecided(entry: TrackedJob): boolean {
+    return tracked.find(entry.job.id) === entry
+  }
+
   /** Back to the queue after a pause; given up when it has been tried for long enough. */
-  function postpone(
-    members: TrackedJob[],
-    reason: 'gasPriceTooHigh' | 'unexpectedSettleError',
-  ): void {
+  function postpone(members: TrackedJob[], reason: ReasonKey): void {
     setTimeout(() => {
-      for (const entry of members) {
-        const isNeverSent = entry.job.transaction === null && entry.liveSlots === 0
-        if (isNeverSent && now() - entry.queuedAt > PREPARE_GIVE_UP_MS) {
-          const message =
-            reason === 'gasPriceTooHigh'
-              ? `The chain's base fee is above the cap of this facilitator; nothing was sent.`
-              : 'The chain could not be reached; nothing was sent.'
-          void decide(entry, failure(reason, message))
-        } else queue.push(entry)
-      }
-      pump()
+      for (const entry of members) if (!giveUp(entry, reason)) enqueue(entry)
     }, PREPARE_RETRY_MS)
   }
 
-  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
-    const payTos: string[] = []
-    const outcomes: { entry: TrackedJob; outcome: Outcome }[] = []
-    const unsettled: TrackedJob[] = []
-    const share = createGasShares(receipt, attempt.jobIds.length)
-    for (const id of slot.jobIds) {
-      const entry = tracked.find(id)
-      if (entry === undefined) continue
-      entry.liveSlots = Math.max(0, entry.liveSlots - 1)
-      const position = attempt.jobIds.indexOf(id)
-      if (position >= 0 && receipt.isSuccess && entry.kind.isSettledBy(entry.job, receipt)) {
-        payTos.push(entry.payTo)
-        outcomes.push({ entry, outcome: confirmation(receipt, share(position)) })
-      } else unsettled.push(entry)
+  /** Never sent is proof enough of failure. */
+  function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
+    const isNeverSent = entry.job.transaction === null && entry.liveSlots === 0
+    if (!isNeverSent || now() - entry.queuedAt < PREPARE_GIVE_UP_MS) return false
+    const why = {
+      gasPriceTooHigh: "The chain's base fee is above the cap of this facilitator",
+      noRelayer: 'No relayer of this facilitator can pay for gas at present',
     }
-    if (outcomes.length === attempt.jobIds.length) gas.learn(receipt.gasUsed, payTos)
-    await persist(outcomes, slot, attempt.relayer)
-    for (const entry of unsettled)
-      if (entry.liveSlots === 0) void examine(entry, receipt.blockNumber, undefined, receipt)
-    pump()
+    const what =
+      reason === 'gasPriceTooHigh'
+        ? why.gasPriceTooHigh
+        : freeLanesExist()
+          ? 'The chain could not be reached'
+          : why.noRelayer
+    void decide(entry, failure(reason, `${what}; nothing was sent.`))
+    return true
   }
 
-  function loseSlot(slot: Slot): void {
-    for (const id of slot.jobIds) {
+  function freeLanesExist(): boolean {
+    return lanes.some((lane) => lane.closedBecause() === undefined)
+  }
+
+  function onSigned(attempt: Attempt): void {
+    for (const id of attempt.jobIds) {
       const entry = tracked.find(id)
-      if (entry === undefined) continue
-      entry.liveSlots = Math.max(0, entry.liveSlots - 1)
-      if (entry.liveSlots === 0) void examine(entry, 0)
+      if (entry !== undefined) {
+        tracked.update({ ...entry.job, state: 'submitted', transaction: attempt.hash })
+      }
     }
+  }
+
+  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
+    const entries = leave(slot)
+    const { settled, unsettled } = readSlotResult(entries, attempt.jobIds, receipt)
+    const landed = settled.length === attempt.jobIds.length
+    if (landed)
+      gas.learn(
+        receipt.gasUsed,
+        settled.map(({ entry }) => entry.payTo),
+      )
+    for (const { entry, burnt } of unsettled) entry.burntGas += burnt
+    pump()
+    const place = { network, relayer: attempt.relayer, relayerNonce: slot.nonce }
+    await persist(settled, { slot: place, spent: costOf(receipt) })
+    for (const { entry } of unsettled) if (entry.liveSlots === 0) void examine(entry, { receipt })
+  }
+
+  /** The slot holds its jobs no longer. */
+  function leave(slot: Slot): TrackedJob[] {
+    const entries = [...slot.jobIds].flatMap((id) => tracked.find(id) ?? [])
+    for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
+    return entries
+  }
+
+  function release(slot: Slot, next: (entry: TrackedJob) => void): void {
+    for (const entry of leave(slot)) if (entry.liveSlots === 0) next(entry)
     pump()
   }
 
   /** Finds the truth about a job that no transaction of ours can decide any more, however long the node takes. */
   async function examine(
     entry: TrackedJob,
-    atLeastBlock: number,
-    revert?: string,
-    receipt?: Receipt,
+    cause: { revert?: string | undefined; receipt?: Receipt; atLeastBlock?: number },
   ): Promise<void> {
     if (entry.isBeingExamined) return
     entry.isBeingExamined = true
-    const transaction = receipt?.transactionHash ?? null
+    const { revert, receipt } = cause
+    const told = { transaction: receipt?.transactionHash ?? null, gasCost: entry.burntGas }
     try {
-      const examination = await persistently(() => entry.kind.examine(entry.job, atLeastBlock))
-      if (examination.state === 'confirmed') {
-        await decide(entry, confirmation(examination.receipt, null))
-      } else if (examination.state === 'failed') {
-        await decide(entry, { ...failure(examination.reason, examination.message), transaction })
-      } else if (revert !== undefined) {
+      const block = receipt?.blockNumber ?? cause.atLeastBlock ?? 0
+      const found = await persistently(() => entry.kind.examine(entry.job, block))
+      if (found.state === 'confirmed')
+        return await decide(entry, confirmation(found.receipt, entry.burntGas))
+      if (found.state === 'failed')
+        return await decide(entry, failure(found.reason, found.message, told))
+      if (entry.liveSlots > 0) return
+      if (revert !== undefined) {
         const { reason, message } = entry.kind.rejectionOf(entry.job, revert)
-        await decide(entry, { ...failure(reason, message), transaction })
-      } else if (entry.resends < MAX_RESENDS) {
-        entry.resends++
-        if (receipt === undefined) enqueue(entry)
-        else resendAlone(entry)
-      } else {
-        const message = `The transaction reverted ${entry.resends + 1} times without a cause the token names.`
-        await decide(entry, { ...failure('transactionFailed', message), transaction })
+        return await decide(entry, failure(reason, message, told))
       }
+      if (entry.resends >= MAX_RESENDS) {
+        const message = `The transaction failed ${entry.resends + 1} times without a cause the token names.`
+        return await decide(entry, failure('transactionFailed', message, told))
+      }
+      entry.resends++
+      if (receipt === undefined) enqueue(entry)
+      else resendAlone(entry)
+    } catch (error) {
+      // Only a relayer that stops gives up asking; the next start asks again.
+      log.warn({ err: error, settlementId: entry.job.id }, 'outcome left to the next start')
     } finally {
       entry.isBeingExamined = false
     }
   }
 
   async function persistently<Result>(read: () => Promise<Result>): Promise<Result> {
-    for (;;) {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         return await read()
       } catch (error) {
         if (isStopped) throw error
-        log.warn({ err: error }, 'could not read the outcome yet')
-        await new Promise((resolve) => setTimeout(resolve, EXAMINE_RETRY_MS))
+        log.warn({ err: error }, 'not yet; trying again')
+        await new Promise((resolve) => setTimeout(resolve, wait))
       }
     }
   }
 
   function decide(entry: TrackedJob, outcome: Outcome): Promise<void> {
-    return persist([{ entry, outcome }])
+    return persist([{ entry, outcome }], {})
   }
 
-  /** An outcome that is known is told only once it is kept; a disk that refuses is asked until it takes it. */
+  /** An outcome is told only once it is kept; a disk that refuses is asked until it takes it. */
   async function persist(
     decided: { entry: TrackedJob; outcome: Outcome }[],
-    slot?: Slot,
-    relayer?: Address,
+    change: { slot?: { network: string; relayer: Address; relayerNonce: number }; spent?: bigint },
   ): Promise<void> {
     const outcomes = decided.map(({ entry: { job }, outcome }) => ({
       id: job.id,
       round: job.round,
       outcome,
     }))
-    const place =
-      slot === undefined || relayer === undefined
-        ? {}
-        : { slot: { network, relayer, relayerNonce: slot.nonce } }
-    await persistently(() => journal.resolve({ ...place, outcomes, now: now() }))
+    const burnt = decided.flatMap(({ entry, outcome }) =>
+      outcome.state === 'failed' && entry.burntGas > 0n
+        ? [{ payer: entry.payer, amount: entry.burntGas }]
+        : [],
+    )
+    const spending = { network, total: change.spent ?? 0n, burnt }
+    const { slot } = change
+    await persistently(() =>
+      journal.resolve({ ...(slot && { slot }), outcomes, spending, now: now() }),
+    )
     for (const { entry, outcome } of decided) {
-      log.info(
-        {
-          settlementId: entry.job.id,
-          state: outcome.state,
-          reason: outcome.reason,
-          transaction: outcome.transaction,
-        },
-        'settlement decided',
-      )
+      const { state, reason, transaction } = outcome
+      log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
+      events.decided(entry.job, outcome)
       tracked.update({ ...entry.job, ...outcome, updatedAt: now() })
     }
     feed.setBusy(tracked.size() > 0)
@@ -368,32 +310,12 @@ export function createRelayer(options: RelayerOptions): Relayer {
     const ours = block.transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
     if (ours.length > 0) {
       const receipts = await persistently(() => readBlockReceipts(block.number, ours))
-      for (const receipt of receipts) {
-        for (const lane of lanes) if (lane.holds(receipt.transactionHash)) lane.land(receipt)
-      }
+      for (const receipt of receipts) for (const lane of lanes) lane.land(receipt)
     }
     // Past its end an authorization can land no more: if it is still unused, that is final.
     for (const entry of tracked.all()) {
-      if (entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt)
-        void examineExpired(entry, block.number)
-    }
-  }
-
-  async function examineExpired(entry: TrackedJob, atLeastBlock: number): Promise<void> {
-    if (entry.isBeingExamined) return
-    entry.isBeingExamined = true
-    try {
-      const examination = await persistently(() => entry.kind.examine(entry.job, atLeastBlock))
-      if (examination.state === 'confirmed')
-        await decide(entry, confirmation(examination.receipt, null))
-      else if (examination.state === 'failed') {
-        await decide(entry, {
-          ...failure(examination.reason, examination.message),
-          transaction: entry.job.transaction,
-        })
-      }
-    } finally {
-      entry.isBeingExamined = false
+      const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt
+      if (isOver) void examine(entry, { atLeastBlock: block.number })
     }
   }
 
@@ -401,9 +323,12 @@ export function createRelayer(options: RelayerOptions): Relayer {
     for (const lane of lanes) {
       lane
         .tick()
-        .catch((error) =>
-          log.warn({ err: error, relayer: lane.address }, 'lane could not be checked'),
-        )
+        .catch((err) => log.warn({ err, relayer: lane.address }, 'lane could not be checked'))
+    }
+    if (!freeLanesExist()) {
+      for (const entry of [...queue.entries()]) {
+        if (giveUp(entry, 'unexpectedSettleError')) queue.remove(entry)
+      }
     }
     pump()
   }
@@ -416,27 +341,32 @@ export function createRelayer(options: RelayerOptions): Relayer {
     isTracking: (id) => tracked.find(id) !== undefined,
     async withdraw(id) {
       const entry = tracked.find(id)
-      if (entry !== undefined) entry.isWithdrawn = true
-      if (entry !== undefined && queue.includes(entry)) {
-        queue = queue.filter((other) => other !== entry)
-        await dropHopeless([entry])
+      if (entry !== undefined) {
+        entry.isWithdrawn = true
+        if (queue.remove(entry)) await preparation.dropHopeless([entry])
       }
       return tracked.until(id, (job) => isDecided(job) || job.transaction !== null)
     },
     lanes: () => lanes,
-    queueLength: () => queue.length,
+    queueLength: () => queue.entries().length,
     async start() {
       for (const job of await journal.openJobs(network)) tracked.add(job, kindOf(job))
       await feed.start()
-      feed.onBlock((block) => void onBlock(block))
+      feed.onBlock((block) => {
+        onBlock(block).catch((err) =>
+          log.warn({ err, block: block.number }, 'block left to the watchdog'),
+        )
+      })
       for (const lane of lanes) {
-        for (const attempt of await journal.openAttempts(network, lane.address)) countLive(attempt)
+        for (const { jobIds } of await journal.openAttempts(network, lane.address)) {
+          for (const id of jobIds) tracked.hold(id)
+        }
         await lane.resume()
       }
       for (const entry of [...tracked.all()]) {
         if (entry.liveSlots > 0) continue
         if (entry.job.state === 'queued') enqueue(entry)
-        else void examine(entry, 0)
+        else void examine(entry, {})
       }
       feed.setBusy(tracked.size() > 0)
       timer = setInterval(tick, TICK_MS)
@@ -448,52 +378,9 @@ export function createRelayer(options: RelayerOptions): Relayer {
     },
   }
 
-  /** Several attempts of one slot count once. */
-  function countLive(attempt: Attempt): void {
-    for (const id of attempt.jobIds) {
-      const entry = tracked.find(id)
-      if (entry !== undefined) entry.liveSlots = 1
-    }
-  }
-
   function kindOf(job: Job): JobKind {
     const kind = kinds[job.kind]
     if (kind === undefined) throw new Error(`no handler for jobs of kind ${job.kind}`)
     return kind
   }
-}
-
-const SINGLE_GAS_CAP = 1_000_000n
-
-function callOf({ job }: TrackedJob): { to: Address; data: Hex } {
-  return { to: job.to, data: job.calldata }
-}
-
-function failure(reason: keyof typeof reasons, message: string): Outcome {
-  return {
-    state: 'failed',
-    reason,
-    message,
-    transaction: null,
-    blockNumber: null,
-    gasCost: null,
-  }
-}
-
-function confirmation(receipt: Receipt, gasCost: bigint | null): Outcome {
-  return {
-    state: 'confirmed',
-    transaction: receipt.transactionHash,
-    blockNumber: receipt.blockNumber,
-    gasCost,
-    reason: null,
-    message: null,
-  }
-}
-
-/** Splits what a transaction cost among its members so that the shares add up to the last unit. */
-function createGasShares(receipt: Receipt, members: number): (position: number) => bigint {
-  const cost = receipt.gasUsed * receipt.effectiveGasPrice
-  const count = BigInt(Math.max(1, members))
-  return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)
 }

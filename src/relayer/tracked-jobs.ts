@@ -8,6 +8,9 @@ export interface TrackedJob {
   /** Travels in a transaction of its own. */
   isAlone: boolean
   payTo: string
+  payer: string
+  /** 18-decimal units burnt by transactions that did not settle it. */
+  burntGas: bigint
   /** Slots that still hold a transaction with this job. */
   liveSlots: number
   /** New transactions sent because an earlier one did not decide it. */
@@ -22,6 +25,8 @@ export interface TrackedJobs {
   add(job: Job, kind: JobKind): TrackedJob
   find(id: string): TrackedJob | undefined
   all(): Iterable<TrackedJob>
+  /** A slot of an earlier process still holds it; several transactions of one slot count once. */
+  hold(id: string): void
   /** Says that a row changed: resolves those who wait, and forgets the job when it is decided. */
   update(job: Job): void
   /** Resolves with the row once `test` holds for it. */
@@ -43,6 +48,7 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
         job,
         kind,
         ...kind.ride(job),
+        burntGas: 0n,
         liveSlots: 0,
         resends: 0,
         queuedAt: now(),
@@ -54,6 +60,10 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
     },
     find: (id) => tracked.get(id),
     all: () => tracked.values(),
+    hold(id) {
+      const entry = tracked.get(id)
+      if (entry !== undefined) entry.liveSlots = 1
+    },
     update(job) {
       const entry = tracked.get(job.id)
       if (entry !== undefined) entry.job = job

@@ -70,6 +70,13 @@ export interface Outcome {
   gasCost: bigint | null
 }
 
+/** What mined transactions cost, 18-decimal units: in all, and burnt on payments that failed. */
+export interface GasSpending {
+  network: string
+  total: bigint
+  burnt: { payer: string; amount: bigint }[]
+}
+
 /** One signed transaction. A slot (relayer, relayerNonce) may have several; one of them can land. */
 export interface Attempt {
   hash: Hex
@@ -108,6 +115,8 @@ export interface SettlementJournal {
   resolve(change: {
     slot?: { network: string; relayer: Address; relayerNonce: number }
     outcomes: { id: string; round: number; outcome: Outcome }[]
+    /** Gas to be booked with it. */
+    spending?: GasSpending
     now: number
   }): Promise<void>
   /** The next relayer nonce to sign, if this relayer ever signed here. */

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { dayOf } from '../budgets.js'
 import type {
   Attempt,
   Claim,
@@ -7,6 +8,7 @@ import type {
   Outcome,
   SettlementJournal,
 } from '../settlement-journal.js'
+import { createGasBooking } from './budgets.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -52,6 +54,7 @@ export function createSettlementJournal(
   commit: GroupCommit,
 ): SettlementJournal {
   const sql = prepare(database)
+  const book = createGasBooking(database)
   const byKey = (kind: string, network: string, key: string) =>
     toJob(sql.findJob.get(kind, network, key) as JobRow | undefined)
   const byId = (id: string) => toJob(sql.findJobById.get(id) as JobRow | undefined)
@@ -82,8 +85,9 @@ export function createSettlementJournal(
     recordAttempt: (attempt) => commit.write(() => recordAttempt(attempt)),
     openAttempts: async (network, relayer) =>
       (sql.openAttempts.all(network, relayer) as AttemptRow[]).map((row) => toAttempt(row)),
-    resolve: ({ slot, outcomes, now }) =>
+    resolve: ({ slot, outcomes, spending, now }) =>
       commit.write(() => {
+        if (spending !== undefined) book(spending, dayOf(now))
         if (slot !== undefined) sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
         for (const { id, round, outcome } of outcomes) decide(id, round, outcome, now)
       }),

@@ -1,0 +1,40 @@
+import type { TrackedJob } from './tracked-jobs.js'
+
+/** Jobs that wait for a lane, in the order they came. */
+export interface JobQueue {
+  add(entry: TrackedJob): void
+  /** The head alone if it must travel alone, else as many as may ride together; empty when nobody waits. */
+  take(maxMembers: number): TrackedJob[]
+  remove(entry: TrackedJob): boolean
+  entries(): readonly TrackedJob[]
+}
+
+export function createJobQueue(): JobQueue {
+  let queue: TrackedJob[] = []
+  return {
+    add(entry) {
+      if (!queue.includes(entry)) queue.push(entry)
+    },
+    take(maxMembers) {
+      const [head] = queue
+      if (head === undefined) return []
+      if (head.isAlone || maxMembers === 1) {
+        queue = queue.slice(1)
+        return [head]
+      }
+      const batch: TrackedJob[] = []
+      queue = queue.filter((entry) => {
+        if (batch.length >= maxMembers || entry.isAlone) return true
+        batch.push(entry)
+        return false
+      })
+      return batch
+    },
+    remove(entry) {
+      const at = queue.indexOf(entry)
+      if (at >= 0) queue.splice(at, 1)
+      return at >= 0
+    },
+    entries: () => queue,
+  }
+}

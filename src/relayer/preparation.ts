@@ -1,0 +1,109 @@
+import type { Address, Hex } from 'viem'
+import type { BlockFeed } from '../chain/block-feed.js'
+import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
+import type { Rpc } from '../chain/rpc.js'
+import type { Outcome } from '../store/settlement-journal.js'
+import type { GasModel } from './gas-model.js'
+import { failure } from './outcomes.js'
+import { type Fate, simulateBatch, simulateSingle, toTransaction } from './simulation.js'
+import type { TrackedJob } from './tracked-jobs.js'
+
+/** A transaction ready to be signed, and who rides in it. */
+export interface Prepared {
+  members: TrackedJob[]
+  to: Address
+  data: Hex
+  gasLimit: bigint
+}
+
+export interface PreparationOptions {
+  rpc: Rpc
+  feed: BlockFeed
+  gas: GasModel
+  /** Unix milliseconds. */
+  now: () => number
+  decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** The simulation refused it, in these words: find out the truth. */
+  examine(entry: TrackedJob, revert: string | undefined): void
+  /** It may pass by itself: it travels again, alone. */
+  resendAlone(entry: TrackedJob): void
+}
+
+/** A plain payment takes about a tenth of this; more is a token gone wrong. */
+const SINGLE_GAS_CAP = 1_000_000n
+
+/** Turns a batch into a transaction that will land: who cannot is dropped here, with his own reason, before gas is spent. */
+export function createPreparation(options: PreparationOptions) {
+  const { rpc, feed, gas, now } = options
+
+  /** `undefined` when nobody is left. Throws `RpcUnavailableError`. */
+  async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
+    const weighed = await weigh(from, await dropHopeless(batch))
+    const members = await dropHopeless(weighed.members)
+    if (members.length === 0) return undefined
+    return { members, ...toTransaction(members.map(callOf)), gasLimit: weighed.gasLimit }
+  }
+
+  /** Drops what nobody waits for, and what could not land in time by the chain's clock or ours. */
+  async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
+    const seconds = Math.max(feed.latest()?.timestamp ?? 0, Math.floor(now() / 1000))
+    const kept: TrackedJob[] = []
+    for (const entry of members) {
+      if (entry.isWithdrawn && entry.job.transaction === null) {
+        await options.decide(entry, withdrawal())
+      } else if (entry.job.expiresAt <= seconds) {
+        const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
+        await options.decide(entry, failure('validBefore', message, { gasCost: entry.burntGas }))
+      } else kept.push(entry)
+    }
+    return kept
+  }
+
+  async function weigh(from: Address, members: TrackedJob[]) {
+    const [only] = members
+    if (only === undefined) return { members, gasLimit: 0n }
+    if (members.length === 1) {
+      const cap = only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP
+      const fate = await simulateSingle(rpc, from, callOf(only), cap)
+      if (!fate.ok) return { members: dropFailed(members, [fate]), gasLimit: cap }
+      const limit = gas.singleLimit(fate.gas)
+      return { members, gasLimit: limit < cap ? limit : cap }
+    }
+    const gasLimit = gas.batchLimit(members)
+    const fates = await simulateBatch(rpc, from, members.map(callOf), gasLimit)
+    return { members: dropFailed(members, fates), gasLimit }
+  }
+
+  function dropFailed(members: TrackedJob[], fates: Fate[]): TrackedJob[] {
+    return members.filter((entry, i) => {
+      const fate = fates[i]
+      if (fate === undefined || fate.ok || isOnlyEarly(entry, fate.revert)) return true
+      // Without words it ran out of gas, or out of room: that says nothing about the payment.
+      if (fate.revert === undefined && members.length > 1) options.resendAlone(entry)
+      else options.examine(entry, fate.revert)
+      return false
+    })
+  }
+
+  /**
+   * A chain that makes blocks only on demand simulates in the past: what is valid by the wall clock is sent all
+   * the same.
+   */
+  function isOnlyEarly(entry: TrackedJob, revert: string | undefined): boolean {
+    const isEarly = /not yet valid/i.test(revert ?? '')
+    return isEarly && entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
+  }
+
+  return { prepare, dropHopeless }
+}
+
+export function withdrawal(): Outcome {
+  return failure(
+    'unexpectedSettleError',
+    'The chain could not be reached in time; nothing was sent.',
+  )
+}
+
+function callOf({ job }: TrackedJob): { to: Address; data: Hex } {
+  return { to: job.to, data: job.calldata }
+}

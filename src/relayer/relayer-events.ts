@@ -1,0 +1,9 @@
+import type { Job, Outcome } from '../store/settlement-journal.js'
+
+/** What the relayer tells those who count; called synchronously, must not throw. */
+export interface RelayerEvents {
+  batched(members: number): void
+  decided(job: Job, outcome: Outcome): void
+}
+
+export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {} }

@@ -1,0 +1,52 @@
+import type { SendProblem } from '../chain/send-errors.js'
+import type { LaneCore } from './lane.js'
+import type { Slot } from './slot.js'
+import type { Watchdog } from './watchdog.js'
+
+/** One repair for each thing a node can say against a transaction; what is not said here, the watchdog finds. */
+export function createSendRepairs(
+  core: LaneCore,
+  watchdog: Watchdog,
+): Record<SendProblem, (slot: Slot) => Promise<void>> {
+  const { network, signer, journal, log } = core
+
+  /** The nodes took no transaction of the slot: its jobs travel elsewhere, its nonce is freed or filled. */
+  async function giveBack(slot: Slot): Promise<void> {
+    const refused = { ...slot, jobIds: new Set(slot.jobIds) }
+    slot.jobIds.clear()
+    if (slot.nonce === core.nextNonce - 1) {
+      const expected = core.nextNonce
+      const isLowered = await journal.setNextNonce(network, signer.address, expected, slot.nonce)
+      if (isLowered) {
+        core.nextNonce = slot.nonce
+        await core.forget(slot)
+      }
+    }
+    core.onRefused(refused)
+  }
+
+  async function closeWith(reason: string, slot: Slot): Promise<void> {
+    if (core.closed === undefined) log.warn({ relayer: signer.address, reason }, 'lane closed')
+    core.closed = reason
+    await giveBack(slot)
+  }
+
+  return {
+    alreadyKnown: async () => {},
+    nonceTooLow: async (slot) => {
+      await watchdog.checkConsumed(slot)
+    },
+    // A gap below it: the watchdog fills it.
+    nonceTooHigh: async () => {},
+    underpriced: core.replace,
+    feeBelowBase: core.replace,
+    intrinsicGas: async (slot) => {
+      slot.gasLimit = (slot.gasLimit * 3n) / 2n
+      await core.replace(slot)
+    },
+    insufficientFunds: (slot) => closeWith('no gas money', slot),
+    senderBlocked: (slot) => closeWith('blocked by the chain', slot),
+    gasAboveLimit: giveBack,
+    unknown: async () => {},
+  }
+}

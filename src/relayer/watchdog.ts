@@ -1,0 +1,108 @@
+import { findReceiptAnywhere, readReceipts } from '../chain/receipts.js'
+import { quoteFees } from './fees.js'
+import { type LaneCore, NO_OP_GAS } from './lane.js'
+import { newestAttempt, type Slot } from './slot.js'
+
+export interface Watchdog {
+  look(): Promise<void>
+  /** Looks for a receipt of the slot; "not found" alone is never taken for "failed". Gives the chain's nonce. */
+  checkConsumed(slot: Slot): Promise<number>
+  /** A hole in the nonces that the next transaction should fill. */
+  takeGap(): number | undefined
+}
+
+/** The same bytes again when the lowest nonce has not been mined for this long. */
+const REBROADCAST_MS = 2_500
+/** Then more gas money, and again after as long. */
+const BUMP_MS = 6_000
+/** A nonce that is used on chain although no node shows a receipt of ours is given up after this. */
+const LOST_MS = 3_000
+/** How often a closed lane looks whether it may open again. */
+const REOPEN_CHECK_MS = 3_000
+/** A lane opens again when it can pay for a few payments. */
+const REOPEN_GAS = 500_000n
+
+/** Finds and repairs what no answer of a node told: lost transactions, missed receipts, holes, empty purses. */
+export function createWatchdog(core: LaneCore): Watchdog {
+  const { rpc, feed, signer, slots, log, now } = core
+  let gaps: number[] = []
+  let closedCheckAt = 0
+
+  async function look(): Promise<void> {
+    if (core.closed !== undefined) return maybeReopen()
+    const stale = [...slots.values()]
+      .filter((slot) => now() - slot.touchedAt >= REBROADCAST_MS)
+      .sort((a, b) => a.nonce - b.nonce)
+    if (stale.length === 0) return
+    await landMissed(stale)
+    const lowest = stale.find((slot) => slots.has(slot.nonce))
+    if (lowest === undefined) return
+    for (const slot of stale) slot.touchedAt = now()
+    const chainNonce = await checkConsumed(lowest)
+    if (!slots.has(lowest.nonce) || chainNonce > lowest.nonce) return
+    await fillGaps(chainNonce, lowest.nonce)
+    if (now() - lowest.bumpedAt >= BUMP_MS) return core.replace(lowest)
+    // All of them: a node that lost one has usually lost its neighbours too.
+    for (const slot of stale.filter(({ nonce }) => slots.has(nonce))) {
+      await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
+    }
+    feed.poke()
+  }
+
+  /** Receipts that the block feed did not see. */
+  async function landMissed(stale: Slot[]): Promise<void> {
+    const hashes = stale.flatMap((slot) => slot.attempts.map(({ hash }) => hash))
+    for (const receipt of await readReceipts(rpc, hashes)) core.land(receipt)
+  }
+
+  async function checkConsumed(slot: Slot): Promise<number> {
+    const chainNonce = await core.readChainNonce()
+    await landMissed([slot])
+    if (chainNonce <= slot.nonce || !slots.has(slot.nonce)) return chainNonce
+    for (const { hash } of slot.attempts) {
+      const receipt = await findReceiptAnywhere(rpc, hash)
+      if (receipt !== undefined) {
+        core.land(receipt)
+        return chainNonce
+      }
+    }
+    slot.consumedAt ??= now()
+    if (now() - slot.consumedAt < LOST_MS || !slots.has(slot.nonce)) return chainNonce
+    log.warn({ relayer: signer.address, relayerNonce: slot.nonce }, 'nonce used by another sender')
+    core.nextNonce = Math.max(core.nextNonce, chainNonce)
+    await core.forget(slot)
+    core.onLost(slot)
+    return chainNonce
+  }
+
+  /** A hole blocks every later nonce: the next payment takes it, and if there is none, a transaction that does nothing. */
+  async function fillGaps(chainNonce: number, lowest: number): Promise<void> {
+    const holes = Array.from({ length: Math.max(0, lowest - chainNonce) }, (_, i) => chainNonce + i)
+    const waited = holes.filter((nonce) => gaps.includes(nonce) && !slots.has(nonce))
+    gaps = holes.filter((nonce) => !waited.includes(nonce))
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, core.maxFeePerGas)
+    if (fees === undefined) return
+    for (const nonce of waited) {
+      await core.openAt(nonce, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS }, [], fees)
+    }
+  }
+
+  async function maybeReopen(): Promise<void> {
+    if (now() - closedCheckAt < REOPEN_CHECK_MS) return
+    closedCheckAt = now()
+    const balance = BigInt(
+      (await rpc.request('eth_getBalance', [signer.address, 'latest'])) as string,
+    )
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, core.maxFeePerGas)
+    if (fees === undefined || balance < fees.maxFeePerGas * REOPEN_GAS) return
+    core.closed = undefined
+    log.info({ relayer: signer.address }, 'lane open again')
+    for (const slot of [...slots.values()].sort((a, b) => a.nonce - b.nonce)) void core.send(slot)
+  }
+
+  return {
+    look,
+    checkConsumed,
+    takeGap: () => gaps.shift(),
+  }
+}

@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { numberToHex } from 'viem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseArguments } from '../../src/cli/arguments.js'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { startAnvil } from '../../src/devnet/anvil-process.js'
+import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { call } from '../../src/devnet/rpc.js'
+
+type Command = { child: ChildProcess; stdout(): string; stderr(): string; code: Promise<number> }
+
+const running: Command[] = []
+
+function run(script: 'dev' | 'pay', args: string[], env: NodeJS.ProcessEnv = {}): Command {
+  const child = spawn(process.execPath, ['--import', 'tsx', `src/cli/${script}.ts`, ...args], {
+    // vitest sets a BASE_URL of its own.
+    env: { ...process.env, BASE_URL: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const text = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    text.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    text.stderr += chunk
+  })
+  const code = once(child, 'close').then(([it]) => it as number)
+  const command = { child, stdout: () => text.stdout, stderr: () => text.stderr, code }
+  running.push(command)
+  return command
+}
+
+async function startDev(extra: string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const [port, rpcPort, apiPort] = [await freePort(), await freePort(), await freePort()]
+  const flags = ['--port', port, '--rpc-port', rpcPort, '--api-port', apiPort].map(String)
+  const dev = run('dev', [...flags, ...extra], env)
+  const rpcUrl = `http://127.0.0.1:${rpcPort}`
+  const payArgs = [`http://localhost:${apiPort}/quote`, '--rpc', rpcUrl]
+  return { dev, rpcUrl, payArgs, up: () => isUp(dev) }
+}
+
+async function isUp({ child, stdout, stderr }: Command): Promise<void> {
+  while (!stdout().includes('npm run pay')) {
+    if (child.exitCode !== null) throw new Error(`dev ended: ${stderr()}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** The processes dev started: anvil, then Arcus. */
+function childrenOf({ child }: Command): number[] {
+  const text = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+  return text.trim().split(' ').map(Number)
+}
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function pidOf(dev: Command, program: 'anvil' | 'main.ts'): number {
+  const found = childrenOf(dev).find((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program),
+  )
+  if (found === undefined) throw new Error(`${program} is not running`)
+  return found
+}
+
+/** A token with owner and pauser, and a payer whose public key somebody has delegated (EIP-7702). */
+async function imitateLiveChain(url: string): Promise<void> {
+  const word = (value: bigint) => numberToHex(value, { size: 32 })
+  const { usdc } = devnetContracts
+  for (const slot of [0n, 1n]) {
+    await call(url, 'anvil_setStorageAt', [usdc, word(slot), word(BigInt(usdc) + 1n)])
+  }
+  await call(url, 'anvil_setCode', [devnetPayer.address, '0x60006000fd'])
+}
+
+afterEach(async () => {
+  for (const { child, code } of running.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+    await code
+  }
+})
+
+// What dev started is looked up in /proc.
+describe.runIf(process.platform === 'linux')('npm run dev', () => {
+  it('serves a payment to npm run pay, and Ctrl-C leaves nothing running', async () => {
+    const { dev, payArgs, up, rpcUrl } = await startDev()
+    await up()
+    const pay = run('pay', payArgs)
+    expect(await pay.code).toBe(0)
+    expect(pay.stdout()).toMatch(/price +0\.01 USDC to 0x/)
+    expect(pay.stdout()).toMatch(/answer +200 OK/)
+    expect(pay.stdout()).toMatch(/transaction +0x[0-9a-f]{64}/)
+    expect(pay.stdout()).toMatch(/payer +100 +99\.99 +-0\.01/)
+    expect(pay.stdout()).toMatch(/merchant +0 +0\.01 +\+0\.01/)
+    expect(pay.stdout()).toMatch(/relayer gas +300 +299\.\d+ +-0\.00\d+/)
+    expect(await usdcBalance(rpcUrl, devnetMerchant.address)).toBe(10_000n)
+    const children = childrenOf(dev)
+    expect(children.filter(isAlive)).toHaveLength(2)
+    dev.child.kill('SIGINT')
+    expect(await dev.code).toBe(0)
+    expect(children.filter(isAlive)).toEqual([])
+    expect(dev.stderr()).toBe('')
+  })
+
+  it('pays on a forked chain, and says so when anvil is killed', async () => {
+    const live = await startAnvil({ chainId: 5042002 })
+    try {
+      await imitateLiveChain(live.url)
+      const { dev, payArgs, up } = await startDev(['--fork', live.url])
+      await up()
+      const pay = run('pay', payArgs)
+      expect(await pay.code, pay.stderr()).toBe(0)
+      const children = childrenOf(dev)
+      process.kill(pidOf(dev, 'anvil'), 'SIGKILL')
+      expect(await dev.code).toBe(1)
+      expect(dev.stderr()).toContain('anvil ended by itself (killed by SIGKILL)')
+      expect(dev.stderr()).not.toContain('    at ')
+      expect(children.filter(isAlive)).toEqual([])
+    } finally {
+      await live.stop()
+    }
+  })
+
+  it('passes exported settings on, and says so when Arcus does not start with them', async () => {
+    const { dev } = await startDev([], { MIN_AMOUNT: 'a lot' })
+    expect(await dev.code).toBe(1)
+    expect(dev.stdout()).toBe('')
+    expect(dev.stderr()).toContain('MIN_AMOUNT')
+    expect(dev.stderr()).toContain('Arcus stopped while starting (exit code 1).')
+  })
+
+  it('names a taken port and the flag that changes it, and starts nothing', async () => {
+    const holder = createServer().listen(0, '127.0.0.1')
+    await once(holder, 'listening')
+    const { port } = holder.address() as { port: number }
+    const dev = run('dev', ['--rpc-port', String(await freePort()), '--port', String(port)])
+    const code = await dev.code
+    holder.close()
+    expect(code).toBe(1)
+    expect(dev.stderr()).toMatch(
+      new RegExp(`^Port ${port} for Arcus is already taken: .* --port\\.\\n$`),
+    )
+  })
+})
+
+describe('parseArguments', () => {
+  it('names a flag it does not know in one sentence', () => {
+    expect(() => parseArguments({ args: ['--frok', 'x'], options: {} })).toThrow(
+      /^Unknown option '--frok'; try --help\.$/,
+    )
+  })
+})
+
+describe('npm run pay', () => {
+  it('says that the devnet is not running', async () => {
+    const pay = run('pay', ['--rpc', `http://127.0.0.1:${await freePort()}`])
+    expect(await pay.code).toBe(1)
+    expect(pay.stderr()).toMatch(/^No devnet answers at .*`npm run dev`.*\.\n$/)
+  })
+})

@@ -5,7 +5,7 @@ import { buildApp } from './app.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
-import { readHasMulticall3, readToken } from './chain/token.js'
+import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createDeliveries } from './facilitator/deliveries.js'
@@ -21,7 +21,7 @@ import { createReadinessChecks, type ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import { noRelayerEvents } from './relayer/relayer-events.js'
-import { createLocalSigner } from './relayer/signer.js'
+import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
@@ -162,6 +162,8 @@ async function composeNetwork(
       ? 'network served'
       : 'network served; no Multicall3, payments are sent one by one',
   )
+  const signers = secrets.relayerPrivateKeys.map(createLocalSigner)
+  const [firstSigner] = signers as [Signer, ...Signer[]]
   const readFacts = createPaymentFactsReader(rpc, token)
   const feed = createBlockFeed(rpc)
   const relayer = createRelayer({
@@ -171,8 +173,8 @@ async function composeNetwork(
     feed,
     journal: shared.journal,
     kinds: { [EXACT]: createExactKind(rpc, readFacts) },
-    signers: secrets.relayerPrivateKeys.map(createLocalSigner),
-    gas: createGasModel(),
+    signers,
+    gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
     hasMulticall3,
     maxBatch: config.maxBatch,
     maxFeePerGas: config.maxFeePerGasWei,

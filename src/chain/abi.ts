@@ -8,6 +8,7 @@ export const selectors = {
   decimals: '0x313ce567',
   domainSeparator: '0x3644e515',
   balanceOf: '0x70a08231',
+  transfer: '0xa9059cbb',
   authorizationState: '0xe94a0102',
   isBlacklisted: '0xfe575a87',
   paused: '0x5c975abb',

@@ -3,6 +3,7 @@ import { computeDomainSeparator } from '../x402/authorization-digest.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
 import type { Rpc, RpcCall, RpcResult } from './rpc.js'
+import { RpcResponseError } from './rpc-errors.js'
 
 /** A stablecoin as it was found on its chain at start: what Arcus pins and what it can do. */
 export interface Token {
@@ -88,6 +89,25 @@ export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlac
     )
   }
   return { ...token, domainSeparator }
+}
+
+/**
+ * The gas of a plain transfer of this token, from which the gas of a payment is guessed before the first receipt;
+ * `undefined` where the token does not let it be simulated. Throws `RpcUnavailableError`.
+ */
+export async function readPlainTransferGas(
+  rpc: Rpc,
+  token: Token,
+  holder: Address,
+): Promise<bigint | undefined> {
+  const data = `${selectors.transfer}${addressWord(holder)}${wordOf(0)}`
+  try {
+    const gas = await rpc.request('eth_estimateGas', [{ from: holder, to: token.address, data }])
+    return BigInt(gas as string)
+  } catch (error) {
+    if (error instanceof RpcResponseError) return undefined
+    throw error
+  }
 }
 
 /** Whether Multicall3 stands at its canonical address; without it payments are sent one by one. */

@@ -24,6 +24,7 @@ const defaultPorts = { port: 4021, rpcPort: 8545, apiPort: 4022 }
 // A Ctrl-C reaches the children as well, and one of them may end before we hear of it ourselves.
 const signalLeadMs = 250
 const shutdownLimitMs = 10_000
+const launcherCheckMs = 500
 
 process.exitCode = await main()
 // Whatever a library still holds open must not keep the terminal.
@@ -64,7 +65,7 @@ function readOptions(args: string[]): Options {
 
 /** Runs until a signal; rejects when the stack does not start or a part of it ends by itself. */
 async function run(options: Options): Promise<void> {
-  const signalled = nextSignal()
+  const signalled = nextEnd()
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
     stack = await startStack({ ...options, env: process.env })
@@ -79,10 +80,14 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-// Repeated signals change nothing: the launchers above us pass a Ctrl-C on a second time.
-function nextSignal(): Promise<void> {
+/** Resolves at a signal, or when the launcher above us is gone without having passed one on, as npm's shell. */
+function nextEnd(): Promise<void> {
+  const launcher = process.ppid
   return new Promise((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => resolve())
+    const end = () => resolve()
+    // Repeated signals change nothing: launchers pass a Ctrl-C on a second time.
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
+    setInterval(() => process.ppid === launcher || end(), launcherCheckMs).unref()
   })
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
@@ -8,9 +7,10 @@ import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import type { Deliveries, Delivery } from './deliveries.js'
-import { createExactJob } from './exact-job.js'
-import type { Intent, Judge, Judgement } from './judge.js'
+import { createJobObtainer } from './job-obtainer.js'
+import type { Judge } from './judge.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
+import { createOutcomeWait } from './outcome-wait.js'
 
 export interface SettleRequest {
   body: unknown
@@ -42,17 +42,14 @@ export interface SettlerOptions {
   log: { error(details: object, message: string): void }
 }
 
-/** What taking a job back may take: a signature on its way is waited for, a disk that refuses is not. */
-const WITHDRAW_MS = 3_000
-/** Rows another process works on are looked at this often. */
-const FOREIGN_POLL_MS = 200
-
 /**
  * Answers `POST /settle`: one authorization, one row, one transfer, one success.
  * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
  */
 export function createSettler(options: SettlerOptions): Settle {
-  const { judge, journal, deliveryStore, deliveries, relayers, checksum, now } = options
+  const { judge, deliveries, checksum, now } = options
+  const obtainJob = createJobObtainer(options)
+  const waitForOutcome = createOutcomeWait(options)
 
   return async (request) => {
     const parsed = parseRequest(request.body)
@@ -79,61 +76,13 @@ export function createSettler(options: SettlerOptions): Settle {
       case 'held':
         return settleAfter(judgement.job, payment, request, deadline)
       default: {
-        const job = await obtainJob(judgement, request.idempotencyKey)
-        if (job === 'keyConflict') return refuse(payment, keyConflict)
-        if (job === 'raced') return settle(payment, request, deadline)
-        const seen = await waitForOutcome(job, deadline)
-        return answer(seen, payment, request)
+        const obtained = await obtainJob(judgement, request.idempotencyKey)
+        if (obtained === 'keyConflict') return refuse(payment, keyConflict)
+        if (obtained === 'raced') return settle(payment, request, deadline)
+        const { job, isOurs } = obtained
+        return answer(await waitForOutcome(job, deadline, isOurs), payment, request, isOurs)
       }
     }
-  }
-
-  /** The row that stands for this payment: found, claimed, opened again, or recorded as paid by others. */
-  async function obtainJob(
-    judgement: Exclude<Judgement, { state: 'rejected' | 'held' }>,
-    idempotencyKey: string | undefined,
-  ): Promise<Job | 'keyConflict' | 'raced'> {
-    const holder = judgement.state === 'known' ? judgement.job : judgement.intent.failedJob
-    if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
-    if (judgement.state === 'known') return judgement.job
-    const { intent } = judgement
-    if (judgement.state === 'paidElsewhere') {
-      const { transactionHash, blockNumber } = judgement.receipt
-      const outcome = {
-        state: 'confirmed',
-        transaction: transactionHash,
-        blockNumber,
-        reason: null,
-        message: null,
-        gasCost: null,
-      } as const
-      const found = await journal.recordFound(newJob(intent), intent.failedJob, outcome, now())
-      if (found === undefined) return 'raced'
-      return (await bindKey(idempotencyKey, found.id)) ? found : 'keyConflict'
-    }
-    return intent.failedJob === undefined
-      ? claim(intent, idempotencyKey)
-      : reopen(intent, intent.failedJob)
-  }
-
-  async function claim(intent: Intent, idempotencyKey: string | undefined) {
-    const claim = await journal.claim(newJob(intent), idempotencyKey, now())
-    if (claim.state === 'keyConflict') return claim.state
-    if (claim.state === 'held') return 'raced'
-    relayerOf(claim.job).submit(claim.job)
-    return claim.job
-  }
-
-  async function reopen(intent: Intent, failed: Job) {
-    const job = await journal.reopen(failed, newJob(intent), now())
-    if (job === undefined) return 'raced'
-    relayerOf(job).submit(job)
-    return job
-  }
-
-  async function bindKey(key: string | undefined, jobId: string): Promise<boolean> {
-    if (key === undefined) return true
-    return (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
   }
 
   /** Another authorization with the same nonce goes first; only its final failure lets this one try. */
@@ -143,7 +92,7 @@ export function createSettler(options: SettlerOptions): Settle {
     request: SettleRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const seen = await waitForOutcome(first, deadline)
+    const seen = await waitForOutcome(first, deadline, false)
     if (seen.state === 'failed') return settle(payment, request, deadline)
     const what =
       seen.state === 'confirmed'
@@ -152,37 +101,20 @@ export function createSettler(options: SettlerOptions): Settle {
     return refuse(payment, withAddress(payment, reject('nonceAlreadyUsed', what)), seen.transaction)
   }
 
-  /** The row once it is decided, or as it stands at the deadline; what was never signed is then taken back. */
-  async function waitForOutcome(job: Job, deadline: number): Promise<Job> {
-    if (isDecided(job)) return job
-    const relayer = relayerOf(job)
-    for (;;) {
-      const left = deadline - now()
-      if (relayer.isTracking(job.id)) {
-        const decided = await withinMs(relayer.untilDecided(job.id), left)
-        if (decided !== undefined) return decided
-        const withdrawn = await withinMs(relayer.withdraw(job.id), WITHDRAW_MS)
-        return withdrawn ?? (await refresh(job)) ?? job
-      }
-      const row = (await refresh(job)) ?? job
-      if (isDecided(row) || left <= 0) return row
-      await sleep(Math.min(FOREIGN_POLL_MS, left))
-    }
-  }
-
-  function refresh(job: Job): Promise<Job | undefined> {
-    return journal.findJob(job.kind, job.network, job.key)
-  }
-
-  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
+  async function answer(
+    job: Job,
+    payment: Payment,
+    request: SettleRequest,
+    isOurs: boolean,
+  ): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
       return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
     }
-    if (job.state === 'queued') return { ...refuse(payment, notSent), settlementId }
-    if (job.state === 'submitted') {
+    if (job.state === 'queued' && isOurs) return { ...refuse(payment, notSent), settlementId }
+    if (job.state !== 'confirmed') {
       return { ...refuse(payment, pending, job.transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
@@ -233,10 +165,6 @@ export function createSettler(options: SettlerOptions): Settle {
     const url = options.paymentUrl(payment.network, checksum(from), nonce)
     return reject(rejection.reason, `${rejection.message} Look it up at ${url}.`)
   }
-
-  function relayerOf(job: Job): Relayer {
-    return relayers.get(job.network) as Relayer
-  }
 }
 
 const notSent = reject(
@@ -245,7 +173,7 @@ const notSent = reject(
 )
 const pending = reject(
   'settlementPending',
-  'The transaction was sent and is not mined yet; settle the same payment again to wait on.',
+  'The payment is on its way and not mined yet; settle it again to wait on.',
 )
 const landed = reject(
   'settlementPending',
@@ -262,29 +190,4 @@ function checkKey(key: string | undefined): Rejection | undefined {
     'invalidPayload',
     `Idempotency-Key must be 16 to 128 visible ASCII characters, got ${key.length}.`,
   )
-}
-
-function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent) {
-  return createExactJob({ id: randomUUID(), payment, digest, signature, isAlone, seenBlock })
-}
-
-function isDecided(job: Job): boolean {
-  return job.state === 'confirmed' || job.state === 'failed'
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-/** The value, or `undefined` when it takes longer. */
-async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
-  })
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -3,7 +3,13 @@ import type { BlockFeed } from '../chain/block-feed.js'
 import type { Block } from '../chain/blocks.js'
 import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
-import type { Attempt, Job, Outcome, SettlementJournal } from '../store/settlement-journal.js'
+import {
+  type Attempt,
+  isDecided,
+  type Job,
+  type Outcome,
+  type SettlementJournal,
+} from '../store/settlement-journal.js'
 import type { ReasonKey } from '../x402/reasons.js'
 import { quoteFees } from './fees.js'
 import type { GasModel } from './gas-model.js'
@@ -15,7 +21,7 @@ import { createPreparation } from './preparation.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { Signer } from './signer.js'
 import type { Slot } from './slot.js'
-import { createTrackedJobs, isDecided, type TrackedJob } from './tracked-jobs.js'
+import { createTrackedJobs, type TrackedJob } from './tracked-jobs.js'
 
 export interface Relayer {
   network: string

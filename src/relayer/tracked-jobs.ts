@@ -1,4 +1,4 @@
-import type { Job } from '../store/settlement-journal.js'
+import { isDecided, type Job } from '../store/settlement-journal.js'
 import type { JobKind } from './job-kind.js'
 
 /** A job on its way: what the relayer remembers of it beside its row. */
@@ -32,10 +32,6 @@ export interface TrackedJobs {
   /** Resolves with the row once `test` holds for it. */
   until(id: string, test: (job: Job) => boolean): Promise<Job>
   size(): number
-}
-
-export function isDecided(job: Job): boolean {
-  return job.state === 'confirmed' || job.state === 'failed'
 }
 
 export function createTrackedJobs(now: () => number): TrackedJobs {

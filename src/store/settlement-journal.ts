@@ -92,6 +92,11 @@ export interface Attempt {
   jobIds: string[]
 }
 
+/** Whether the row has an outcome; only a failed one can change again, by being opened anew. */
+export function isDecided(job: Job): boolean {
+  return job.state === 'confirmed' || job.state === 'failed'
+}
+
 /** Reads may be stale by a commit; every write has reached the disk when its promise resolves. */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>

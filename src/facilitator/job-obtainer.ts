@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import type { Relayer } from '../relayer/relayer.js'
+import type { DeliveryStore } from '../store/deliveries.js'
+import type { Job, Outcome, SettlementJournal } from '../store/settlement-journal.js'
+import { createExactJob } from './exact-job.js'
+import type { Intent, Judgement } from './judge.js'
+
+export interface JobObtainerOptions {
+  journal: SettlementJournal
+  deliveryStore: DeliveryStore
+  relayers: ReadonlyMap<string, Relayer>
+  now: () => number
+}
+
+/** The row that stands for a payment. */
+export interface ObtainedJob {
+  job: Job
+  /** This request brought it about, so it may take it back. */
+  isOurs: boolean
+}
+
+/** A judgement on which a settle may go on. */
+export type Promising = Exclude<Judgement, { state: 'rejected' | 'held' }>
+
+/**
+ * Finds, claims, opens again or records the row of a payment. `raced` when another request was quicker: judge again.
+ * A key that belongs to another payment is seen before anything is claimed.
+ */
+export function createJobObtainer(options: JobObtainerOptions) {
+  const { journal, deliveryStore, relayers, now } = options
+
+  return async (
+    judgement: Promising,
+    idempotencyKey: string | undefined,
+  ): Promise<ObtainedJob | 'keyConflict' | 'raced'> => {
+    const holder = judgement.state === 'known' ? judgement.job : judgement.intent.failedJob
+    if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
+    if (judgement.state === 'known') return { job: judgement.job, isOurs: false }
+    const { intent } = judgement
+    if (judgement.state === 'valid') {
+      return intent.failedJob === undefined
+        ? claim(intent, idempotencyKey)
+        : reopen(intent, intent.failedJob)
+    }
+    if (idempotencyKey !== undefined && holder === undefined) {
+      const bound = await deliveryStore.findIdempotencyKey(idempotencyKey)
+      if (bound !== undefined) return 'keyConflict'
+    }
+    const { transactionHash, blockNumber } = judgement.receipt
+    const found = { transaction: transactionHash, blockNumber }
+    const outcome: Outcome = {
+      state: 'confirmed',
+      ...found,
+      reason: null,
+      message: null,
+      gasCost: null,
+    }
+    const job = await journal.recordFound(newJob(intent), intent.failedJob, outcome, now())
+    if (job === undefined) return 'raced'
+    return (await bindKey(idempotencyKey, job.id)) ? { job, isOurs: false } : 'keyConflict'
+  }
+
+  async function claim(intent: Intent, idempotencyKey: string | undefined) {
+    const claim = await journal.claim(newJob(intent), idempotencyKey, now())
+    if (claim.state === 'keyConflict') return claim.state
+    return claim.state === 'held' ? 'raced' : begin(claim.job)
+  }
+
+  async function reopen(intent: Intent, failed: Job) {
+    const job = await journal.reopen(failed, newJob(intent), now())
+    return job === undefined ? 'raced' : begin(job)
+  }
+
+  function begin(job: Job): ObtainedJob {
+    relayers.get(job.network)?.submit(job)
+    return { job, isOurs: true }
+  }
+
+  async function bindKey(key: string | undefined, jobId: string): Promise<boolean> {
+    if (key === undefined) return true
+    return (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
+  }
+}
+
+function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent) {
+  return createExactJob({ id: randomUUID(), payment, digest, signature, isAlone, seenBlock })
+}

@@ -1,0 +1,53 @@
+import type { Relayer } from '../relayer/relayer.js'
+import { isDecided, type Job, type SettlementJournal } from '../store/settlement-journal.js'
+
+export interface OutcomeWaitOptions {
+  journal: SettlementJournal
+  relayers: ReadonlyMap<string, Relayer>
+  now: () => number
+}
+
+/** What taking a job back may take: a signature on its way is waited for, a disk that refuses is not. */
+const WITHDRAW_MS = 3_000
+/** Rows another process works on are looked at this often. */
+const FOREIGN_POLL_MS = 200
+
+/**
+ * Waits for a job's outcome: gives the row once it is decided, or as it stands at the deadline (Unix milliseconds).
+ * What was never signed by then is taken back, if the one who waits is the one who brought it.
+ */
+export function createOutcomeWait({ journal, relayers, now }: OutcomeWaitOptions) {
+  const refresh = async (job: Job) => (await journal.findJob(job.kind, job.network, job.key)) ?? job
+
+  return async (job: Job, deadline: number, mayWithdraw: boolean): Promise<Job> => {
+    if (isDecided(job)) return job
+    const relayer = relayers.get(job.network) as Relayer
+    for (;;) {
+      const left = deadline - now()
+      if (relayer.isTracking(job.id)) {
+        const decided = await withinMs(relayer.untilDecided(job.id), left)
+        if (decided !== undefined) return decided
+        const withdrawn = mayWithdraw
+          ? await withinMs(relayer.withdraw(job.id), WITHDRAW_MS)
+          : undefined
+        return withdrawn ?? refresh(job)
+      }
+      const row = await refresh(job)
+      if (isDecided(row) || left <= 0) return row
+      await withinMs(new Promise(() => {}), Math.min(FOREIGN_POLL_MS, left))
+    }
+  }
+}
+
+/** The value, or `undefined` when it takes longer. */
+async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -20,7 +20,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  const limiter = installRateLimit(app, options.rateLimit)
+  const limiter = await installRateLimit(app, options.rateLimit)
   healthRoutes(app)
   readinessRoutes(app, { checks: options.readiness })
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })

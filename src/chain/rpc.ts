@@ -1,25 +1,12 @@
-import { Pool } from 'undici'
-import { RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
-
-export interface RpcCall {
-  method: string
-  params: readonly unknown[]
-}
-
-export type RpcResult = { ok: true; value: unknown } | { ok: false; error: RpcResponseError }
-
-export interface RpcOptions {
-  /** Milliseconds for one try on one node; the default bounds a read. */
-  timeoutMs?: number
-}
-
-/** Told of every call that was tried, for metrics. */
-export type RpcObserver = (event: {
-  node: number
-  methods: readonly string[]
-  ms: number
-  ok: boolean
-}) => void
+import { RpcUnavailableError } from './rpc-errors.js'
+import {
+  createNode,
+  type Node,
+  type RpcCall,
+  type RpcObserver,
+  type RpcOptions,
+  type RpcResult,
+} from './rpc-node.js'
 
 export interface Rpc {
   /** One call on the preferred node, on the next ones when it cannot be asked. Throws `RpcUnavailableError` or `RpcResponseError`. */
@@ -37,15 +24,12 @@ export interface Rpc {
   close(): Promise<void>
 }
 
-/** A read that takes longer is given to the next node: verify must answer within seconds. */
-const READ_TIMEOUT_MS = 2_000
 /** A node that failed is asked last for this long. */
 const COOL_DOWN_MS = 5_000
-/** The largest answer that is read: the receipts of a full block are a few megabytes. */
-const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+/** A node that failed this quickly may be there the next moment. */
+const FAST_FAILURE_MS = 500
 /** Arc and most providers refuse longer batches. */
 const MAX_BATCH_CALLS = 100
-const MAX_CONNECTIONS = 16
 
 /**
  * JSON-RPC over kept-alive connections to one or several nodes of the same chain.
@@ -120,132 +104,6 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
       await Promise.all(nodes.map((node) => node.close()))
     },
   }
-}
-
-const FAST_FAILURE_MS = 500
-
-interface Node {
-  coolUntil: number
-  send(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcResult[]>
-  close(): Promise<void>
-}
-
-function createNode(url: string, index: number, observe: RpcObserver | undefined): Node {
-  const target = new URL(url)
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (target.username !== '') {
-    const credentials = `${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`
-    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
-  }
-  const pool = new Pool(target.origin, { connections: MAX_CONNECTIONS, connectTimeout: 2_000 })
-  const path = target.pathname + target.search
-  let lastId = 0
-
-  return {
-    coolUntil: 0,
-    async send(calls, options) {
-      const firstId = lastId + 1
-      lastId += calls.length
-      const bodies = calls.map((call, i) => ({ jsonrpc: '2.0', id: firstId + i, ...call }))
-      const body = JSON.stringify(bodies.length === 1 ? bodies[0] : bodies)
-      const startedAt = performance.now()
-      let ok = false
-      try {
-        const answer = await post(pool, path, headers, body, options?.timeoutMs ?? READ_TIMEOUT_MS)
-        const results = matchResults(answer, firstId, calls.length)
-        ok = true
-        return results
-      } finally {
-        const methods = calls.map((call) => call.method)
-        observe?.({ node: index, methods, ms: performance.now() - startedAt, ok })
-      }
-    },
-    close: () => pool.destroy(),
-  }
-}
-
-async function post(
-  pool: Pool,
-  path: string,
-  headers: Record<string, string>,
-  body: string,
-  timeoutMs: number,
-): Promise<unknown> {
-  const abort = new AbortController()
-  const timer = setTimeout(() => abort.abort(), timeoutMs)
-  try {
-    const response = await pool.request({
-      method: 'POST',
-      path,
-      headers,
-      body,
-      signal: abort.signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    const chunks: Buffer[] = []
-    let length = 0
-    for await (const chunk of response.body) {
-      length += chunk.length
-      if (length > MAX_RESPONSE_BYTES) throw new Error('answer too long')
-      chunks.push(chunk)
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    const problem = abort.signal.aborted
-      ? `the chain node did not answer within ${timeoutMs} ms`
-      : 'the chain node could not be reached or did not answer in JSON'
-    throw new RpcUnavailableError(problem)
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function matchResults(answer: unknown, firstId: number, count: number): RpcResult[] {
-  const items = Array.isArray(answer) ? answer : [answer]
-  const byId = new Map<unknown, unknown>()
-  for (const item of items) {
-    if (typeof item === 'object' && item !== null && 'id' in item) byId.set(item.id, item)
-  }
-  return Array.from({ length: count }, (_, i) =>
-    readResult(byId.get(firstId + i) ?? soleError(items)),
-  )
-}
-
-/** A node that refuses a whole request answers one error without our id. */
-function soleError(items: unknown[]): unknown {
-  return items.length === 1 ? items[0] : undefined
-}
-
-function readResult(item: unknown): RpcResult {
-  if (typeof item !== 'object' || item === null) {
-    throw new RpcUnavailableError('the chain node left a call without an answer')
-  }
-  if ('error' in item && typeof item.error === 'object' && item.error !== null) {
-    const { code, message, data } = item.error as Record<string, unknown>
-    const error = new RpcResponseError(Number(code ?? 0), String(message ?? ''), data)
-    if (isNodeTrouble(error))
-      throw new RpcUnavailableError('the chain node could not serve the call')
-    return { ok: false, error }
-  }
-  if (!('result' in item)) {
-    throw new RpcUnavailableError('the chain node left a call without an answer')
-  }
-  return { ok: true, value: item.result }
-}
-
-/**
- * Errors that speak of the node, not of the call: rate limits (-32005), a block it does not hold yet
- * (anvil: BlockOutOfRange, geth: header not found), its own failures. Another node, or a moment, mends them.
- */
-function isNodeTrouble(error: RpcResponseError): boolean {
-  return (
-    error.code === -32005 ||
-    error.code === 429 ||
-    /block ?out ?of ?range|header not found|unknown block|rate limit|too many requests|timed? ?out/i.test(
-      error.message,
-    )
-  )
 }
 
 function unwrap(result: RpcResult | undefined): unknown {

@@ -2,8 +2,9 @@ import { type Address, decodeAbiParameters, type Hex } from 'viem'
 import { computeDomainSeparator } from '../x402/authorization-digest.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
-import type { Rpc, RpcCall, RpcResult } from './rpc.js'
+import type { Rpc } from './rpc.js'
 import { RpcResponseError } from './rpc-errors.js'
+import type { RpcCall, RpcResult } from './rpc-node.js'
 
 /** A stablecoin as it was found on its chain at start: what Arcus pins and what it can do. */
 export interface Token {

@@ -1,4 +1,4 @@
-import { type Abi, type Address, encodeFunctionData, type Hex, numberToHex, toHex } from 'viem'
+import { type Abi, type Address, encodeFunctionData, type Hex, toHex } from 'viem'
 import { type ContractName, readArtifact } from './artifacts.js'
 import { call, callBatch } from './rpc.js'
 
@@ -20,20 +20,19 @@ const minter: Address = '0x00000000000000000000000000000000000a5c05'
 const minterGas = 10n ** 18n
 const receiptTimeoutMs = 5_000
 
-/** Puts the code of Multicall3, the mock stablecoin and the 18-decimal log at their Arc addresses. */
+/**
+ * Puts the code of Multicall3, the mock stablecoin and the 18-decimal log at their Arc addresses. The mock keeps its
+ * state in a namespace of its own, so that what a forked token left in storage means nothing to it.
+ */
 export async function placeContracts(url: string): Promise<void> {
-  const codes = placements.map(
-    ([address, name]) => ['anvil_setCode', [address, readArtifact(name).deployedBytecode]] as const,
+  await callBatch(
+    url,
+    placements.map(([address, name]) => [
+      'anvil_setCode',
+      [address, readArtifact(name).deployedBytecode],
+    ]),
   )
-  await callBatch(url, [...codes, ...clearedSlots])
 }
-
-const word = (value: number) => numberToHex(value, { size: 32 })
-
-// Where the mock keeps its supply and `paused`, the real token of a forked chain has owner and pauser.
-const clearedSlots = [0, 1].map(
-  (slot) => ['anvil_setStorageAt', [devnetContracts.usdc, word(slot), word(0)]] as const,
-)
 
 /** Makes plain accounts of addresses that have code on a forked chain. */
 export async function clearCode(url: string, addresses: readonly Address[]): Promise<void> {

@@ -38,7 +38,7 @@ export async function facilitatorRoutes(
   })
 
   app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, async (request, reply) => {
-    const { limited, retryAfterSeconds } = options.limiter.peek(request)
+    const { limited, retryAfterSeconds } = await options.limiter.peek(request)
     if (limited && !(await options.isVerified(request.body)))
       throw rateLimitFault(retryAfterSeconds)
     const result = await options.settle({
@@ -47,7 +47,7 @@ export async function facilitatorRoutes(
       isConnected: () => !reply.raw.destroyed,
     })
     if (isRefusal(result) && !(await options.isVerified(request.body))) {
-      options.limiter.consume(request)
+      await options.limiter.consume(request)
     }
     request.log.info(
       { settlementId: result.settlementId, reason: result.body.errorReason },

@@ -32,11 +32,17 @@ export interface PreparationOptions {
 /** A plain payment takes about a tenth of this; more is a token gone wrong. */
 const SINGLE_GAS_CAP = 1_000_000n
 
+export interface Preparation {
+  /** `undefined` when nobody is left. Throws `RpcUnavailableError`. */
+  prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined>
+  /** Drops what nobody waits for, and what could not land in time by the chain's clock or ours. */
+  dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
+}
+
 /** Turns a batch into a transaction that will land: who cannot is dropped here, with his own reason, before gas is spent. */
-export function createPreparation(options: PreparationOptions) {
+export function createPreparation(options: PreparationOptions): Preparation {
   const { rpc, feed, gas, now } = options
 
-  /** `undefined` when nobody is left. Throws `RpcUnavailableError`. */
   async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
     const weighed = await weigh(from, await dropHopeless(batch))
     const members = await dropHopeless(weighed.members)
@@ -44,7 +50,6 @@ export function createPreparation(options: PreparationOptions) {
     return { members, ...toTransaction(members.map(callOf)), gasLimit: weighed.gasLimit }
   }
 
-  /** Drops what nobody waits for, and what could not land in time by the chain's clock or ours. */
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
     const seconds = Math.max(feed.latest()?.timestamp ?? 0, Math.floor(now() / 1000))
     const kept: TrackedJob[] = []

@@ -38,7 +38,7 @@ export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> 
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  const limiter = installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
+  const limiter = await installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
 
   app.post('/verify', { config: { family: 'verify' } }, (request) => echo(request.body))
   app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, (request) =>

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { callerOf, createRateLimiter } from '../../src/http/rate-limit.js'
+import type { FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { callerOf } from '../../src/http/rate-limit.js'
 import { rateLimitFault } from '../../src/http/request-fault.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
@@ -81,41 +82,61 @@ describe('the rate limit', () => {
 })
 
 describe('the counter', () => {
-  const from = (ip: string) => ({ ip })
+  const start = new Date('2026-01-01T00:00:00Z').getTime()
+  const at = (ms: number) => vi.setSystemTime(start + ms)
+  const ask = async (app: FastifyInstance, url: string, remoteAddress = '10.0.0.1') =>
+    (await app.inject({ method: 'POST', url, payload: {}, remoteAddress })).json()
 
-  it('starts a new window when the old one is over, not a millisecond before', () => {
-    let time = 0
-    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, now: () => time })
-    expect(limiter.consume(from('a')).limited).toBe(false)
-    expect(limiter.peek(from('a'))).toEqual({ limited: true, retryAfterSeconds: 10 })
-    time = 9_999
-    expect(limiter.consume(from('a'))).toEqual({ limited: true, retryAfterSeconds: 1 })
-    time = 10_000
-    expect(limiter.peek(from('a')).limited).toBe(false)
-    expect(limiter.consume(from('a')).limited).toBe(false)
-    expect(limiter.consume(from('a'))).toEqual({ limited: true, retryAfterSeconds: 10 })
+  beforeEach(() => {
+    // Timers stay real: the server needs them.
+    vi.useFakeTimers({ toFake: ['Date'], now: start })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
   })
 
-  it('remembers a bounded number of callers and forgets the oldest window first', () => {
-    let time = 0
-    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, maxCallers: 2, now: () => time })
-    for (const ip of ['a', 'b', 'c']) {
-      limiter.consume(from(ip))
-      time++
+  const openCounter = (rateLimitMax: number) =>
+    open({
+      rateLimitMax,
+      routes: (app, limiter) => {
+        const config = { limit: 'manual' } as const
+        app.post('/consume', { config }, (request) => limiter.consume(request))
+        app.post('/peek', { config }, (request) => limiter.peek(request))
+      },
+    })
+
+  it('starts a new window when the old one is over, not a millisecond before', async () => {
+    const app = await openCounter(1)
+    expect(await ask(app, '/consume')).toEqual({ limited: false, retryAfterSeconds: 0 })
+    expect(await ask(app, '/peek')).toEqual({ limited: true, retryAfterSeconds: 60 })
+    at(59_999)
+    expect(await ask(app, '/peek')).toEqual({ limited: true, retryAfterSeconds: 1 })
+    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 1 })
+    at(60_000)
+    expect(await ask(app, '/peek')).toEqual({ limited: false, retryAfterSeconds: 0 })
+    expect(await ask(app, '/consume')).toEqual({ limited: false, retryAfterSeconds: 0 })
+    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 60 })
+  })
+
+  it('does not prolong the window of a caller that goes on asking', async () => {
+    const app = await openCounter(2)
+    for (const ms of [0, 20_000, 40_000, 59_000]) {
+      at(ms)
+      await ask(app, '/consume')
     }
-    expect(['a', 'b', 'c'].map((ip) => limiter.peek(from(ip)).limited)).toEqual([false, true, true])
+    expect(await ask(app, '/consume')).toEqual({ limited: true, retryAfterSeconds: 1 })
+    at(60_000)
+    expect((await ask(app, '/consume')).limited).toBe(false)
   })
 
-  it('keeps the order of windows when a caller comes back', () => {
-    let time = 0
-    const limiter = createRateLimiter({ max: 1, windowSeconds: 10, maxCallers: 2, now: () => time })
-    limiter.consume(from('a'))
-    time = 5_000
-    limiter.consume(from('b'))
-    time = 11_000
-    limiter.consume(from('a'))
-    limiter.consume(from('c'))
-    expect(['a', 'b', 'c'].map((ip) => limiter.peek(from(ip)).limited)).toEqual([true, false, true])
+  it('counts each caller alone', async () => {
+    const app = await openCounter(1)
+    await ask(app, '/consume', '10.0.0.1')
+    expect((await ask(app, '/peek', '10.0.0.1')).limited).toBe(true)
+    expect((await ask(app, '/peek', '10.0.0.2')).limited).toBe(false)
+    await ask(app, '/consume', '2001:db8:1:2::1')
+    expect((await ask(app, '/peek', '2001:db8:1:2:ffff::9')).limited).toBe(true)
+    expect((await ask(app, '/peek', '2001:db8:1:3::1')).limited).toBe(false)
   })
 })
 

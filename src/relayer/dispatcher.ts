@@ -1,0 +1,156 @@
+import type { BlockFeed } from '../chain/block-feed.js'
+import type { ReasonKey } from '../x402/reasons.js'
+import { quoteFees } from './fees.js'
+import type { GasModel } from './gas-model.js'
+import { createJobQueue } from './job-queue.js'
+import type { Lane } from './lane.js'
+import type { OutcomeKeeper } from './outcome-keeper.js'
+import { failure } from './outcomes.js'
+import type { Preparation } from './preparation.js'
+import type { RelayerEvents } from './relayer-events.js'
+import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
+
+export interface Dispatcher {
+  enqueue(entry: TrackedJob): void
+  resendAlone(entry: TrackedJob): void
+  /** Whether it waited in the queue. */
+  remove(entry: TrackedJob): boolean
+  /** Hands what waits to the lanes that are free. */
+  pump(): void
+  /** Fails what waits in vain because every lane is closed. */
+  giveUpStranded(): void
+  queueLength(): number
+  stop(): void
+}
+
+export interface DispatcherOptions {
+  lanes: readonly Lane[]
+  preparation: Preparation
+  keeper: OutcomeKeeper
+  tracked: TrackedJobs
+  feed: BlockFeed
+  gas: GasModel
+  hasMulticall3: boolean
+  maxBatch: number
+  maxFeePerGas: bigint
+  /** Unix milliseconds. */
+  now: () => number
+  events: RelayerEvents
+  log: { warn(o: object, m: string): void }
+}
+
+/**
+ * Transactions one wallet may have under way. A block of 30 M gas holds about 14 full batches; with fewer in
+ * flight than a block can take, the wallet and not the chain would set the pace.
+ */
+const MAX_IN_FLIGHT = 16
+/** After trouble before the signature the next try waits this long. */
+const PREPARE_RETRY_MS = 200
+/** A job that could not even be signed for this long is failed: never sent, so proven. */
+const GIVE_UP_MS = 4_000
+/** Until the first block is seen. */
+const USUAL_BLOCK_GAS = 30_000_000n
+
+/** Natural batching: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { lanes, preparation, keeper, tracked, feed, gas, now, events, log } = options
+  const queue = createJobQueue()
+  let isStopped = false
+
+  function enqueue(entry: TrackedJob): void {
+    queue.add(entry)
+    feed.setBusy(true)
+    pump()
+  }
+
+  function pump(): void {
+    while (!isStopped && queue.entries().length > 0) {
+      const lane = freeLane()
+      if (lane === undefined) return
+      lane.isSigning = true
+      void carry(lane, queue.take(maxMembers())).finally(() => {
+        lane.isSigning = false
+        pump()
+      })
+    }
+  }
+
+  function freeLane(): Lane | undefined {
+    const isFree = (lane: Lane) =>
+      !lane.isSigning && isOpen(lane) && lane.inFlight() < MAX_IN_FLIGHT
+    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())[0]
+  }
+
+  function maxMembers(): number {
+    if (!options.hasMulticall3) return 1
+    return Math.min(options.maxBatch, gas.maxMembers(feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS))
+  }
+
+  /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
+  async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
+    if (fees === undefined) return postpone(batch, 'gasPriceTooHigh')
+    let held: TrackedJob[] = []
+    try {
+      const prepared = await preparation.prepare(lane.address, batch)
+      if (prepared === undefined) return
+      held = prepared.members
+      for (const entry of held) entry.liveSlots++
+      events.batched(held.length)
+      const ids = held.map(({ job }) => job.id)
+      await lane.open(prepared, ids, fees)
+    } catch (error) {
+      log.warn({ err: error, jobs: batch.length }, 'could not prepare a transaction')
+      for (const entry of held) entry.liveSlots--
+      const isHere = (entry: TrackedJob) => tracked.find(entry.job.id) === entry
+      postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')
+    }
+  }
+
+  function postpone(entries: TrackedJob[], reason: ReasonKey): void {
+    setTimeout(() => {
+      for (const entry of entries) if (!giveUp(entry, reason)) enqueue(entry)
+    }, PREPARE_RETRY_MS)
+  }
+
+  /** Never sent is proof enough of failure. */
+  function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
+    const isNeverSent = entry.job.transaction === null && entry.liveSlots === 0
+    if (!isNeverSent || now() - entry.queuedAt < GIVE_UP_MS) return false
+    void keeper.decide(entry, failure(reason, `${explain(reason)}; nothing was sent.`))
+    return true
+  }
+
+  function explain(reason: ReasonKey): string {
+    if (reason === 'gasPriceTooHigh') {
+      return "The chain's base fee is above the cap of this facilitator"
+    }
+    return lanes.some(isOpen)
+      ? 'The chain could not be reached'
+      : 'No relayer of this facilitator can pay for gas at present'
+  }
+
+  return {
+    enqueue,
+    resendAlone(entry) {
+      entry.isAlone = true
+      enqueue(entry)
+    },
+    remove: (entry) => queue.remove(entry),
+    pump,
+    giveUpStranded() {
+      if (lanes.some(isOpen)) return
+      for (const entry of [...queue.entries()]) {
+        if (giveUp(entry, 'unexpectedSettleError')) queue.remove(entry)
+      }
+    },
+    queueLength: () => queue.entries().length,
+    stop() {
+      isStopped = true
+    },
+  }
+}
+
+function isOpen(lane: Lane): boolean {
+  return lane.closedBecause() === undefined
+}

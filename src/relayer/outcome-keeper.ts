@@ -1,0 +1,95 @@
+import type { Address } from 'viem'
+import type { BlockFeed } from '../chain/block-feed.js'
+import type { Outcome, SettlementJournal } from '../store/settlement-journal.js'
+import type { RelayerEvents } from './relayer-events.js'
+import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
+
+export interface OutcomeKeeperOptions {
+  network: string
+  journal: SettlementJournal
+  tracked: TrackedJobs
+  feed: BlockFeed
+  events: RelayerEvents
+  /** Unix milliseconds. */
+  now: () => number
+  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+}
+
+export interface Decision {
+  entry: TrackedJob
+  outcome: Outcome
+}
+
+/** A slot that its receipt closes, and what the transaction cost in all. */
+export interface ClosedSlot {
+  relayer: Address
+  relayerNonce: number
+  spent: bigint
+}
+
+export interface OutcomeKeeper {
+  /** Keeps outcomes, and the closed slot with them, in one commit; only then are they told. */
+  keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
+  decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped. */
+  persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
+  stop(): void
+}
+
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 5_000
+
+/** Keeps what became of jobs. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
+export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
+  const { network, journal, tracked, feed, events, now, log } = options
+  let isStopped = false
+
+  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (isStopped) throw error
+        log.warn({ err: error }, 'not yet; trying again')
+        await new Promise((resolve) => setTimeout(resolve, wait))
+      }
+    }
+  }
+
+  async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
+    const outcomes = decisions.map(({ entry: { job }, outcome }) => ({
+      id: job.id,
+      round: job.round,
+      outcome,
+    }))
+    const spending = { network, total: closed?.spent ?? 0n, burnt: burntOn(decisions) }
+    const slot = closed && { network, relayer: closed.relayer, relayerNonce: closed.relayerNonce }
+    const change = { ...(slot && { slot }), outcomes, spending }
+    await persistently(() => journal.resolve({ ...change, now: now() }))
+    for (const { entry, outcome } of decisions) {
+      const { state, reason, transaction } = outcome
+      log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
+      events.decided(entry.job, outcome)
+      tracked.update({ ...entry.job, ...outcome, updatedAt: now() })
+    }
+    feed.setBusy(tracked.size() > 0)
+  }
+
+  return {
+    keep,
+    decide: (entry, outcome) => keep([{ entry, outcome }]),
+    persistently,
+    stop() {
+      isStopped = true
+    },
+  }
+}
+
+/** Gas counts against a payer only where it bought no settlement. */
+function burntOn(decisions: readonly Decision[]) {
+  return decisions.flatMap(({ entry, outcome }) =>
+    outcome.state === 'failed' && entry.burntGas > 0n
+      ? [{ payer: entry.payer, amount: entry.burntGas }]
+      : [],
+  )
+}

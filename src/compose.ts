@@ -95,7 +95,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       relayerAddresses: [...new Set(networks.flatMap(({ relayer }) => relayer.addresses))].map(
         checksum,
       ),
-      verify: createVerifier({ judge, checksum, paymentUrl, now }),
+      verify: createVerifier({ judge, sightings, checksum, paymentUrl, now }),
       settle: createSettler({ ...settling, checksum, paymentUrl, now, log }),
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
       findPayment: createPaymentFinder({ journal, terms, checksum }),
@@ -122,7 +122,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
         relayer.stop()
         await close()
       }
-      await commit.write(() => undefined).catch(() => undefined)
+      await commit.drain().catch((err) => log.error({ err }, 'last writes not kept'))
       database.close()
     },
   }
@@ -162,7 +162,7 @@ async function composeNetwork(
       ? 'network served'
       : 'network served; no Multicall3, payments are sent one by one',
   )
-  const signers = secrets.relayerPrivateKeys.map(createLocalSigner)
+  const signers = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, shared.keccak256))
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const readFacts = createPaymentFactsReader(rpc, token)
   const feed = createBlockFeed(rpc)
@@ -178,6 +178,7 @@ async function composeNetwork(
     hasMulticall3,
     maxBatch: config.maxBatch,
     maxFeePerGas: config.maxFeePerGasWei,
+    keccak256: shared.keccak256,
     now: shared.now,
     events: noRelayerEvents,
     log,

@@ -17,8 +17,12 @@ export interface BlockFeed {
   stop(): void
 }
 
-/** A twentieth of Arc's slowest sensible block: what following adds to a settle on average is half of it. */
+/** What following adds to a settle on average is half of this, against blocks of half a second. */
 const BUSY_POLL_MS = 40
+/** On a chain that makes a block as soon as something is sent, looking costs little and waiting is felt. */
+const LEAST_POLL_MS = 4
+/** How many looks fit between a transaction and its block. */
+const LOOKS_A_BLOCK = 4
 const IDLE_POLL_MS = 1_000
 /** Past this the blocks between are skipped; receipts are then asked for by hash. */
 const MAX_CATCH_UP_BLOCKS = 64
@@ -36,9 +40,16 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
   let timer: NodeJS.Timeout | undefined
   let polling: Promise<void> | undefined
   let isPoked = false
+  let pokedAt = 0
+  /** How long a block usually takes after something was sent, milliseconds. */
+  let usualWaitMs = BUSY_POLL_MS * LOOKS_A_BLOCK
 
   function accept(block: Block): void {
     latest = block
+    if (pokedAt > 0) {
+      usualWaitMs = (usualWaitMs * 3 + Math.min(Date.now() - pokedAt, IDLE_POLL_MS)) / 4
+      pokedAt = 0
+    }
     for (const listener of listeners) listener(block)
   }
 
@@ -78,7 +89,8 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
   function schedule(): void {
     if (isStopped) return
     clearTimeout(timer)
-    const delay = isPoked ? 0 : isBusy ? BUSY_POLL_MS : IDLE_POLL_MS
+    const busyDelay = Math.max(LEAST_POLL_MS, Math.min(BUSY_POLL_MS, usualWaitMs / LOOKS_A_BLOCK))
+    const delay = isPoked ? 0 : isBusy ? busyDelay : IDLE_POLL_MS
     isPoked = false
     timer = setTimeout(() => {
       polling = poll()
@@ -89,12 +101,9 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
     latest: () => latest,
     silentMs: () => Date.now() - heardAt,
     poke() {
-      if (polling === undefined) {
-        isPoked = true
-        schedule()
-      } else {
-        isPoked = true
-      }
+      isPoked = true
+      pokedAt ||= Date.now()
+      if (polling === undefined) schedule()
     },
     setBusy(busy) {
       const becameBusy = busy && !isBusy

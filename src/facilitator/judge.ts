@@ -63,8 +63,6 @@ export interface JudgeOptions {
 
 export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgement>
 
-/** How long a sighting of an authorization without a sensible end is kept. */
-const MAX_SIGHTING_SECONDS = 30 * 86_400
 /** Where the use of an authorization never seen before is looked for, to name its hash. */
 const HINT_BLOCKS = 5_000
 
@@ -116,7 +114,6 @@ export function createJudge(options: JudgeOptions): Judge {
     if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
     if (walletRefusal !== undefined) return rejected(walletRefusal)
-    note(intent, facts)
     return { state: 'valid', intent }
   }
 
@@ -203,17 +200,6 @@ export function createJudge(options: JudgeOptions): Judge {
           ? undefined
           : use.transaction
     return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
-  }
-
-  function note({ payment, digest }: Intent, facts: PaymentFacts): void {
-    const end = BigInt(Math.floor(now() / 1000) + MAX_SIGHTING_SECONDS)
-    const { validBefore } = payment.authorization
-    sightings.note({
-      network: payment.network,
-      digest,
-      blockNumber: facts.blockNumber,
-      expiresAt: Number(validBefore < end ? validBefore : end),
-    })
   }
 }
 

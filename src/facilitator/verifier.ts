@@ -1,23 +1,29 @@
 import type { Address } from 'viem'
 import type { Job } from '../store/settlement-journal.js'
+import type { SightingStore } from '../store/sightings.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
 import { type Answered, type VerifyAnswer, verifyRejection } from './answers.js'
-import type { Judge, Judgement } from './judge.js'
+import type { Intent, Judge, Judgement } from './judge.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './ladder.js'
 
 export interface VerifierOptions {
   judge: Judge
+  sightings: SightingStore
   checksum: (address: Address) => Address
   /** Where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   now: () => number
 }
 
+/** How long a sighting of an authorization without a sensible end is kept. */
+const MAX_SIGHTING_SECONDS = 30 * 86_400
+
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
 
-export function createVerifier({ judge, checksum, paymentUrl, now }: VerifierOptions): Verify {
+export function createVerifier(options: VerifierOptions): Verify {
+  const { judge, sightings, checksum, paymentUrl, now } = options
   return async (body) => {
     const parsed = parseRequest(body)
     if (!parsed.ok) {
@@ -28,9 +34,18 @@ export function createVerifier({ judge, checksum, paymentUrl, now }: VerifierOpt
     const payer = checksum(payment.authorization.from)
     const judgement = await judge(payment, VERIFY_MARGIN_SECONDS)
     const rejection = rejectionOf(judgement, payment)
+    if (judgement.state === 'valid') note(judgement.intent)
     return rejection === undefined
       ? { status: 200, body: { isValid: true, payer } }
       : verifyRejection(rejection, payer)
+  }
+
+  /** What lets it count as paid if somebody else brings it on chain from now on. */
+  function note({ payment, digest, seenBlock }: Intent): void {
+    const end = BigInt(Math.floor(now() / 1000) + MAX_SIGHTING_SECONDS)
+    const { validBefore } = payment.authorization
+    const expiresAt = Number(validBefore < end ? validBefore : end)
+    sightings.note({ network: payment.network, digest, blockNumber: seenBlock, expiresAt })
   }
 
   /** Says "used" exactly when settle would: under way, being answered, or answered with success. */

@@ -44,6 +44,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestIds(),
+    // A child logger a request costs more than judging its body; lines carry settlement ids instead.
+    childLoggerFactory: (logger) => logger,
     http: { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs },
     requestTimeout: timeouts.requestMs,
     connectionTimeout: options.settleWaitSeconds * 1_000 + IDLE_MARGIN_MS,

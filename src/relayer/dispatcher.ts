@@ -44,6 +44,10 @@ export interface DispatcherOptions {
  * flight than a block can take, the wallet and not the chain would set the pace.
  */
 const MAX_IN_FLIGHT = 16
+/** With this many under way, what comes next gathers company before it goes, unless it fills a batch. */
+const UNPACED_IN_FLIGHT = 2
+/** How long it gathers: little against a block of half a second, enough to share one transaction under load. */
+const GATHER_MS = 25
 /** After trouble before the signature the next try waits this long. */
 const PREPARE_RETRY_MS = 200
 /** A job that could not even be signed for this long is failed: never sent, so proven. */
@@ -56,6 +60,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { lanes, preparation, keeper, tracked, feed, gas, now, events, log } = options
   const queue = createJobQueue()
   let isStopped = false
+  let openedAt = 0
+  let gathering: NodeJS.Timeout | undefined
 
   function enqueue(entry: TrackedJob): void {
     queue.add(entry)
@@ -67,7 +73,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     while (!isStopped && queue.entries().length > 0) {
       const lane = freeLane()
       if (lane === undefined) return
+      if (isGathering(lane)) return
       lane.isSigning = true
+      openedAt = now()
       void carry(lane, queue.take(maxMembers())).finally(() => {
         lane.isSigning = false
         pump()
@@ -79,6 +87,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const isFree = (lane: Lane) =>
       !lane.isSigning && isOpen(lane) && lane.inFlight() < MAX_IN_FLIGHT
     return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())[0]
+  }
+
+  /** Sets the next pump itself when the queue had better grow a little. */
+  function isGathering(lane: Lane): boolean {
+    if (lane.inFlight() < UNPACED_IN_FLIGHT || queue.entries().length >= maxMembers()) return false
+    const left = openedAt + GATHER_MS - now()
+    if (left <= 0) return false
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      pump()
+    }, left)
+    return true
   }
 
   function maxMembers(): number {
@@ -147,6 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     queueLength: () => queue.entries().length,
     stop() {
       isStopped = true
+      clearTimeout(gathering)
     },
   }
 }

@@ -1,9 +1,10 @@
-import { type Address, type Hex, keccak256 } from 'viem'
+import { type Address, bytesToHex, type Hex, hexToBytes } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
 import { type Receipt, readReceipts } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import { classifySendError } from '../chain/send-errors.js'
 import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
+import type { Keccak256 } from '../x402/keccak.js'
 import { bumpFees, type Fees } from './fees.js'
 import { createSendRepairs } from './send-repairs.js'
 import type { Signer } from './signer.js'
@@ -44,6 +45,7 @@ export interface LaneOptions {
   feed: BlockFeed
   journal: SettlementJournal
   maxFeePerGas: bigint
+  keccak256: Keccak256
   /** Unix milliseconds. */
   now: () => number
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
@@ -109,7 +111,7 @@ export function createLane(options: LaneOptions): Lane {
     const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
     const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
     const attempt: Attempt = {
-      hash: keccak256(rawTransaction),
+      hash: bytesToHex(options.keccak256(hexToBytes(rawTransaction))),
       network,
       relayer: signer.address,
       relayerNonce: nonce,

@@ -9,6 +9,7 @@ import {
   type Job,
   type SettlementJournal,
 } from '../store/settlement-journal.js'
+import type { Keccak256 } from '../x402/keccak.js'
 import { createDispatcher } from './dispatcher.js'
 import { createExaminer } from './examiner.js'
 import type { GasModel } from './gas-model.js'
@@ -52,6 +53,7 @@ export interface RelayerOptions {
   hasMulticall3: boolean
   maxBatch: number
   maxFeePerGas: bigint
+  keccak256: Keccak256
   /** Unix milliseconds. */
   now: () => number
   events: RelayerEvents

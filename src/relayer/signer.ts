@@ -1,5 +1,7 @@
-import type { Address, Hex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import secp256k1 from 'secp256k1'
+import { type Address, bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem'
+import { privateKeyToAddress } from 'viem/accounts'
+import type { Keccak256 } from '../x402/keccak.js'
 
 /** An EIP-1559 transaction to be signed; value is always zero, gas aside a relayer moves no money. */
 export interface RelayerTransaction {
@@ -19,13 +21,13 @@ export interface Signer {
   sign(transaction: RelayerTransaction): Promise<Hex>
 }
 
-/** A signer over a private key held in this process. */
-export function createLocalSigner(privateKey: Hex): Signer {
-  const account = privateKeyToAccount(privateKey)
+/** A signer over a private key held in this process; native secp256k1, for a batch is some 20 kB to hash and sign. */
+export function createLocalSigner(privateKey: Hex, keccak256: Keccak256): Signer {
+  const key = hexToBytes(privateKey)
   return {
-    address: account.address.toLowerCase() as Address,
-    sign: ({ chainId, nonce, to, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas }) =>
-      account.signTransaction({
+    address: privateKeyToAddress(privateKey).toLowerCase() as Address,
+    async sign({ chainId, nonce, to, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas }) {
+      const transaction = {
         type: 'eip1559',
         chainId,
         nonce,
@@ -34,6 +36,14 @@ export function createLocalSigner(privateKey: Hex): Signer {
         gas: gasLimit,
         maxFeePerGas,
         maxPriorityFeePerGas,
-      }),
+      } as const
+      const digest = keccak256(hexToBytes(serializeTransaction(transaction)))
+      const { signature, recid } = secp256k1.ecdsaSign(digest, key)
+      return serializeTransaction(transaction, {
+        r: bytesToHex(signature.subarray(0, 32)),
+        s: bytesToHex(signature.subarray(32)),
+        yParity: recid,
+      })
+    },
   }
 }

@@ -14,17 +14,19 @@ const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
 const BUSY_TIMEOUT_MS = 5_000
 
 /**
- * Opens the file, makes commits survive a power cut (WAL, `synchronous=FULL`) and brings the schema up to date.
- * `:memory:` gives a database that dies with the process, for tests.
+ * Opens the file in WAL mode and brings the schema up to date. Writes belong through `createGroupCommit`, which waits
+ * for the disk; a checkpoint waits for it by itself (`synchronous=NORMAL`). `:memory:` gives a database that dies with the process, for tests.
  */
 export function openDatabase(path: string): Database {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const database = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS })
   database.pragma('journal_mode = WAL')
-  database.pragma('synchronous = FULL')
+  database.pragma('synchronous = NORMAL')
   database.pragma('foreign_keys = ON')
   database.pragma('temp_store = MEMORY')
   migrate(database)
+  // The log must exist before anybody can wait for it.
+  database.pragma(`user_version = ${database.pragma('user_version', { simple: true })}`)
   return database
 }
 

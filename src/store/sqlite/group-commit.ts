@@ -1,10 +1,13 @@
+import { fdatasync, openSync } from 'node:fs'
 import type { Database } from './database.js'
 
 export interface GroupCommit {
   /** Runs `write` in the next commit; resolves with its result once that commit is on disk. */
   write<Result>(write: () => Result): Promise<Result>
-  /** Runs `write` with the next group, without telling when; for what may be lost in a crash. */
+  /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
   defer(write: () => void): void
+  /** Commits what waits and resolves when all of it is on disk. */
+  drain(): Promise<void>
 }
 
 interface Waiting {
@@ -13,17 +16,24 @@ interface Waiting {
   reject(error: unknown): void
 }
 
+/** Deferred writes wait this long for company: at thousands a second a commit of their own each would be felt. */
+const DEFER_MS = 50
+
 /**
- * One commit, and so one wait for the disk, for all writes of the same turn of the event loop. A write that
- * throws is rolled back alone; a commit that fails (a full disk) rejects every write in it.
+ * One commit and one wait for the disk for all writes that come together. The commit itself only writes; the disk is
+ * awaited beside the event loop, and what comes meanwhile forms the next group. A write that throws is rolled back
+ * alone; a commit or a disk that fails rejects every write in it.
  */
 export function createGroupCommit(database: Database): GroupCommit {
+  const sync = createDiskSync(database)
   let waiting: Waiting[] = []
   let deferred: (() => void)[] = []
+  let timer: NodeJS.Timeout | undefined
+  let flushing: Promise<void> | undefined
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
-  const commit = database.transaction((group: Waiting[], lazy: (() => void)[]) => {
-    const settled = group.map((member) => {
+  const commit = database.transaction((group: Waiting[]) =>
+    group.map((member) => {
       try {
         const result = inSavepoint(member.write)
         return () => member.resolve(result)
@@ -32,36 +42,72 @@ export function createGroupCommit(database: Database): GroupCommit {
         if (!database.inTransaction) throw error
         return () => member.reject(error)
       }
-    })
-    for (const write of lazy) write()
-    return settled
+    }),
+  )
+  const commitDeferred = database.transaction((writes: (() => void)[]) => {
+    for (const write of writes) write()
   })
 
-  function flush(): void {
-    const group = waiting
-    const lazy = deferred
-    waiting = []
-    deferred = []
-    try {
-      for (const answer of commit.immediate(group, lazy)) answer()
-    } catch (error) {
-      for (const member of group) member.reject(error)
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting
+      waiting = []
+      try {
+        const answers = commit.immediate(group)
+        await sync()
+        for (const answer of answers) answer()
+      } catch (error) {
+        for (const member of group) member.reject(error)
+      }
     }
+    flushing = undefined
   }
 
-  function schedule(): void {
-    if (waiting.length + deferred.length === 1) setImmediate(flush)
+  function schedule(): Promise<void> {
+    // The rest of this turn of the event loop may bring more.
+    flushing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(flush)
+    return flushing
+  }
+
+  function flushDeferred(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const writes = deferred
+    deferred = []
+    try {
+      if (writes.length > 0) commitDeferred.immediate(writes)
+    } catch {
+      // What is deferred may be lost; a full disk shows in the writes that may not.
+    }
   }
 
   return {
     write: <Result>(write: () => Result) =>
       new Promise<Result>((resolve, reject) => {
         waiting.push({ write, resolve: resolve as (result: unknown) => void, reject })
-        schedule()
+        void schedule()
       }),
     defer(write) {
       deferred.push(write)
-      schedule()
+      timer ??= setTimeout(flushDeferred, DEFER_MS)
+    },
+    async drain() {
+      flushDeferred()
+      await schedule()
+      await sync()
     },
   }
+}
+
+/**
+ * Makes committed pages survive a power cut. In WAL mode a commit is whole once the log is on disk, and what
+ * `synchronous=FULL` does on the calling thread, this does on another: `fdatasync` of the log.
+ */
+function createDiskSync(database: Database): () => Promise<void> {
+  if (database.memory) return async () => {}
+  const log = openSync(`${database.name}-wal`, 'r')
+  return () =>
+    new Promise((resolve, reject) => {
+      fdatasync(log, (error) => (error === null ? resolve() : reject(error)))
+    })
 }

@@ -63,14 +63,15 @@ export function createSettlementJournal(
     findJob: async (kind, network, key) => byKey(kind, network, key),
     claim: (job, idempotencyKey, now) =>
       commit.write((): Claim => {
-        const holder = byKey(job.kind, job.network, job.key)
-        if (holder !== undefined) return { state: 'held', job: holder }
         if (idempotencyKey !== undefined && sql.findKey.get(idempotencyKey) !== undefined) {
           return { state: 'keyConflict' }
         }
-        sql.insertJob.run(...insertValues(job, 'queued', now))
+        const claimed = insert(job, now)
+        if (claimed === undefined) {
+          return { state: 'held', job: byKey(job.kind, job.network, job.key) as Job }
+        }
         if (idempotencyKey !== undefined) sql.insertKey.run(idempotencyKey, job.id, now)
-        return { state: 'claimed', job: byId(job.id) as Job }
+        return { state: 'claimed', job: claimed }
       }),
     reopen: (failed, job, now) => commit.write(() => reopen(failed, job, now)),
     recordFound: (job, failed, outcome, now) =>
@@ -112,8 +113,8 @@ export function createSettlementJournal(
   }
 
   function insert(job: NewJob, now: number): Job | undefined {
-    const { changes } = sql.insertJob.run(...insertValues(job, 'queued', now))
-    return changes === 1 ? byId(job.id) : undefined
+    const { changes } = sql.insertJob.run(...insertValues(job, now))
+    return changes === 1 ? newRow(job, now) : undefined
   }
 
   function reopen(failed: Job, job: NewJob, now: number): Job | undefined {
@@ -250,7 +251,7 @@ function prepare(database: Database) {
   }
 }
 
-function insertValues(job: NewJob, state: Job['state'], now: number) {
+function insertValues(job: NewJob, now: number) {
   return [
     job.id,
     job.kind,
@@ -262,10 +263,29 @@ function insertValues(job: NewJob, state: Job['state'], now: number) {
     job.details,
     job.seenBlock,
     job.expiresAt,
-    state,
+    'queued',
     now,
     now,
   ]
+}
+
+/** What an insert leaves in the table. */
+function newRow(job: NewJob, now: number): Job {
+  return {
+    ...job,
+    round: 0,
+    state: 'queued',
+    transaction: null,
+    reason: null,
+    message: null,
+    blockNumber: null,
+    gasCost: null,
+    createdAt: now,
+    updatedAt: now,
+    deliveryUntil: null,
+    deliveredAt: null,
+    deliveredKey: null,
+  }
 }
 
 function toJob(row: JobRow | undefined): Job | undefined {

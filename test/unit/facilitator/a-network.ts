@@ -1,0 +1,71 @@
+import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
+import type { Rpc } from '../../../src/chain/rpc.js'
+import type { ServedNetwork } from '../../../src/facilitator/judge.js'
+import type { Terms } from '../../../src/facilitator/ladder.js'
+import { computeDomainSeparator } from '../../../src/x402/authorization-digest.js'
+import { createKeccak256 } from '../../../src/x402/keccak.js'
+import { asset, network, nowSeconds } from '../x402/a-payment.js'
+
+export const keccak256 = await createKeccak256()
+
+const domainSeparator = computeDomainSeparator(keccak256, {
+  name: 'USDC',
+  version: '2',
+  chainId: 5042,
+  verifyingContract: asset,
+})
+
+/** Terms that refuse nobody. */
+export function aTerms(changes: Partial<Terms> = {}): Terms {
+  return {
+    token: {
+      network,
+      chainId: 5042,
+      address: asset,
+      name: 'USDC',
+      version: '2',
+      domainSeparator,
+      hasBlocklist: true,
+      hasPause: true,
+    },
+    minAmount: 1n,
+    isRelayer: () => false,
+    isPayerBlocked: () => false,
+    isPayToBlocked: () => false,
+    ...changes,
+  }
+}
+
+/** A network whose chain has nothing against anybody and is never asked anything else. */
+export function aNetwork(facts: () => Partial<PaymentFacts> = () => ({})): ServedNetwork {
+  return {
+    terms: aTerms(),
+    rpc: unreachable,
+    readFacts: async () => ({
+      blockNumber: 7,
+      blockTimestamp: nowSeconds,
+      payerHasCode: false,
+      isNonceUsed: false,
+      isPayerBlocklisted: false,
+      isPayToBlocklisted: false,
+      isPaused: false,
+      balance: 10n ** 30n,
+      ...facts(),
+    }),
+    chainSeconds: () => nowSeconds,
+    relayer: '0x00000000000000000000000000000000000000f1',
+    guardGas: async () => undefined,
+  }
+}
+
+const unexpected = async () => {
+  throw new Error('nothing here reads the chain directly')
+}
+
+const unreachable: Rpc = {
+  request: unexpected,
+  batch: unexpected,
+  everywhere: unexpected,
+  prefer: () => {},
+  close: async () => {},
+}

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { MigrationError, openDatabase } from '../../../src/store/sqlite/database.js'
+import { openSqliteStores } from './sqlite-stores.js'
+import { aJob, anOutcome, describeStore, noon } from './store-contract.js'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+function aFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-store-'))
+  folders.push(folder)
+  return join(folder, 'deep', 'arcus.db')
+}
+
+describeStore('SQLite', async () => {
+  const path = aFile()
+  let current = openSqliteStores(path)
+  return {
+    stores: current,
+    async reopen() {
+      await current.close()
+      current = openSqliteStores(path)
+      return current
+    },
+    close: () => current.close(),
+  }
+})
+
+describe('a SQLite file', () => {
+  it('is kept by a write-ahead log and holds its rows to their references', () => {
+    const database = openDatabase(aFile())
+    expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
+    expect(database.pragma('foreign_keys', { simple: true })).toBe(1)
+    database.close()
+  })
+
+  it('of a newer version of Arcus is refused in words', () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    database.pragma('user_version = 999')
+    database.close()
+    expect(() => openDatabase(path)).toThrow(MigrationError)
+    expect(() => openDatabase(path)).toThrow(/schema version 999.*start the newer version/)
+  })
+
+  it('that cannot be written to is said to be so', async () => {
+    const stores = openSqliteStores(aFile())
+    stores.database.pragma('query_only = ON')
+    expect(await stores.journal.isWritable()).toBe(false)
+    await expect(stores.journal.claim(aJob(), undefined, noon)).rejects.toThrow()
+    stores.database.pragma('query_only = OFF')
+    expect(await stores.journal.isWritable()).toBe(true)
+    await stores.close()
+  })
+})
+
+describe('the group commit', () => {
+  const open = () => openSqliteStores(aFile())
+  const count = ({ database }: ReturnType<typeof open>) =>
+    (database.prepare('SELECT count(*) AS n FROM blocks').get() as { n: number }).n
+  const insert =
+    ({ database }: ReturnType<typeof open>, reason: string) =>
+    () =>
+      database
+        .prepare(`INSERT INTO blocks VALUES ('payer', ?, ?, 0)`)
+        .run(Math.random().toString(), reason)
+
+  it('puts all writes of one turn into one commit', async () => {
+    const stores = open()
+    const inTransaction: boolean[] = []
+    const writes = ['a', 'b', 'c'].map((reason) =>
+      stores.commit.write(() => {
+        insert(stores, reason)()
+        inTransaction.push(stores.database.inTransaction)
+        return count(stores)
+      }),
+    )
+    expect(count(stores)).toBe(0)
+    expect(await Promise.all(writes)).toEqual([1, 2, 3])
+    expect(inTransaction).toEqual([true, true, true])
+    await stores.close()
+  })
+
+  it('rolls back alone the write that throws', async () => {
+    const stores = open()
+    const results = await Promise.allSettled([
+      stores.commit.write(insert(stores, 'before')),
+      stores.commit.write(() => {
+        insert(stores, 'half')()
+        throw new Error('changed its mind')
+      }),
+      stores.commit.write(insert(stores, 'after')),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    const reasons = stores.database.prepare('SELECT reason FROM blocks ORDER BY reason').pluck()
+    expect(reasons.all()).toEqual(['after', 'before'])
+    await stores.close()
+  })
+
+  it('rejects every write of a commit that fails, keeps none, and goes on', async () => {
+    const stores = open()
+    const results = await Promise.allSettled([
+      stores.commit.write(insert(stores, 'lost')),
+      stores.commit.write(() => {
+        // Found out only at the commit.
+        stores.database.pragma('defer_foreign_keys = ON')
+        stores.database.prepare(`INSERT INTO attempt_jobs VALUES ('0x', 0, 'nobody')`).run()
+      }),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(count(stores)).toBe(0)
+    await stores.commit.write(insert(stores, 'kept'))
+    expect(count(stores)).toBe(1)
+    await stores.close()
+  })
+
+  it('tells on a full disk of no write that was not kept', async () => {
+    const stores = open()
+    const pages = Number(stores.database.pragma('page_count', { simple: true }))
+    stores.database.pragma(`max_page_count = ${pages + 2}`)
+    const results = await Promise.allSettled([
+      stores.commit.write(insert(stores, 'small')),
+      stores.commit.write(insert(stores, 'x'.repeat(1_000_000))),
+      stores.commit.write(insert(stores, 'small as well')),
+    ])
+    const told = results.filter(({ status }) => status === 'fulfilled').length
+    expect(results[1].status).toBe('rejected')
+    expect(count(stores)).toBe(told)
+    stores.database.pragma('max_page_count = 1000000')
+    await stores.commit.write(insert(stores, 'kept'))
+    expect(count(stores)).toBe(told + 1)
+    await stores.close()
+  })
+
+  it('keeps a claim and its outcome for another connection once their promises resolved', async () => {
+    const path = aFile()
+    const stores = openSqliteStores(path)
+    await stores.journal.claim(aJob(), undefined, noon)
+    const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
+    await stores.journal.resolve({ outcomes, now: noon })
+    const other = openSqliteStores(path)
+    expect((await other.journal.findJob('exact', 'eip155:5042', 'key of job-1'))?.state).toBe(
+      'confirmed',
+    )
+    await other.close()
+    await stores.close()
+  })
+})

@@ -80,6 +80,7 @@ export function decodeAggregate3(data: Hex): { ok: boolean; data: Hex }[] {
     const bytesAt = member + wordAt(member + 32)
     const length = wordAt(bytesAt)
     const from = (bytesAt + 32) * 2
+    if (from + length * 2 > digits.length) throw new RangeError('aggregate3 answer ends early')
     return { ok: wordAt(member) === 1, data: `0x${digits.slice(from, from + length * 2)}` }
   })
 }

@@ -27,6 +27,7 @@ const wordings: readonly [RegExp, SendProblem][] = [
     'underpriced',
   ],
   [/insufficient funds|insufficient balance|out of gas money|overshot/i, 'insufficientFunds'],
+  [/intrinsic gas too high/i, 'gasAboveLimit'],
   [/intrinsic gas|floor data gas/i, 'intrinsicGas'],
   [
     /exceeds block gas limit|gas limit (is )?too high|exceeds.*gas limit|gas limit cap/i,

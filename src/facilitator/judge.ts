@@ -87,17 +87,19 @@ export function createJudge(options: JudgeOptions): Judge {
     const digestBytes = computeDigest(terms.token.domainSeparator, payment.authorization)
     const digest = bytesToHex(digestBytes)
     const { from, nonce } = payment.authorization
-    const row = await journal.findJob(EXACT, payment.network, exactKey(payment.asset, from, nonce))
-    const active = row !== undefined && row.state !== 'failed' ? row : undefined
+    const key = exactKey(payment.asset, from, nonce)
+    const row = await journal.findJob(EXACT, payment.network, key)
+    const active = row?.state === 'failed' ? undefined : row
     const isSame = active?.digest === digest
-    if (isSame && isStoredSignature(active, payment.signature))
+    if (isSame && isStoredSignature(active, payment.signature)) {
       return { state: 'known', job: active }
+    }
     if (refusal !== undefined && !isSame) return rejected(refusal)
 
     const facts = await network.readFacts({ payer: from, payTo: payment.payTo, nonce })
     const signature = await judgeSignature(payment, network, facts, digestBytes, digest)
     if (typeof signature !== 'string') return rejected(signature)
-    if (active !== undefined) return { state: isSame ? 'known' : 'held', job: active }
+    if (active !== undefined) return byRow(active, digest)
 
     const intent: Intent = {
       payment,
@@ -108,13 +110,25 @@ export function createJudge(options: JudgeOptions): Judge {
       failedJob: row,
     }
     const chainRefusal = judgeFacts(payment, facts)
-    if (facts.isNonceUsed) return judgeUsed(intent, network, facts, chainRefusal as Rejection)
-    if (chainRefusal !== undefined) return rejected(chainRefusal)
+    if (chainRefusal !== undefined) {
+      const since = await lookAgain(payment.network, key, digest)
+      if (since !== undefined) return since
+      if (facts.isNonceUsed) return judgeUsed(intent, network, facts, chainRefusal)
+      return rejected(chainRefusal)
+    }
     const gasRefusal = await network.guardGas(from)
     if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
-    if (walletRefusal !== undefined) return rejected(walletRefusal)
+    if (walletRefusal !== undefined) {
+      return (await lookAgain(payment.network, key, digest)) ?? rejected(walletRefusal)
+    }
     return { state: 'valid', intent }
+  }
+
+  /** The chain may have been read after this very payment landed: then its row has come since the first look. */
+  async function lookAgain(network: string, key: string, digest: Hex) {
+    const row = await journal.findJob(EXACT, network, key)
+    return row === undefined || row.state === 'failed' ? undefined : byRow(row, digest)
   }
 
   /** Anything but the clock: whoever was paid in time must not be refused for being asked late. */
@@ -201,6 +215,10 @@ export function createJudge(options: JudgeOptions): Judge {
           : use.transaction
     return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
   }
+}
+
+function byRow(job: Job, digest: Hex): Judgement {
+  return { state: job.digest === digest ? 'known' : 'held', job }
 }
 
 function rejected(rejection: Rejection): Judgement {

@@ -21,8 +21,9 @@ export function parseUint256(text: string): bigint | undefined {
 export function formatUnits(value: bigint, decimals: number): string {
   const negative = value < 0n
   const digits = (negative ? -value : value).toString().padStart(decimals + 1, '0')
-  const whole = digits.slice(0, -decimals)
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  const point = digits.length - decimals
+  const whole = digits.slice(0, point)
+  const fraction = digits.slice(point).replace(/0+$/, '')
   return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 

@@ -40,6 +40,11 @@ export function createSightingStore(database: Database, commit: GroupCommit): Si
       if (row === undefined) return remembered.get(network + digest)
       return { network, digest, blockNumber: row.block_number, expiresAt: row.expires_at }
     },
-    forgetSightings: (expiredBefore) => commit.write(() => forget.run(expiredBefore).changes),
+    forgetSightings(expiredBefore) {
+      for (const [key, { expiresAt }] of remembered) {
+        if (expiresAt < expiredBefore) remembered.delete(key)
+      }
+      return commit.write(() => forget.run(expiredBefore).changes)
+    },
   }
 }

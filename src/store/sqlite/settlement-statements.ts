@@ -1,0 +1,69 @@
+import type { Database } from './database.js'
+
+/** Every statement of the settlement journal, prepared once. */
+export function prepareSettlementStatements(database: Database) {
+  return {
+    findJob: database.prepare('SELECT * FROM jobs WHERE kind = ? AND network = ? AND key = ?'),
+    findJobById: database.prepare('SELECT * FROM jobs WHERE id = ?'),
+    openJobs: database.prepare(
+      `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
+    ),
+    insertJob: database.prepare(
+      `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block,
+         expires_at, state, created_at, updated_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`,
+    ),
+    reopenJob: database.prepare(
+      `UPDATE jobs SET round = round + 1, state = 'queued', digest = ?, "to" = ?, calldata = ?,
+         details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL,
+         "transaction" = NULL, block_number = NULL, gas_cost = NULL
+       WHERE id = ? AND round = ? AND state = 'failed'`,
+    ),
+    decideJob: database.prepare(
+      `UPDATE jobs SET state = ?, "transaction" = ?, reason = ?, message = ?, block_number = ?,
+         gas_cost = ?, updated_at = ?
+       WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
+    ),
+    submitJob: database.prepare(
+      `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?
+       WHERE id = ? AND state IN ('queued', 'submitted')`,
+    ),
+    insertAttempt: database.prepare(
+      `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit,
+         max_fee_per_gas, max_priority_fee_per_gas, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertAttemptJob: database.prepare(
+      'INSERT INTO attempt_jobs (hash, position, job_id) VALUES (?, ?, ?)',
+    ),
+    attemptJobs: database.prepare(
+      'SELECT job_id FROM attempt_jobs WHERE hash = ? ORDER BY position',
+    ),
+    openAttempts: database.prepare(
+      `SELECT * FROM attempts WHERE network = ? AND relayer = ? AND is_open = 1
+       ORDER BY relayer_nonce, created_at`,
+    ),
+    closeSlot: database.prepare(
+      `UPDATE attempts SET is_open = 0
+       WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1`,
+    ),
+    findLane: database.prepare('SELECT next_nonce FROM lanes WHERE network = ? AND relayer = ?'),
+    insertLane: database.prepare(
+      'INSERT INTO lanes (network, relayer, next_nonce) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    updateLane: database.prepare(
+      'UPDATE lanes SET next_nonce = ? WHERE network = ? AND relayer = ? AND next_nonce = ?',
+    ),
+    raiseLane: database.prepare(
+      `INSERT INTO lanes (network, relayer, next_nonce) VALUES (?, ?, ?)
+       ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = max(next_nonce, excluded.next_nonce)`,
+    ),
+    insertKey: database.prepare(
+      'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    probe: database.prepare(
+      `INSERT INTO lanes (network, relayer, next_nonce) VALUES ('probe', 'probe', 1)
+       ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = next_nonce + 1`,
+    ),
+  }
+}

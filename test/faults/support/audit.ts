@@ -1,0 +1,129 @@
+import type { Hex } from 'viem'
+import { topics, wordOf } from '../../../src/chain/abi.js'
+import { call } from '../../../src/devnet/rpc.js'
+import { type Answer, pendingCode, usedCode } from './client.js'
+import { asset, type SignedPayment } from './payments.js'
+
+/** What went wrong, as sentences; all empty is what the service promises. */
+export interface Audit {
+  onChain: number
+  /** Success answers that the chain does not bear out. */
+  falseSuccesses: string[]
+  /** Payments on chain whose last word to the merchant was that they failed. */
+  paidButToldFailed: string[]
+  /** Answers that named a transaction which is not the payment's. */
+  falseHashes: string[]
+  /** Payments told as success more than once. */
+  repeatedSuccesses: string[]
+  /** Payments on chain of which nobody was ever told success. */
+  swallowedSuccesses: string[]
+  /** Payments that moved money more or less than once, or other money. */
+  falseTransfers: string[]
+}
+
+type Log = { topics: Hex[]; data: Hex; transactionHash: Hex }
+
+/** Compares every answer with what the chain's logs say; asks the node itself, not through a proxy. */
+export async function audit(
+  payments: readonly SignedPayment[],
+  answers: readonly Answer[],
+  chainUrl: string,
+): Promise<Audit> {
+  const uses = await readLogs(chainUrl, topics.authorizationUsed)
+  const transfers = await readLogs(chainUrl, topics.transfer)
+  const report: Audit = {
+    onChain: 0,
+    falseSuccesses: [],
+    paidButToldFailed: [],
+    falseHashes: [],
+    repeatedSuccesses: [],
+    swallowedSuccesses: [],
+    falseTransfers: [],
+  }
+  const hashOf = new Map<string, Hex>()
+  for (const { topics: indexed, transactionHash } of uses) {
+    const nonce = indexed[2] as Hex
+    if (hashOf.has(nonce)) report.falseTransfers.push(`nonce ${nonce} was used twice`)
+    hashOf.set(nonce, transactionHash)
+  }
+  for (const payment of payments) {
+    const own = answers.filter((answer) => answer.payment === payment)
+    auditOne(payment, own, hashOf.get(payment.nonce), report)
+  }
+  auditMoney(payments, transfers, hashOf, report)
+  return report
+}
+
+function auditOne(
+  { nonce }: SignedPayment,
+  answers: readonly Answer[],
+  hash: Hex | undefined,
+  report: Audit,
+): void {
+  if (hash !== undefined) report.onChain++
+  const successes = answers.filter(({ body }) => body?.success === true)
+  for (const { body } of successes) {
+    if (hash === undefined || body?.transaction !== hash) {
+      report.falseSuccesses.push(`${nonce}: told ${body?.transaction}, on chain ${hash}`)
+    }
+  }
+  if (successes.length > 1) report.repeatedSuccesses.push(`${nonce}: ${successes.length} times`)
+  if (hash !== undefined && successes.length === 0) {
+    const told = answers.map(({ status, body }) => `${status} ${body?.errorReason}`).join(', ')
+    report.swallowedSuccesses.push(`${nonce}: in ${hash}, told ${told}`)
+  }
+  for (const answer of answers) auditRefusal(nonce, answer, answers, hash, report)
+}
+
+function auditRefusal(
+  nonce: Hex,
+  { status, body, answeredAt }: Answer,
+  answers: readonly Answer[],
+  hash: Hex | undefined,
+  report: Audit,
+): void {
+  if (body === undefined || body.success || body.errorReason === pendingCode) return
+  const words = `${nonce}: ${status} ${body.errorReason} "${body.errorMessage}"`
+  if (body.errorReason === usedCode) {
+    if (body.transaction !== hash) report.falseHashes.push(`${words}, on chain ${hash}`)
+    return
+  }
+  // A failed payment may be settled again; only one that nobody asked for afterwards must stay off the chain.
+  const isAskedAgain = answers.some((other) => other.askedAt >= answeredAt)
+  if (hash !== undefined && !isAskedAgain) report.paidButToldFailed.push(`${words}, in ${hash}`)
+}
+
+function auditMoney(
+  payments: readonly SignedPayment[],
+  transfers: readonly Log[],
+  hashOf: ReadonlyMap<string, Hex>,
+  report: Audit,
+): void {
+  const wanted = new Map<string, number>()
+  for (const { payTo, value, nonce } of payments) {
+    const hash = hashOf.get(nonce)
+    if (hash === undefined) continue
+    const key = `${hash} to ${payTo.toLowerCase()} 0x${wordOf(value)}`
+    wanted.set(key, (wanted.get(key) ?? 0) + 1)
+  }
+  const isFromPayer = ({ topics: indexed }: Log) =>
+    payments.some(({ payer }) => addressIn(indexed[1]) === payer.toLowerCase())
+  const found = new Map<string, number>()
+  for (const log of transfers.filter(isFromPayer)) {
+    const key = `${log.transactionHash} to ${addressIn(log.topics[2])} ${log.data}`
+    found.set(key, (found.get(key) ?? 0) + 1)
+  }
+  for (const key of new Set([...wanted.keys(), ...found.keys()])) {
+    const [asked = 0, moved = 0] = [wanted.get(key), found.get(key)]
+    if (asked !== moved) report.falseTransfers.push(`${key}: ${moved} instead of ${asked}`)
+  }
+}
+
+function addressIn(word: Hex | undefined): string {
+  return `0x${(word ?? '').slice(-40)}`
+}
+
+function readLogs(url: string, topic: Hex): Promise<Log[]> {
+  const filter = { address: asset, fromBlock: '0x0', toBlock: 'latest', topics: [topic] }
+  return call<Log[]>(url, 'eth_getLogs', [filter])
+}

@@ -1,0 +1,97 @@
+import { Pool } from 'undici'
+import { pause } from './behaviours.js'
+import { network, type SignedPayment } from './payments.js'
+
+export interface SettleBody {
+  success: boolean
+  transaction: string
+  errorReason?: string
+  errorMessage?: string
+}
+
+/** One settle and what came of it; `body` is undefined when the connection broke. Times in Unix milliseconds. */
+export interface Answer {
+  payment: SignedPayment
+  askedAt: number
+  answeredAt: number
+  status?: number
+  body?: SettleBody
+}
+
+export interface PaymentView {
+  state: 'queued' | 'submitted' | 'confirmed' | 'failed'
+  transaction: string | null
+  delivered: boolean
+  errorReason: string | null
+}
+
+/** A merchant that settles and remembers every answer. */
+export interface Client {
+  answers: Answer[]
+  settle(payment: SignedPayment): Promise<Answer>
+  settleAll(payments: readonly SignedPayment[]): Promise<Answer[]>
+  /** Settles again, as a merchant would, until each payment had its success or the time is over. */
+  settleUntilTold(payments: readonly SignedPayment[], timeoutMs?: number): Promise<void>
+  findPayment(payment: SignedPayment): Promise<PaymentView | undefined>
+  close(): Promise<void>
+}
+
+const CONNECTIONS = 256
+const RETRY_MS = 150
+
+export function createClient(url: string): Client {
+  const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
+  const answers: Answer[] = []
+
+  async function settle(payment: SignedPayment): Promise<Answer> {
+    const answer: Answer = { payment, askedAt: Date.now(), answeredAt: 0 }
+    try {
+      const response = await pool.request({
+        method: 'POST',
+        path: '/settle',
+        headers: { 'content-type': 'application/json' },
+        body: payment.body,
+      })
+      const body = (await response.body.json()) as SettleBody
+      Object.assign(answer, { status: response.statusCode, body })
+    } catch {
+      // No answer: nothing was told.
+    }
+    answer.answeredAt = Date.now()
+    answers.push(answer)
+    return answer
+  }
+
+  async function settleOneUntilTold(payment: SignedPayment, deadline: number): Promise<void> {
+    while (!isTold(answers, payment) && Date.now() < deadline) {
+      const { body } = await settle(payment)
+      // Told used without ever being told paid: asking on would change nothing.
+      if (body?.errorReason === usedCode) return
+      if (body?.success !== true) await pause(RETRY_MS)
+    }
+  }
+
+  return {
+    answers,
+    settle,
+    settleAll: (payments) => Promise.all(payments.map(settle)),
+    async settleUntilTold(payments, timeoutMs = 10_000) {
+      const deadline = Date.now() + timeoutMs
+      await Promise.all(payments.map((payment) => settleOneUntilTold(payment, deadline)))
+    },
+    async findPayment({ payer, nonce }) {
+      const path = `/payments/${network}/${payer}/${nonce}`
+      const { statusCode, body } = await pool.request({ method: 'GET', path })
+      const view = (await body.json()) as PaymentView
+      return statusCode === 404 ? undefined : view
+    },
+    close: () => pool.destroy(),
+  }
+}
+
+export const usedCode = 'invalid_exact_evm_nonce_already_used'
+export const pendingCode = 'settlement_pending'
+
+export function isTold(answers: readonly Answer[], payment: SignedPayment): boolean {
+  return answers.some((it) => it.payment === payment && it.body?.success === true)
+}

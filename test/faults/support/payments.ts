@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { type Address, type Hex, toHex } from 'viem'
+import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
+import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import type { Authorization } from '../../../src/x402/authorization-digest.js'
+
+/** A signed payment and the body that settles it. */
+export interface SignedPayment {
+  payer: Address
+  payTo: Address
+  value: bigint
+  nonce: Hex
+  authorization: Authorization
+  signature: Hex
+  body: string
+}
+
+export const network = 'eip155:5042'
+export const asset: Address = devnetContracts.usdc
+const payer = devnetPayer.address
+const payTo = devnetMerchant.address
+const VALID_SECONDS = 600
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+const domain = { name: 'USDC', version: '2', chainId: 5042, verifyingContract: asset } as const
+
+/** A payment of a cent that is good for ten minutes. */
+export async function aSignedPayment(
+  changes: { validSeconds?: number; maxTimeoutSeconds?: number } = {},
+): Promise<SignedPayment> {
+  const { validSeconds = VALID_SECONDS, maxTimeoutSeconds = 60 } = changes
+  const authorization: Authorization = {
+    from: payer,
+    to: payTo,
+    value: 10_000n,
+    validAfter: 0n,
+    validBefore: BigInt(Math.floor(Date.now() / 1000) + validSeconds),
+    nonce: toHex(randomBytes(32)),
+  }
+  const signature = await devnetPayer.account.signTypedData({
+    domain,
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...authorization },
+  })
+  const { value, nonce } = authorization
+  const body = JSON.stringify(bodyOf(authorization, signature, maxTimeoutSeconds))
+  return { payer, payTo, value, nonce, authorization, signature, body }
+}
+
+export function somePayments(count: number): Promise<SignedPayment[]> {
+  return Promise.all(Array.from({ length: count }, () => aSignedPayment()))
+}
+
+function bodyOf(authorization: Authorization, signature: Hex, maxTimeoutSeconds: number) {
+  const { value, validAfter, validBefore } = authorization
+  const requirements = {
+    scheme: 'exact',
+    network,
+    amount: value.toString(),
+    asset,
+    payTo,
+    maxTimeoutSeconds,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const wire = {
+    ...authorization,
+    value: value.toString(),
+    validAfter: validAfter.toString(),
+    validBefore: validBefore.toString(),
+  }
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      accepted: requirements,
+      payload: { signature, authorization: wire },
+    },
+    paymentRequirements: requirements,
+  }
+}

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Hex } from 'viem'
+import { type ChildExit, superviseChild } from '../../../src/devnet/child.js'
+import { pause } from './behaviours.js'
+
+export interface Service {
+  url: string
+  /** Dies at once, as in a crash. */
+  crash(): Promise<void>
+  signal(name: NodeJS.Signals): void
+  stop(): Promise<void>
+  exited: Promise<ChildExit>
+  /** The newest log lines. */
+  log(): string[]
+}
+
+export interface ServiceOptions {
+  port: number
+  rpcUrls: readonly string[]
+  relayerKeys: readonly Hex[]
+  databasePath: string
+  env?: NodeJS.ProcessEnv
+}
+
+const READY_TIMEOUT_MS = 20_000
+const STOP_GRACE_MS = 8_000
+const KEPT_LINES = 4_000
+
+/** Starts the service in a process of its own; resolves when it answers `/health`. */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', fileURLToPath(new URL('../../../src/main.ts', import.meta.url))],
+    {
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      env: {
+        PATH: process.env.PATH,
+        HOST: '127.0.0.1',
+        LOG_LEVEL: 'info',
+        RATE_LIMIT_MAX: '0',
+        PORT: String(options.port),
+        MAINNET_RPC_URLS: options.rpcUrls.join(','),
+        RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
+        DATABASE_URL: `sqlite:${options.databasePath}`,
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const lines: string[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      lines.push(...text.split('\n').filter((line) => line !== ''))
+      lines.splice(0, lines.length - KEPT_LINES)
+    })
+  }
+  const { stop, exited } = superviseChild(child, STOP_GRACE_MS)
+  const url = `http://127.0.0.1:${options.port}`
+  let isOver = false
+  void exited.then(() => {
+    isOver = true
+  })
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  while (!(await isHealthy(url))) {
+    if (isOver || Date.now() > deadline) {
+      await stop()
+      throw new Error(`the service did not start:\n${lines.slice(-20).join('\n')}`)
+    }
+    await pause(25)
+  }
+  return {
+    url,
+    async crash() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    signal: (name) => child.kill(name),
+    stop,
+    exited,
+    log: () => lines,
+  }
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/health`)).ok
+  } catch {
+    return false
+  }
+}

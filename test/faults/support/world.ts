@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
+import { startAnvil } from '../../../src/devnet/anvil-process.js'
+import { startBlockProducer } from '../../../src/devnet/block-producer.js'
+import { mintUsdc, placeContracts } from '../../../src/devnet/fixtures.js'
+import { freePort } from '../../../src/devnet/ports.js'
+import { call } from '../../../src/devnet/rpc.js'
+import { audit } from './audit.js'
+import { pause } from './behaviours.js'
+import { type Client, createClient } from './client.js'
+import type { SignedPayment } from './payments.js'
+import { type RpcProxy, startRpcProxy } from './rpc-proxy.js'
+import { type Service, startService } from './service.js'
+
+/** A chain, proxies before it, a service behind them and a client of the service. */
+export interface World {
+  chainUrl: string
+  proxy: RpcProxy
+  /** A second way to the same chain, if asked for. */
+  spare: RpcProxy | undefined
+  client: Client
+  databasePath: string
+  service(): Service
+  /** Starts the service again on the same database and port. */
+  restart(): Promise<void>
+  /** Stops making blocks; gives how to go on. */
+  holdBlocks(): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+export interface WorldOptions {
+  relayers?: number
+  /** Two proxies to the one chain instead of one. */
+  hasSpare?: boolean
+  blockMs?: number
+  env?: NodeJS.ProcessEnv
+  databaseFolder?: string
+}
+
+const BLOCK_MS = 250
+const BASE_FEE_WEI = 20n * 10n ** 9n
+const PAYER_USDC = 1_000_000_000_000n
+
+/** Starts everything afresh, so that no case inherits the trouble of another. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const { relayers = 1, blockMs = BLOCK_MS } = options
+  const anvil = await startAnvil({ mining: 'manual', baseFeeWei: BASE_FEE_WEI })
+  await placeContracts(anvil.url)
+  await mintUsdc(anvil.url, devnetPayer.address, PAYER_USDC)
+  let producer = await startBlockProducer({ url: anvil.url, intervalMs: blockMs })
+  const proxy = await startRpcProxy(anvil.url)
+  const spare = options.hasSpare === true ? await startRpcProxy(anvil.url) : undefined
+  const folder = mkdtempSync(join(options.databaseFolder ?? tmpdir(), 'arcus-faults-'))
+  const databasePath = join(folder, 'arcus.db')
+  const port = await freePort()
+  const start = () =>
+    startService({
+      port,
+      rpcUrls: [proxy, ...(spare === undefined ? [] : [spare])].map(({ url }) => url),
+      relayerKeys: devnetRelayers.slice(0, relayers).map(({ privateKey }) => privateKey),
+      databasePath,
+      ...(options.env === undefined ? {} : { env: options.env }),
+    })
+  let service = await start()
+  const client = createClient(service.url)
+  return {
+    chainUrl: anvil.url,
+    proxy,
+    spare,
+    client,
+    databasePath,
+    service: () => service,
+    async restart() {
+      service = await start()
+    },
+    async holdBlocks() {
+      await producer.stop()
+      return async () => {
+        producer = await startBlockProducer({ url: anvil.url, intervalMs: blockMs })
+      }
+    },
+    async close() {
+      await client.close()
+      await service.stop()
+      await proxy.close()
+      await spare?.close()
+      await producer.stop()
+      await anvil.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface Expectation {
+  /** Default 10 s after the call. */
+  withinMs?: number
+  /** A crash may repeat a success; nothing else may. */
+  mayRepeat?: boolean
+}
+
+/**
+ * What the service promises after every fault: within ten seconds each payment is on chain exactly once, each was
+ * told as success exactly once with its hash, and `GET /payments` says so too.
+ */
+export async function expectAllSettledAndTrue(
+  world: World,
+  payments: readonly SignedPayment[],
+  { withinMs = 10_000, mayRepeat = false }: Expectation = {},
+): Promise<void> {
+  const { client, chainUrl } = world
+  const startedAt = Date.now()
+  await client.settleUntilTold(payments, withinMs)
+  const tookMs = Date.now() - startedAt
+  const report = await audit(payments, client.answers, chainUrl)
+  if (mayRepeat) report.repeatedSuccesses = []
+  expect(report).toEqual({
+    onChain: payments.length,
+    falseSuccesses: [],
+    paidButToldFailed: [],
+    falseHashes: [],
+    repeatedSuccesses: [],
+    swallowedSuccesses: [],
+    falseTransfers: [],
+  })
+  expect(tookMs).toBeLessThan(withinMs)
+  const views = await Promise.all(payments.map((payment) => client.findPayment(payment)))
+  const stuck = views.filter((view) => view?.state !== 'confirmed')
+  expect(stuck).toEqual([])
+}
+
+export async function chainHead(url: string): Promise<number> {
+  return Number(await call<string>(url, 'eth_blockNumber'))
+}
+
+/** Waits for something to come true, a few milliseconds at a time. */
+export async function until(
+  what: string,
+  test: () => boolean | Promise<boolean>,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await test())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`)
+    await pause(5)
+  }
+}

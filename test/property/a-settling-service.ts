@@ -1,0 +1,166 @@
+import type { Hex } from 'viem'
+import { addressWord, topics, wordOf } from '../../src/chain/abi.js'
+import type { Log } from '../../src/chain/receipts.js'
+import type { Rpc } from '../../src/chain/rpc.js'
+import { createDeliveries } from '../../src/facilitator/deliveries.js'
+import { createJudge } from '../../src/facilitator/judge.js'
+import { createSettler } from '../../src/facilitator/settler.js'
+import type { JobKind } from '../../src/relayer/job-kind.js'
+import type { Relayer } from '../../src/relayer/relayer.js'
+import { createTrackedJobs } from '../../src/relayer/tracked-jobs.js'
+import { isDecided, type Job, type SettlementJournal } from '../../src/store/settlement-journal.js'
+import { openDatabase } from '../../src/store/sqlite/database.js'
+import { createDeliveryStore } from '../../src/store/sqlite/deliveries.js'
+import type { GroupCommit } from '../../src/store/sqlite/group-commit.js'
+import { createSettlementJournal } from '../../src/store/sqlite/settlement-journal.js'
+import { createSightingStore } from '../../src/store/sqlite/sightings.js'
+import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
+import type { Payment } from '../../src/x402/payment.js'
+import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
+import { anOutcome } from '../unit/store/store-contract.js'
+import { network, nowSeconds } from '../unit/x402/a-payment.js'
+
+const recovery = await loadSignerRecovery(keccak256)
+const transaction: Hex = `0x${'aa'.repeat(32)}`
+const LANDED_BLOCK = 9
+
+/** Where a caller of the world may be made to wait; a test decides for how long. */
+export type Gate = (label: string) => Promise<void>
+
+/**
+ * The real settler, judge, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
+ * No timers and no disk: only the gates decide what happens before what.
+ */
+export function aSettlingService(payment: Payment, gate: Gate) {
+  const database = openDatabase(':memory:')
+  const commit: GroupCommit = {
+    write: async (write) => {
+      await gate('commit')
+      return database.transaction(write).immediate()
+    },
+    defer: (write) => write(),
+    drain: async () => {},
+  }
+  const journal = createSettlementJournal(database, commit)
+  const deliveryStore = createDeliveryStore(database, commit)
+  const chain = aChain(payment, gate)
+  const relayer = aRelayer(journal, chain, gate)
+  const now = () => nowSeconds * 1_000
+  const judge = createJudge({
+    served: new Map([[network, chain.network]]),
+    journal,
+    sightings: createSightingStore(database, commit),
+    computeDigest: createAuthorizationDigest(keccak256),
+    recovery,
+    now,
+  })
+  const settle = createSettler({
+    judge,
+    journal,
+    deliveryStore,
+    deliveries: createDeliveries(deliveryStore, now),
+    relayers: new Map([[network, relayer.relayer]]),
+    settleWaitSeconds: 30,
+    checksum: (address) => address,
+    paymentUrl: (network, payer, nonce) => `http://arcus/payments/${network}/${payer}/${nonce}`,
+    now,
+    log: { error: () => {} },
+  })
+  return { settle, judge, submitted: relayer.submitted, close: () => database.close() }
+}
+
+/** A chain on which the payment lands once; it answers with what was true when it was asked. */
+function aChain({ asset, payTo, authorization }: Payment, gate: Gate) {
+  const chain = { isUsed: false }
+  const topic = (address: string) => `0x${addressWord(address as Hex)}` as Hex
+  const logs: Log[] = [
+    {
+      address: asset,
+      topics: [topics.authorizationUsed, topic(authorization.from), authorization.nonce],
+      data: '0x',
+    },
+    {
+      address: asset,
+      topics: [topics.transfer, topic(authorization.from), topic(payTo)],
+      data: `0x${wordOf(authorization.value)}`,
+    },
+  ]
+  const receipt = {
+    transactionHash: transaction,
+    blockNumber: `0x${LANDED_BLOCK}`,
+    status: '0x1',
+    logs,
+  }
+  const served = aNetwork()
+  const rpc: Rpc = {
+    ...served.rpc,
+    async request() {
+      await gate('logs')
+      return chain.isUsed ? [{ ...logs[0], transactionHash: transaction }] : []
+    },
+    async batch() {
+      await gate('receipt')
+      return [{ ok: true, value: chain.isUsed ? receipt : null }]
+    },
+  }
+  return {
+    land: () => {
+      chain.isUsed = true
+    },
+    network: {
+      ...served,
+      rpc,
+      async readFacts(parties: Parameters<typeof served.readFacts>[0]) {
+        await gate('facts asked')
+        const isNonceUsed = chain.isUsed
+        const facts = await served.readFacts(parties)
+        await gate('facts answered')
+        return { ...facts, isNonceUsed, blockNumber: isNonceUsed ? LANDED_BLOCK : 7 }
+      },
+    },
+  }
+}
+
+/** A relayer that signs, lands and decides, each when its gate opens. */
+function aRelayer(journal: SettlementJournal, chain: { land(): void }, gate: Gate) {
+  const tracked = createTrackedJobs(() => 0)
+  const submitted: string[] = []
+  const kind = {
+    ride: () => ({ isAlone: false, payer: '', payTo: '' }),
+  } as unknown as JobKind
+
+  async function bringOnChain(job: Job): Promise<void> {
+    await gate('signed')
+    await journal.recordAttempt({
+      hash: transaction,
+      network: job.network,
+      relayer: '0x00000000000000000000000000000000000000f1',
+      relayerNonce: 0,
+      rawTransaction: '0x02',
+      gasLimit: 1n,
+      maxFeePerGas: 1n,
+      maxPriorityFeePerGas: 1n,
+      createdAt: 0,
+      jobIds: [job.id],
+    })
+    await gate('landed')
+    chain.land()
+    await gate('receipt seen')
+    const outcome = anOutcome({ transaction, blockNumber: LANDED_BLOCK })
+    await journal.resolve({ outcomes: [{ id: job.id, round: job.round, outcome }], now: 0 })
+    tracked.update((await journal.findJob(job.kind, job.network, job.key)) as Job)
+  }
+
+  const relayer = {
+    network,
+    submit(job: Job) {
+      submitted.push(job.id)
+      tracked.add(job, kind)
+      void bringOnChain(job)
+    },
+    untilDecided: (id: string) => tracked.until(id, isDecided),
+    isTracking: (id: string) => tracked.find(id) !== undefined,
+  } as unknown as Relayer
+  return { relayer, submitted }
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import type { Address, Hex } from 'viem'
+import { beforeAll, expect, it } from 'vitest'
+import { createJudge, type Judge } from '../../src/facilitator/judge.js'
+import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
+import type { Payment } from '../../src/x402/payment.js'
+import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
+import { openSqliteStores } from '../unit/store/sqlite-stores.js'
+import { aPayment, network, nowSeconds, signPayment } from '../unit/x402/a-payment.js'
+
+const stores = openSqliteStores()
+let judge: Judge
+let signed: Payment
+
+beforeAll(async () => {
+  judge = createJudge({
+    served: new Map([[network, aNetwork()]]),
+    journal: stores.journal,
+    sightings: stores.sightings,
+    computeDigest: createAuthorizationDigest(keccak256),
+    recovery: await loadSignerRecovery(keccak256),
+    now: () => nowSeconds * 1_000,
+  })
+  const payment = aPayment()
+  signed = { ...payment, signature: await signPayment(payment) }
+  return () => stores.close()
+})
+
+const hex = (length: number) =>
+  fc
+    .uint8Array({ minLength: length, maxLength: length })
+    .map((bytes): Hex => `0x${Buffer.from(bytes).toString('hex')}`)
+const address: fc.Arbitrary<Address> = hex(20)
+const amount = fc.bigInt({ min: 1n, max: 10n ** 12n })
+
+function withAuthorization(changes: Partial<Payment['authorization']>): Partial<Payment> {
+  return { authorization: { ...signed.authorization, ...changes } }
+}
+
+/** One lie each; a liar may mend every other member so that only the signature is left to tell. */
+const lies: Record<string, fc.Arbitrary<() => Partial<Payment>>> = {
+  from: address.map((from) => () => withAuthorization({ from })),
+  to: address.map((to) => () => withAuthorization({ to })),
+  'to and payTo': address.map((to) => () => ({ ...withAuthorization({ to }), payTo: to })),
+  payTo: address.map((payTo) => () => ({ payTo })),
+  value: amount.map((value) => () => withAuthorization({ value })),
+  'value and amount': amount.map((value) => () => ({
+    ...withAuthorization({ value }),
+    amount: value,
+  })),
+  amount: amount.map((amount) => () => ({ amount })),
+  validAfter: fc
+    .integer({ min: 1, max: nowSeconds + 100 })
+    .map((at) => () => withAuthorization({ validAfter: BigInt(at) })),
+  validBefore: fc
+    .integer({ min: 0, max: 2 * nowSeconds })
+    .map((at) => () => withAuthorization({ validBefore: BigInt(at) })),
+  nonce: hex(32).map((nonce) => () => withAuthorization({ nonce })),
+  asset: address.map((asset) => () => ({ asset })),
+  network: fc.constantFrom('eip155:5042002', 'eip155:1', '').map((network) => () => ({ network })),
+  'the domain': fc
+    .record({ name: fc.string(), version: fc.string() })
+    .map((quotedDomain) => () => ({ quotedDomain })),
+  'a bit of the signature': fc.nat({ max: 65 * 8 - 1 }).map((bit) => () => {
+    const bytes = Buffer.from(signed.signature.slice(2), 'hex')
+    bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+    return { signature: `0x${bytes.toString('hex')}` as Hex }
+  }),
+  'the signature': fc
+    .uint8Array({ maxLength: 200 })
+    .map((bytes) => () => ({ signature: `0x${Buffer.from(bytes).toString('hex')}` as Hex })),
+}
+
+const fingerprint = (payment: Payment) =>
+  JSON.stringify(payment, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
+
+it('finds the payment valid as it was signed', async () => {
+  expect((await judge(signed, 6)).state).toBe('valid')
+})
+
+it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', async (name) => {
+  await fc.assert(
+    fc.asyncProperty(lies[name] as (typeof lies)[string], async (lie) => {
+      const altered = { ...signed, ...lie() }
+      fc.pre(fingerprint(altered) !== fingerprint(signed))
+      expect((await judge(altered, 6)).state).toBe('rejected')
+    }),
+    { numRuns: 60 },
+  )
+})

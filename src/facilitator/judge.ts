@@ -173,14 +173,13 @@ export function createJudge(options: JudgeOptions): Judge {
     )
   }
 
+  /** Whether it is early was judged by the clock: a chain that stands still simulates in the past. */
   async function simulate({ payment, signature }: Intent, network: ServedNetwork) {
     const data = encodeTransferWithAuthorization(payment.authorization, signature)
-    const fate = await simulateTransfer(network.rpc, {
-      from: network.relayer,
-      to: payment.asset,
-      data,
-    })
-    return fate.ok ? undefined : rejectionOfRevert(fate.revert)
+    const call = { from: network.relayer, to: payment.asset, data }
+    const fate = await simulateTransfer(network.rpc, call)
+    const rejection = fate.ok ? undefined : rejectionOfRevert(fate.revert)
+    return rejection?.reason === 'validAfter' ? undefined : rejection
   }
 
   /** Used on chain and unknown here: paid if it was seen unused before, else possibly sold elsewhere already. */

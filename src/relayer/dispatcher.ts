@@ -13,6 +13,8 @@ import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
 export interface Dispatcher {
   enqueue(entry: TrackedJob): void
   resendAlone(entry: TrackedJob): void
+  /** Back to the queue after a moment. */
+  enqueueLater(entry: TrackedJob): void
   /** Whether it waited in the queue. */
   remove(entry: TrackedJob): boolean
   /** Hands what waits to the lanes that are free. */
@@ -155,6 +157,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     resendAlone(entry) {
       entry.isAlone = true
       enqueue(entry)
+    },
+    enqueueLater(entry) {
+      setTimeout(() => enqueue(entry), PREPARE_RETRY_MS)
     },
     remove: (entry) => queue.remove(entry),
     pump,

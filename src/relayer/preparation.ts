@@ -27,6 +27,8 @@ export interface PreparationOptions {
   examine(entry: TrackedJob, revert: string | undefined): void
   /** It may pass by itself: it travels again, alone. */
   resendAlone(entry: TrackedJob): void
+  /** The chain's clock has not reached it yet. */
+  sendLater(entry: TrackedJob): void
 }
 
 /** A plain payment takes about a tenth of this; more is a token gone wrong. */
@@ -82,9 +84,13 @@ export function createPreparation(options: PreparationOptions): Preparation {
   function dropFailed(members: TrackedJob[], fates: Fate[]): TrackedJob[] {
     return members.filter((entry, i) => {
       const fate = fates[i]
-      if (fate === undefined || fate.ok || isOnlyEarly(entry, fate.revert)) return true
+      if (fate === undefined || fate.ok) return true
+      if (isEarly(fate.revert)) {
+        if (isDue(entry)) return true
+        options.sendLater(entry)
+      }
       // Without words it ran out of gas, or out of room: that says nothing about the payment.
-      if (fate.revert === undefined && members.length > 1) options.resendAlone(entry)
+      else if (fate.revert === undefined && members.length > 1) options.resendAlone(entry)
       else options.examine(entry, fate.revert)
       return false
     })
@@ -92,17 +98,20 @@ export function createPreparation(options: PreparationOptions): Preparation {
 
   /**
    * A chain that makes blocks only on demand simulates in the past: what is valid by the wall clock is sent all
-   * the same.
+   * the same. Whole seconds, both ends exclusive, as the token counts.
    */
-  function isOnlyEarly(entry: TrackedJob, revert: string | undefined): boolean {
-    const isEarly = /not yet valid/i.test(revert ?? '')
-    return isEarly && entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
+  function isDue(entry: TrackedJob): boolean {
+    return entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
   }
 
   return { prepare, dropHopeless }
 }
 
-export function withdrawal(): Outcome {
+function isEarly(revert: string | undefined): boolean {
+  return /not yet valid/i.test(revert ?? '')
+}
+
+function withdrawal(): Outcome {
   return failure(
     'unexpectedSettleError',
     'The chain could not be reached in time; nothing was sent.',

@@ -83,6 +83,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     ...options,
     decide: keeper.decide,
     resendAlone: (entry) => dispatcher.resendAlone(entry),
+    sendLater: (entry) => dispatcher.enqueueLater(entry),
     examine: (entry, revert) => void examine(entry, { revert }),
   })
   const dispatcher = createDispatcher({ ...options, lanes, preparation, keeper, tracked })

@@ -1,14 +1,20 @@
 import type { Hex } from 'viem'
-import { addressWord, topics, wordOf } from '../../src/chain/abi.js'
+import { addressWord, selectors, topics, wordOf } from '../../src/chain/abi.js'
 import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
+import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { createDeliveries } from '../../src/facilitator/deliveries.js'
 import { createJudge } from '../../src/facilitator/judge.js'
 import { createSettler } from '../../src/facilitator/settler.js'
 import type { JobKind } from '../../src/relayer/job-kind.js'
 import type { Relayer } from '../../src/relayer/relayer.js'
 import { createTrackedJobs } from '../../src/relayer/tracked-jobs.js'
-import { isDecided, type Job, type SettlementJournal } from '../../src/store/settlement-journal.js'
+import {
+  isDecided,
+  type Job,
+  type Outcome,
+  type SettlementJournal,
+} from '../../src/store/settlement-journal.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createDeliveryStore } from '../../src/store/sqlite/deliveries.js'
 import type { GroupCommit } from '../../src/store/sqlite/group-commit.js'
@@ -24,15 +30,32 @@ import { network, nowSeconds } from '../unit/x402/a-payment.js'
 const recovery = await loadSignerRecovery(keccak256)
 const transaction: Hex = `0x${'aa'.repeat(32)}`
 const LANDED_BLOCK = 9
+const failure = anOutcome({
+  state: 'failed',
+  transaction: null,
+  reason: 'gasPriceTooHigh',
+  message: 'Not now.',
+  blockNumber: null,
+  gasCost: null,
+})
 
 /** Where a caller of the world may be made to wait; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>
+
+export interface World {
+  gate: Gate
+  /** The payer is a contract, which accepts every signature. */
+  isContract?: boolean
+  /** So many tries come to nothing before one lands. */
+  failures?: number
+}
 
 /**
  * The real settler, judge, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
  * No timers and no disk: only the gates decide what happens before what.
  */
-export function aSettlingService(payment: Payment, gate: Gate) {
+export function aSettlingService(payment: Payment, world: World) {
+  const { gate } = world
   const database = openDatabase(':memory:')
   const commit: GroupCommit = {
     write: async (write) => {
@@ -44,8 +67,8 @@ export function aSettlingService(payment: Payment, gate: Gate) {
   }
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
-  const chain = aChain(payment, gate)
-  const relayer = aRelayer(journal, chain, gate)
+  const chain = aChain(payment, world)
+  const relayer = aRelayer(journal, chain, world)
   const now = () => nowSeconds * 1_000
   const judge = createJudge({
     served: new Map([[network, chain.network]]),
@@ -67,12 +90,21 @@ export function aSettlingService(payment: Payment, gate: Gate) {
     now,
     log: { error: () => {} },
   })
-  return { settle, judge, submitted: relayer.submitted, close: () => database.close() }
+  return {
+    settle,
+    judge,
+    submitted: relayer.submitted,
+    landings: chain.landings,
+    close: () => database.close(),
+  }
 }
 
 /** A chain on which the payment lands once; it answers with what was true when it was asked. */
-function aChain({ asset, payTo, authorization }: Payment, gate: Gate) {
-  const chain = { isUsed: false }
+function aChain(
+  { asset, payTo, authorization }: Payment,
+  { gate, isContract: payerHasCode = false }: World,
+) {
+  const chain = { isUsed: false, landings: 0 }
   const topic = (address: string) => `0x${addressWord(address as Hex)}` as Hex
   const logs: Log[] = [
     {
@@ -92,11 +124,18 @@ function aChain({ asset, payTo, authorization }: Payment, gate: Gate) {
     status: '0x1',
     logs,
   }
-  const served = aNetwork()
+  const served = aNetwork(() => ({ payerHasCode }))
+  /** The wallet is asked about the signature, the asset about the transfer. */
+  function call({ to }: { to: string }): Hex {
+    if (to === authorization.from) return `${selectors.isValidSignature}${'0'.repeat(56)}`
+    if (!chain.isUsed) return '0x'
+    throw new RpcResponseError(3, 'execution reverted: authorization is used or canceled', '0x')
+  }
   const rpc: Rpc = {
     ...served.rpc,
-    async request() {
-      await gate('logs')
+    async request(method, params) {
+      await gate(method)
+      if (method === 'eth_call') return call(params[0] as { to: string })
       return chain.isUsed ? [{ ...logs[0], transactionHash: transaction }] : []
     },
     async batch() {
@@ -107,7 +146,9 @@ function aChain({ asset, payTo, authorization }: Payment, gate: Gate) {
   return {
     land: () => {
       chain.isUsed = true
+      chain.landings++
     },
+    landings: () => chain.landings,
     network: {
       ...served,
       rpc,
@@ -123,15 +164,26 @@ function aChain({ asset, payTo, authorization }: Payment, gate: Gate) {
 }
 
 /** A relayer that signs, lands and decides, each when its gate opens. */
-function aRelayer(journal: SettlementJournal, chain: { land(): void }, gate: Gate) {
+function aRelayer(
+  journal: SettlementJournal,
+  chain: { land(): void },
+  { gate, failures = 0 }: World,
+) {
+  let failuresLeft = failures
   const tracked = createTrackedJobs(() => 0)
   const submitted: string[] = []
   const kind = {
     ride: () => ({ isAlone: false, payer: '', payTo: '' }),
   } as unknown as JobKind
 
+  async function decide(job: Job, outcome: Outcome): Promise<void> {
+    await journal.resolve({ outcomes: [{ id: job.id, round: job.round, outcome }], now: 0 })
+    tracked.update((await journal.findJob(job.kind, job.network, job.key)) as Job)
+  }
+
   async function bringOnChain(job: Job): Promise<void> {
     await gate('signed')
+    if (failuresLeft-- > 0) return decide(job, failure)
     await journal.recordAttempt({
       hash: transaction,
       network: job.network,
@@ -147,9 +199,7 @@ function aRelayer(journal: SettlementJournal, chain: { land(): void }, gate: Gat
     await gate('landed')
     chain.land()
     await gate('receipt seen')
-    const outcome = anOutcome({ transaction, blockNumber: LANDED_BLOCK })
-    await journal.resolve({ outcomes: [{ id: job.id, round: job.round, outcome }], now: 0 })
-    tracked.update((await journal.findJob(job.kind, job.network, job.key)) as Job)
+    await decide(job, anOutcome({ transaction, blockNumber: LANDED_BLOCK }))
   }
 
   const relayer = {

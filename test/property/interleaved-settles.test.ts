@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
 import { reasons } from '../../src/x402/reasons.js'
 import { aBody, aPayment, signPayment } from '../unit/x402/a-payment.js'
-import { aSettlingService } from './a-settling-service.js'
+import { aSettlingService, type World } from './a-settling-service.js'
 
 let payment = aPayment()
 beforeAll(async () => {
@@ -12,6 +12,10 @@ beforeAll(async () => {
 type Service = ReturnType<typeof aSettlingService>
 
 interface Caller {
+  /** Waits for its answer, instead of hanging up at some moment. */
+  waits: boolean
+  /** Presents the same authorization with a signature of its own making. */
+  lies: boolean
   isConnected: boolean
   /** What it was told, once the whole answer has reached it. */
   told?: { success: boolean; errorReason?: string; transaction: string }
@@ -21,7 +25,7 @@ interface Caller {
 async function call(service: Service, s: fc.Scheduler, caller: Caller, idempotencyKey?: string) {
   await s.schedule(Promise.resolve(), 'request arrives')
   const { body, delivery } = await service.settle({
-    body: aBody(payment),
+    body: aBody(caller.lies ? { ...payment, signature: `0x${'ab'.repeat(64)}1b` } : payment),
     idempotencyKey,
     isConnected: () => caller.isConnected,
   })
@@ -36,80 +40,124 @@ async function hangUp(s: fc.Scheduler, caller: Caller): Promise<void> {
   caller.isConnected = false
 }
 
+/** Lets all callers loose on one payment and returns when each is answered or gone. */
 async function serve(
   s: fc.Scheduler,
-  patience: readonly boolean[],
-  idempotencyKey?: string,
-): Promise<{ service: Service; callers: Caller[] }> {
-  const service = aSettlingService(payment, (label) => s.schedule(Promise.resolve(), label))
-  const callers = patience.map((): Caller => ({ isConnected: true }))
-  const lives = callers.flatMap((caller, i) => [
-    call(service, s, caller, idempotencyKey),
-    ...(patience[i] ? [] : [hangUp(s, caller)]),
+  callers: readonly Caller[],
+  world: Omit<World, 'gate'> & { idempotencyKey?: string } = {},
+): Promise<Service> {
+  const gate = (label: string) => s.schedule(Promise.resolve(), label)
+  const service = aSettlingService(payment, { ...world, gate })
+  const lives = callers.flatMap((caller) => [
+    call(service, s, caller, world.idempotencyKey),
+    ...(caller.waits ? [] : [hangUp(s, caller)]),
   ])
   try {
     await s.waitFor(Promise.all(lives))
   } finally {
     service.close()
   }
-  return { service, callers }
+  return service
 }
 
-/** Whether each caller waits for its answer, or hangs up at some moment. */
-const patience = fc.array(fc.boolean(), { minLength: 1, maxLength: 6 })
+const someCallers = (lies: fc.Arbitrary<boolean> = fc.constant(false)) =>
+  fc.array(
+    fc.record({ waits: fc.boolean(), lies }).map((nature): Caller => {
+      return { ...nature, isConnected: true }
+    }),
+    { minLength: 1, maxLength: 6 },
+  )
 
 it('submits once and tells one connected caller of success, whatever comes before what', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.scheduler(), patience, async (s, patience) => {
-      const { service, callers } = await serve(s, patience)
-      const told = callers.flatMap((caller) => caller.told ?? [])
-      const paid = told.filter(({ success }) => success)
-      expect(service.submitted).toHaveLength(1)
-      expect(paid.length).toBeLessThanOrEqual(1)
-      if (patience.includes(true)) expect(paid).toHaveLength(1)
-      for (const answer of told) {
-        expect(answer.transaction).toMatch(/^0x(aa){32}$/)
-        if (!answer.success) expect(answer.errorReason).toBe(reasons.nonceAlreadyUsed.code)
+    fc.asyncProperty(
+      fc.scheduler(),
+      someCallers(),
+      fc.boolean(),
+      async (s, callers, isContract) => {
+        const service = await serve(s, callers, { isContract })
+        const told = callers.flatMap((caller) => caller.told ?? [])
+        const paid = told.filter(({ success }) => success)
+        expect(service.submitted).toHaveLength(1)
+        expect(paid.length).toBeLessThanOrEqual(1)
+        if (callers.some(({ waits }) => waits)) expect(paid).toHaveLength(1)
+        for (const answer of told) {
+          expect(answer.transaction).toMatch(/^0x(aa){32}$/)
+          if (!answer.success) expect(answer.errorReason).toBe(reasons.nonceAlreadyUsed.code)
+        }
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+it('tells nobody of success who cannot show the signature, and loses nobody who can', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), someCallers(fc.boolean()), async (s, callers) => {
+      const service = await serve(s, callers)
+      const honest = callers.filter(({ lies }) => !lies)
+      expect(service.submitted).toHaveLength(honest.length > 0 ? 1 : 0)
+      for (const { lies, told } of callers) {
+        if (lies && told !== undefined) expect(told.errorReason).toBe(reasons.signature.code)
+      }
+      if (honest.some(({ waits }) => waits)) {
+        expect(honest.filter(({ told }) => told?.success)).toHaveLength(1)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
+  )
+})
+
+it('lands once and tells of success once when earlier tries failed for good', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      someCallers(),
+      fc.integer({ min: 1, max: 3 }),
+      async (s, callers, failures) => {
+        const service = await serve(s, callers, { failures })
+        const paid = callers.filter(({ told }) => told?.success)
+        expect(service.landings()).toBeLessThanOrEqual(1)
+        expect(paid.length).toBeLessThanOrEqual(service.landings())
+        expect(service.submitted.length).toBeLessThanOrEqual(failures + 1)
+      },
+    ),
+    { numRuns: 200 },
   )
 })
 
 it('tells every connected caller with the same Idempotency-Key of the one success', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.scheduler(), patience, async (s, patience) => {
-      const { service, callers } = await serve(s, patience, 'the-key-of-the-merchant')
+    fc.asyncProperty(fc.scheduler(), someCallers(), async (s, callers) => {
+      const service = await serve(s, callers, { idempotencyKey: 'the-key-of-the-merchant' })
       expect(service.submitted).toHaveLength(1)
-      for (const { told } of callers) if (told !== undefined) expect(told.success).toBe(true)
-      for (const [i, waits] of patience.entries()) {
-        if (waits) expect(callers[i]?.told?.success).toBe(true)
+      for (const { waits, told } of callers) {
+        if (waits) expect(told?.success).toBe(true)
+        if (told !== undefined) expect(told.success).toBe(true)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 200 },
   )
 })
 
-it('answers verify with valid until the payment is under way, and again while it is landed but untold', async () => {
+it('never judges a payment bad that is being settled, whenever it is asked', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.scheduler(), async (s) => {
-      const service = aSettlingService(payment, (label) => s.schedule(Promise.resolve(), label))
+    fc.asyncProperty(fc.scheduler(), fc.boolean(), async (s, isContract) => {
+      const gate = (label: string) => s.schedule(Promise.resolve(), label)
+      const service = aSettlingService(payment, { gate, isContract })
+      const caller: Caller = { waits: true, lies: false, isConnected: true }
+      const judge = async () => {
+        await s.schedule(Promise.resolve(), 'verify arrives')
+        return (await service.judge(payment, 6)).state
+      }
       try {
-        const settles = [{ isConnected: true }, { isConnected: true }].map((caller: Caller) =>
-          call(service, s, caller),
-        )
-        const seen: string[] = []
-        const verify = async () => {
-          await s.schedule(Promise.resolve(), 'verify arrives')
-          seen.push((await service.judge(payment, 6)).state)
-        }
-        await s.waitFor(Promise.all([...settles, verify(), verify(), verify()]))
-        // Never "rejected": the payment was good and is settled here.
-        for (const state of seen) expect(['valid', 'known', 'paidElsewhere']).toContain(state)
+        const judgements = Promise.all([judge(), judge(), judge()])
+        await s.waitFor(Promise.all([judgements, call(service, s, caller)]))
+        for (const state of await judgements) expect(['valid', 'known']).toContain(state)
       } finally {
         service.close()
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 200 },
   )
 })

@@ -29,6 +29,8 @@ export interface PaymentView {
 export interface Client {
   answers: Answer[]
   settle(payment: SignedPayment): Promise<Answer>
+  /** Asks, and closes the connection before an answer can come. */
+  settleAndHangUp(payment: SignedPayment): Promise<void>
   settleAll(payments: readonly SignedPayment[]): Promise<Answer[]>
   /** Settles again, as a merchant would, until each payment had its success or the time is over. */
   settleUntilTold(payments: readonly SignedPayment[], timeoutMs?: number): Promise<void>
@@ -36,8 +38,11 @@ export interface Client {
   close(): Promise<void>
 }
 
+const headers = { 'content-type': 'application/json' }
 const CONNECTIONS = 256
 const RETRY_MS = 150
+const UNREACHABLE_RETRY_MS = 500
+const HANG_UP_MS = 50
 
 export function createClient(url: string): Client {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
@@ -49,7 +54,7 @@ export function createClient(url: string): Client {
       const response = await pool.request({
         method: 'POST',
         path: '/settle',
-        headers: { 'content-type': 'application/json' },
+        headers,
         body: payment.body,
       })
       const body = (await response.body.json()) as SettleBody
@@ -67,13 +72,18 @@ export function createClient(url: string): Client {
       const { body } = await settle(payment)
       // Told used without ever being told paid: asking on would change nothing.
       if (body?.errorReason === usedCode) return
-      if (body?.success !== true) await pause(RETRY_MS)
+      if (body?.success !== true) await pause(body === undefined ? UNREACHABLE_RETRY_MS : RETRY_MS)
     }
   }
 
   return {
     answers,
     settle,
+    async settleAndHangUp({ body }) {
+      const options = { method: 'POST', path: '/settle', headers, body } as const
+      const signal = AbortSignal.timeout(HANG_UP_MS)
+      await pool.request({ ...options, signal }).catch(() => {})
+    },
     settleAll: (payments) => Promise.all(payments.map(settle)),
     async settleUntilTold(payments, timeoutMs = 10_000) {
       const deadline = Date.now() + timeoutMs

@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  type Behaviour,
+  delayed,
+  dropped,
+  droppedOnceForwarded,
+  duplicated,
+  forgetful,
+  hanging,
+  pause,
+  refusedThoughForwarded,
+  reversed,
+  standStill,
+  swallowed,
+  unsupported,
+} from './support/behaviours.js'
+import { type SignedPayment, somePayments } from './support/payments.js'
+import { chainHead, expectAllSettledAndTrue, startWorld, type World } from './support/world.js'
+
+const SEND = 'eth_sendRawTransaction'
+
+let world: World
+
+afterEach(() => world?.close())
+
+describe('a node that is unfaithful about what it was sent', () => {
+  it.each<[string, Behaviour]>([
+    ['takes a transaction and answers an error', refusedThoughForwarded('internal error')],
+    ['takes a transaction and claims to know it', refusedThoughForwarded('already known')],
+    ['takes a transaction and claims a low nonce', refusedThoughForwarded('nonce too low')],
+    ['takes a transaction and closes the connection', droppedOnceForwarded],
+    ['closes the connection before it takes a transaction', dropped],
+    ['answers a hash and forgets the transaction', swallowed],
+    ['hears every transaction twice', duplicated],
+    ['hears transactions in the wrong order', reversed(4)],
+    ['takes its time over a transaction', delayed(1_000)],
+  ])('that %s', async (_name, behaviour) => {
+    world = await startWorld()
+    const payments = await somePayments(20)
+    await under(() => world.proxy.fault(SEND, behaviour), payments, 2_000)
+  })
+
+  it('that loses only the first of several transactions', async () => {
+    world = await startWorld()
+    world.proxy.fault(SEND, swallowed, { times: 1 })
+    const payments = await somePayments(20)
+    await under(() => () => {}, payments, 500)
+  })
+})
+
+describe('a node that is unfaithful about the chain', () => {
+  it('that shows no receipts for three seconds', async () => {
+    world = await startWorld()
+    const fault = () => lifting(['eth_getTransactionReceipt', 'eth_getBlockReceipts'], forgetful)
+    await under(fault, await somePayments(20), 3_000)
+  })
+
+  it('that stands still at an old block while transactions land', async () => {
+    world = await startWorld()
+    await warmUp()
+    const head = await chainHead(world.chainUrl)
+    await under(() => standStill(world.proxy, head), await somePayments(20), 3_000)
+  })
+
+  it('that lags beside one that does not changes nothing at all', async () => {
+    world = await startWorld({ hasSpare: true })
+    await warmUp()
+    const head = await chainHead(world.chainUrl)
+    standStill(world.proxy, head)
+    await expectAllSettledAndTrue(world, await somePayments(20))
+  })
+
+  it('that does not answer beside one that does changes nothing at all', async () => {
+    world = await startWorld({ hasSpare: true })
+    await warmUp()
+    world.proxy.fault('*', dropped)
+    await expectAllSettledAndTrue(world, await somePayments(20))
+  })
+
+  it('that has no eth_getBlockReceipts', async () => {
+    world = await startWorld()
+    world.proxy.fault('eth_getBlockReceipts', unsupported)
+    await expectAllSettledAndTrue(world, await somePayments(20))
+    expect(world.proxy.count('eth_getBlockReceipts')).toBe(1)
+  })
+
+  it('that answers every read late', async () => {
+    world = await startWorld()
+    await under(() => world.proxy.fault('*', delayed(700)), await somePayments(20), 3_000)
+  })
+})
+
+describe('a node that is not there', () => {
+  it('for five seconds under load', async () => {
+    world = await startWorld()
+    await under(() => world.proxy.fault('*', dropped), await somePayments(20), 5_000)
+  })
+
+  it('and hangs for five seconds under load', async () => {
+    world = await startWorld()
+    const hang = hanging()
+    const fault = () => {
+      const lift = world.proxy.fault('*', hang.behaviour)
+      return () => {
+        lift()
+        hang.end()
+      }
+    }
+    await under(fault, await somePayments(20), 5_000)
+  })
+
+  it('between two transactions of one load', async () => {
+    world = await startWorld()
+    const payments = await somePayments(20)
+    const first = world.client.settleAll(payments.slice(0, 10))
+    await pause(60)
+    await under(() => world.proxy.fault('*', dropped), payments.slice(10), 3_000)
+    await first
+    await expectAllSettledAndTrue(world, payments)
+  })
+})
+
+/** Settles while the fault lasts, a payment every few milliseconds; then all must come right within ten seconds. */
+async function under(
+  fault: () => () => void,
+  payments: readonly SignedPayment[],
+  ms: number,
+): Promise<void> {
+  const lift = fault()
+  const settling = payments.map(async (payment, i) => {
+    await pause((i * Math.min(ms, 1_000)) / payments.length)
+    return world.client.settle(payment)
+  })
+  await pause(ms)
+  lift()
+  const endedAt = Date.now()
+  await Promise.all(settling)
+  const left = endedAt + 10_000 - Date.now()
+  await expectAllSettledAndTrue(world, payments, { withinMs: left })
+}
+
+function lifting(methods: readonly string[], behaviour: Behaviour): () => void {
+  const lifts = methods.map((method) => world.proxy.fault(method, behaviour))
+  return () => {
+    for (const lift of lifts) lift()
+  }
+}
+
+async function warmUp(): Promise<void> {
+  const [payment] = await somePayments(1)
+  await world.client.settle(payment as SignedPayment)
+}

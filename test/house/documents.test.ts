@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readSources, root } from './source-files.js'
+
+const rooms = [...new Set(readSources().map(({ room }) => room))]
+/** Folders of the repository; what is built or kept at run time (`dist`, `data`) is not among them. */
+const folders = [
+  'src',
+  'test',
+  'migrations',
+  'contracts',
+  'scripts',
+  'bench',
+  'examples',
+  'docs',
+  '.ci',
+]
+const loneFile =
+  /^([A-Z]+\.md|LICENSE|Dockerfile|\.env\.example|[\w.-]+\.(jsonc?|ya?ml|config\.ts))$/
+
+/** The paths a document names: the targets of its links, and what looks like one of ours in its code. */
+function namedPaths(text: string): string[] {
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => (match[1] as string).replace(/#.*$/, ''))
+    .filter((target) => target !== '' && !/^[a-z]+:/.test(target))
+  const code = [...text.matchAll(/```[^\n]*\n([\s\S]*?)```|`([^`\n]+)`/g)]
+    .flatMap((match) => (match[1] ?? match[2] ?? '').split(/[\s"',;()]+/))
+    .map((word) => word.replace(/^\.\//, '').replace(/:\d+$/, '').replace(/[.:]$/, ''))
+    .filter(isOurs)
+  return [...new Set([...links, ...code])]
+}
+
+function isOurs(word: string): boolean {
+  if (/[<>{}*$@]|\.\.\./.test(word)) return false
+  const [first = '', ...rest] = word.split('/')
+  if (rest.length === 0) return loneFile.test(word)
+  if (folders.includes(first)) return true
+  return rooms.includes(first) && /\.[a-z]+$/.test(word)
+}
+
+function exists(path: string): boolean {
+  return existsSync(join(root, path)) || existsSync(join(root, 'src', path))
+}
+
+describe.each(['ARCHITECTURE.md', 'README.md'])('%s', (document) => {
+  it('names paths, and every one exists', () => {
+    expect(existsSync(join(root, document))).toBe(true)
+    const paths = namedPaths(readFileSync(join(root, document), 'utf8'))
+    expect(paths.length).toBeGreaterThan(0)
+    expect(paths.filter((path) => !exists(path))).toEqual([])
+  })
+})
+
+it('finds the paths in a text', () => {
+  const text =
+    'See [the rule](ARCHITECTURE.md#rule), [x](https://a.example/b), `src/app.ts:12`, `relayer/lane.ts`, `application/json`,' +
+    ' `/verify`, `@x402/fetch`, `eip155:5042`, `src/{a,b}.ts`, `npm run dev`, `package.json`.\n```sh\nnode examples/buy.mjs ./src/x402/\n```\n'
+  expect(namedPaths(text)).toEqual([
+    'ARCHITECTURE.md',
+    'src/app.ts',
+    'relayer/lane.ts',
+    'package.json',
+    'examples/buy.mjs',
+    'src/x402/',
+  ])
+})

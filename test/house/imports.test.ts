@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { readSources } from './source-files.js'
+
+const sources = readSources()
+
+const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
+const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config']
+const appLevel = ['app.ts', 'compose.ts', 'readiness.ts']
+const appRooms = [...belowFeatures, ...features, ...appLevel]
+
+/** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
+const mayImport: Record<string, readonly string[]> = {
+  x402: [],
+  config: ['x402'],
+  chain: ['x402'],
+  store: ['x402'],
+  http: ['x402', 'config'],
+  relayer: ['x402', 'chain', 'store'],
+  ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
+  merchant: ['x402'],
+  ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),
+  'main.ts': appRooms,
+  devnet: [...belowFeatures, 'merchant'],
+  cli: [...appRooms, 'main.ts', 'devnet', 'merchant'],
+}
+
+/** `path -> target` of every import that the test finds fault with. */
+function faults(
+  isFault: (source: (typeof sources)[number], target: string, room?: string) => boolean,
+) {
+  return sources.flatMap((source) =>
+    source.imports
+      .filter(({ target, room }) => isFault(source, target, room))
+      .map(({ target }) => `${source.path} -> ${target}`),
+  )
+}
+
+describe('the arrows between the rooms', () => {
+  it('are read from files that exist', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(100)
+  })
+
+  it('start in rooms of the house only', () => {
+    const strangers = sources.filter(({ room }) => mayImport[room] === undefined)
+    expect(strangers.map(({ path }) => path)).toEqual([])
+  })
+
+  it('run one way: x402, chain and store, relayer, features, app, main and cli', () => {
+    const wrongWay = faults(
+      ({ room: own }, _, room) =>
+        room !== undefined && room !== own && !(mayImport[own] ?? []).includes(room),
+    )
+    expect(wrongWay).toEqual([])
+  })
+
+  it('do not leave src', () => {
+    expect(faults((_, target, room) => room !== undefined && !target.startsWith('src/'))).toEqual(
+      [],
+    )
+  })
+
+  it('lead to the devnet from the commands only', () => {
+    const users = faults(({ room: own }, _, room) => room === 'devnet' && own !== 'devnet')
+    expect(users.filter((fault) => !fault.startsWith('src/cli/'))).toEqual([])
+  })
+})
+
+describe('x402, which a stranger runs in his own server', () => {
+  const files = sources.filter(({ room }) => room === 'x402')
+
+  it('touches no file, network, process or clock through Node', () => {
+    // `node:module` loads the native packages, nothing else.
+    const harmless = ['node:module']
+    const used = files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target.startsWith('node:') && !harmless.includes(target))
+        .map(({ target }) => `${path} -> ${target}`),
+    )
+    expect(used).toEqual([])
+  })
+
+  it('has no clock, no timer, no logger, no randomness and no environment', () => {
+    const impure =
+      /\bDate\b|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bprocess\.|\bconsole\.|\bMath\.random\b|\bcrypto\.|\bfetch\(|'pino'/
+    expect(
+      files.filter(({ text }) => impure.test(withoutComments(text))).map(({ path }) => path),
+    ).toEqual([])
+  })
+})
+
+describe('what only one room does', () => {
+  it.each([
+    ['better-sqlite3', ['store']],
+    ['undici', ['chain', 'directory']],
+    ['pino', ['http', 'main.ts', 'compose.ts']],
+  ])('is %s in %j', (name, rooms) => {
+    const users = faults(({ room }, target) => target === name && !rooms.includes(room))
+    expect(users).toEqual([])
+  })
+
+  it('is sending transactions in the relayer', () => {
+    const senders = sources.filter(
+      ({ room, text }) =>
+        !['relayer', 'devnet', 'cli'].includes(room) &&
+        /eth_sendRawTransaction|sendRawTransaction/.test(withoutComments(text)),
+    )
+    expect(senders.map(({ path }) => path)).toEqual([])
+  })
+})
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}

@@ -122,7 +122,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
         relayer.stop()
         await close()
       }
-      await commit.drain().catch((err) => log.error({ err }, 'last writes not kept'))
+      await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
       database.close()
     },
   }

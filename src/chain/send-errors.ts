@@ -28,7 +28,7 @@ const wordings: readonly [RegExp, SendProblem][] = [
   ],
   [/insufficient funds|insufficient balance|out of gas money|overshot/i, 'insufficientFunds'],
   [/intrinsic gas too high/i, 'gasAboveLimit'],
-  [/intrinsic gas|floor data gas/i, 'intrinsicGas'],
+  [/intrinsic gas|floor data gas|call gas cost/i, 'intrinsicGas'],
   [
     /exceeds block gas limit|gas limit (is )?too high|exceeds.*gas limit|gas limit cap/i,
     'gasAboveLimit',

@@ -34,6 +34,11 @@ export function createOutcomeWait({ journal, relayers, now }: OutcomeWaitOptions
       }
       const row = await refresh(job)
       if (isDecided(row) || left <= 0) return row
+      // Claimed, but the claim's own request failed before it was handed over.
+      if (row.state === 'queued' && !relayer.isTracking(row.id)) {
+        relayer.submit(row)
+        continue
+      }
       await withinMs(new Promise(() => {}), Math.min(FOREIGN_POLL_MS, left))
     }
   }

@@ -1,5 +1,5 @@
 import type { SendProblem } from '../chain/send-errors.js'
-import type { LaneCore } from './lane.js'
+import type { LaneCore } from './lane-core.js'
 import type { Slot } from './slot.js'
 import type { Watchdog } from './watchdog.js'
 

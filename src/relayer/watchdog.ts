@@ -1,6 +1,6 @@
 import { findReceiptAnywhere, readReceipts } from '../chain/receipts.js'
 import { quoteFees } from './fees.js'
-import { type LaneCore, NO_OP_GAS } from './lane.js'
+import { type LaneCore, NO_OP_GAS } from './lane-core.js'
 import { newestAttempt, type Slot } from './slot.js'
 
 export interface Watchdog {

@@ -97,7 +97,7 @@ export function isDecided(job: Job): boolean {
   return job.state === 'confirmed' || job.state === 'failed'
 }
 
-/** Reads may be stale by a commit; every write has reached the disk when its promise resolves. */
+/** Every write has reached the disk when its promise resolves; a read may see it a moment earlier. */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
   /** Inserts a queued job and binds the `Idempotency-Key` to it, or tells what stands in the way. */

@@ -76,8 +76,8 @@ export const exactPayloadSchema = z.object({
 export type ParsedRequest = { ok: true; payment: Payment } | { ok: false; rejection: Rejection }
 
 /**
- * Parses the body of `/verify` and `/settle`. Syntax comes first, then version, then scheme, so that a
- * caller learns the real cause; a body of another scheme is not held to the shape of `exact`.
+ * Parses the body of `/verify` and `/settle`. The version comes first, for it explains every other misfit, then
+ * syntax, then the scheme: a body of another scheme is not held to the shape of `exact`.
  */
 export function parseRequest(body: unknown): ParsedRequest {
   if (!isObject(body)) return malformed('invalidPayload', 'The body must be a JSON object.')
@@ -209,7 +209,8 @@ function badShape(reason: Rejection['reason'], root: string, error: z.ZodError, 
 function lowerFirst(message: string | undefined): string {
   if (message === undefined) return 'is malformed'
   const [, expected] = /^Invalid input: expected (\w+)/.exec(message) ?? []
-  return expected === undefined ? message : `must be of type ${expected}`
+  if (expected === undefined) return message
+  return `must be of type ${expected === 'record' ? 'object' : expected}`
 }
 
 /** Caller text inside a message: JSON-escaped and short, so that it can carry nothing. */

@@ -1,10 +1,15 @@
 import Sqlite from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
-import { audit } from './support/audit.js'
 import { pause } from './support/behaviours.js'
 import { aSignedPayment, type SignedPayment, somePayments } from './support/payments.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
-import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
+import {
+  auditWorld,
+  expectAllSettledAndTrue,
+  startWorld,
+  until,
+  type World,
+} from './support/world.js'
 
 let world: World
 
@@ -15,7 +20,7 @@ describe('a process that dies', () => {
     world = await startWorld()
     const payment = await aSignedPayment()
     await settleAndDieAt('eth_estimateGas', 'before', [payment])
-    expect(await auditOf([payment])).toMatchObject({ onChain: 0 })
+    expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
     await restartAndProve([payment])
   })
 
@@ -23,7 +28,7 @@ describe('a process that dies', () => {
     world = await startWorld()
     const payment = await aSignedPayment()
     await settleAndDieAt('eth_sendRawTransaction', 'before', [payment])
-    expect(await auditOf([payment])).toMatchObject({ onChain: 0 })
+    expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
     await restartAndProve([payment])
   })
 
@@ -38,7 +43,7 @@ describe('a process that dies', () => {
     world = await startWorld()
     const payment = await aSignedPayment()
     await settleAndDieAt('eth_getBlockReceipts', 'before', [payment])
-    expect(await auditOf([payment])).toMatchObject({ onChain: 1 })
+    expect(await auditWorld(world)).toMatchObject({ onChain: 1 })
     await restartAndProve([payment])
   })
 
@@ -63,22 +68,22 @@ describe('a process that dies', () => {
   it('between outcome and answer still owes the one success', async () => {
     world = await startWorld()
     const payments = await somePayments(3)
-    for (const [i, payment] of payments.entries()) {
+    for (const payment of payments) {
       const settling = world.client.settle(payment)
       await dieOnceJournalSays(`state = 'confirmed'`, payment)
       await settling
-      await restartAndProve(payments.slice(0, i + 1))
+      await restartAndProve([payment])
     }
   })
 
   it('between the lease of the answer and its mark tells the success again rather than never', async () => {
     world = await startWorld()
     const payments = await somePayments(3)
-    for (const [i, payment] of payments.entries()) {
+    for (const payment of payments) {
       const settling = world.client.settle(payment)
       await dieOnceJournalSays('delivery_token IS NOT NULL', payment)
       await settling
-      await restartAndProve(payments.slice(0, i + 1))
+      await restartAndProve([payment])
     }
   })
 
@@ -153,8 +158,4 @@ async function restartAndProve(payments: readonly SignedPayment[]): Promise<void
     return views.every((view) => view === undefined || view.state === 'confirmed')
   })
   await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
-}
-
-function auditOf(payments: readonly SignedPayment[]) {
-  return audit(payments, world.client.answers, world.chainUrl)
 }

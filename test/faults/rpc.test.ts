@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
-  type Behaviour,
   delayed,
   dropped,
   droppedOnceForwarded,
@@ -15,6 +14,7 @@ import {
   unsupported,
 } from './support/behaviours.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
+import type { Behaviour } from './support/rpc-proxy.js'
 import { chainHead, expectAllSettledAndTrue, startWorld, type World } from './support/world.js'
 
 const SEND = 'eth_sendRawTransaction'
@@ -114,8 +114,11 @@ describe('a node that is not there', () => {
     const payments = await somePayments(20)
     const first = world.client.settleAll(payments.slice(0, 10))
     await pause(60)
-    await under(() => world.proxy.fault('*', dropped), payments.slice(10), 3_000)
-    await first
+    const lift = world.proxy.fault('*', dropped)
+    const second = world.client.settleAll(payments.slice(10))
+    await pause(3_000)
+    lift()
+    await Promise.all([first, second])
     await expectAllSettledAndTrue(world, payments)
   })
 })

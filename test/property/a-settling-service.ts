@@ -63,7 +63,7 @@ export function aSettlingService(payment: Payment, world: World) {
       return database.transaction(write).immediate()
     },
     defer: (write) => write(),
-    drain: async () => {},
+    close: async () => {},
   }
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)

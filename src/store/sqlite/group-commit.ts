@@ -1,4 +1,4 @@
-import { fdatasync, openSync } from 'node:fs'
+import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { Database } from './database.js'
 
 export interface GroupCommit {
@@ -6,8 +6,8 @@ export interface GroupCommit {
   write<Result>(write: () => Result): Promise<Result>
   /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
   defer(write: () => void): void
-  /** Commits what waits and resolves when all of it is on disk. */
-  drain(): Promise<void>
+  /** Commits what waits and resolves when all of it is on disk; the last call, before the database is closed. */
+  close(): Promise<void>
 }
 
 interface Waiting {
@@ -25,7 +25,7 @@ const DEFER_MS = 50
  * alone; a commit or a disk that fails rejects every write in it.
  */
 export function createGroupCommit(database: Database): GroupCommit {
-  const sync = createDiskSync(database)
+  const disk = openDisk(database)
   let waiting: Waiting[] = []
   let deferred: (() => void)[] = []
   let timer: NodeJS.Timeout | undefined
@@ -54,7 +54,7 @@ export function createGroupCommit(database: Database): GroupCommit {
       waiting = []
       try {
         const answers = commit.immediate(group)
-        await sync()
+        await disk.sync()
         for (const answer of answers) answer()
       } catch (error) {
         for (const member of group) member.reject(error)
@@ -91,10 +91,11 @@ export function createGroupCommit(database: Database): GroupCommit {
       deferred.push(write)
       timer ??= setTimeout(flushDeferred, DEFER_MS)
     },
-    async drain() {
+    async close() {
       flushDeferred()
       await schedule()
-      await sync()
+      await disk.sync()
+      disk.close()
     },
   }
 }
@@ -103,11 +104,14 @@ export function createGroupCommit(database: Database): GroupCommit {
  * Makes committed pages survive a power cut. In WAL mode a commit is whole once the log is on disk, and what
  * `synchronous=FULL` does on the calling thread, this does on another: `fdatasync` of the log.
  */
-function createDiskSync(database: Database): () => Promise<void> {
-  if (database.memory) return async () => {}
+function openDisk(database: Database): { sync(): Promise<void>; close(): void } {
+  if (database.memory) return { sync: async () => {}, close() {} }
   const log = openSync(`${database.name}-wal`, 'r')
-  return () =>
-    new Promise((resolve, reject) => {
-      fdatasync(log, (error) => (error === null ? resolve() : reject(error)))
-    })
+  return {
+    sync: () =>
+      new Promise((resolve, reject) => {
+        fdatasync(log, (error) => (error === null ? resolve() : reject(error)))
+      }),
+    close: () => closeSync(log),
+  }
 }

@@ -23,12 +23,17 @@ export interface Audit {
 
 type Log = { topics: Hex[]; data: Hex; transactionHash: Hex }
 
-/** Compares every answer with what the chain's logs say; asks the node itself, not through a proxy. */
-export async function audit(
-  payments: readonly SignedPayment[],
-  answers: readonly Answer[],
-  chainUrl: string,
-): Promise<Audit> {
+export interface Evidence {
+  payments: readonly SignedPayment[]
+  answers: readonly Answer[]
+  /** When each transaction first left the service, Unix milliseconds. */
+  sentAt: ReadonlyMap<Hex, number>
+  /** The node itself, not through a proxy. */
+  chainUrl: string
+}
+
+/** Compares every answer with what the chain's logs say. */
+export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): Promise<Audit> {
   const uses = await readLogs(chainUrl, topics.authorizationUsed)
   const transfers = await readLogs(chainUrl, topics.transfer)
   const report: Audit = {
@@ -48,7 +53,10 @@ export async function audit(
   }
   for (const payment of payments) {
     const own = answers.filter((answer) => answer.payment === payment)
-    auditOne(payment, own, hashOf.get(payment.nonce), report)
+    const hash = hashOf.get(payment.nonce)
+    const wasSentAt = hash && sentAt.get(hash)
+    auditOne(payment, own, hash, report)
+    for (const answer of own) auditRefusal(answer, { own, hash, wasSentAt }, report)
   }
   auditMoney(payments, transfers, hashOf, report)
   return report
@@ -72,25 +80,27 @@ function auditOne(
     const told = answers.map(({ status, body }) => `${status} ${body?.errorReason}`).join(', ')
     report.swallowedSuccesses.push(`${nonce}: in ${hash}, told ${told}`)
   }
-  for (const answer of answers) auditRefusal(nonce, answer, answers, hash, report)
 }
 
-function auditRefusal(
-  nonce: Hex,
-  { status, body, answeredAt }: Answer,
-  answers: readonly Answer[],
-  hash: Hex | undefined,
-  report: Audit,
-): void {
+interface Truth {
+  /** Every answer about the same payment. */
+  own: readonly Answer[]
+  hash: Hex | undefined
+  wasSentAt: number | undefined
+}
+
+function auditRefusal(answer: Answer, { own, hash, wasSentAt }: Truth, report: Audit): void {
+  const { payment, status, body, answeredAt } = answer
   if (body === undefined || body.success || body.errorReason === pendingCode) return
-  const words = `${nonce}: ${status} ${body.errorReason} "${body.errorMessage}"`
+  const words = `${payment.nonce}: ${status} ${body.errorReason} "${body.errorMessage}"`
   if (body.errorReason === usedCode) {
     if (body.transaction !== hash) report.falseHashes.push(`${words}, on chain ${hash}`)
     return
   }
-  // A failed payment may be settled again; only one that nobody asked for afterwards must stay off the chain.
-  const isAskedAgain = answers.some((other) => other.askedAt >= answeredAt)
-  if (hash !== undefined && !isAskedAgain) report.paidButToldFailed.push(`${words}, in ${hash}`)
+  // A failed payment may be settled again; what landed must then have been sent afterwards.
+  const isAskedAgain = own.some(({ askedAt }) => askedAt >= answeredAt)
+  const isLie = wasSentAt === undefined ? !isAskedAgain : wasSentAt < answeredAt
+  if (hash !== undefined && isLie) report.paidButToldFailed.push(`${words}, in ${hash}`)
 }
 
 function auditMoney(

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
+import { type Hex, keccak256 } from 'viem'
 
 export type RpcAnswer = { result: unknown } | { error: { code: number; message: string } }
 
@@ -32,6 +33,8 @@ export interface RpcProxy {
   mend(): void
   /** How often a method was called. */
   count(method: string): number
+  /** When each transaction first came by, Unix milliseconds, whatever became of it. */
+  sentAt: ReadonlyMap<Hex, number>
   close(): Promise<void>
 }
 
@@ -53,6 +56,7 @@ type WireCall = { id: unknown; method: string; params?: unknown[] }
 export async function startRpcProxy(target: string): Promise<RpcProxy> {
   const pool = new Pool(target, { connections: 64 })
   const counts = new Map<string, number>()
+  const sentAt = new Map<Hex, number>()
   let faults: Fault[] = []
   let hooks: Hook[] = []
 
@@ -82,6 +86,10 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
 
   async function answer({ id, method, params = [] }: WireCall) {
     counts.set(method, (counts.get(method) ?? 0) + 1)
+    if (method === 'eth_sendRawTransaction') {
+      const hash = keccak256(params[0] as Hex)
+      if (!sentAt.has(hash)) sentAt.set(hash, Date.now())
+    }
     const call: ProxiedCall = { method, params, forward: (other = params) => ask(method, other) }
     const behaviour = takeFault(method)
     await runHooks('before', call)
@@ -128,6 +136,7 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       faults = []
       hooks = []
     },
+    sentAt,
     count: (method) => counts.get(method) ?? 0,
     async close() {
       server.close()

@@ -8,7 +8,7 @@ import { startBlockProducer } from '../../../src/devnet/block-producer.js'
 import { mintUsdc, placeContracts } from '../../../src/devnet/fixtures.js'
 import { freePort } from '../../../src/devnet/ports.js'
 import { call } from '../../../src/devnet/rpc.js'
-import { audit } from './audit.js'
+import { type Audit, audit } from './audit.js'
 import { pause } from './behaviours.js'
 import { type Client, createClient } from './client.js'
 import type { SignedPayment } from './payments.js'
@@ -110,14 +110,14 @@ export async function expectAllSettledAndTrue(
   payments: readonly SignedPayment[],
   { withinMs = 10_000, mayRepeat = false }: Expectation = {},
 ): Promise<void> {
-  const { client, chainUrl } = world
+  const { client } = world
   const startedAt = Date.now()
   await client.settleUntilTold(payments, withinMs)
   const tookMs = Date.now() - startedAt
-  const report = await audit(payments, client.answers, chainUrl)
+  const report = await auditWorld(world, payments)
   if (mayRepeat) report.repeatedSuccesses = []
   expect(report).toEqual({
-    onChain: payments.length,
+    onChain: everyPayment(world, payments).length,
     falseSuccesses: [],
     paidButToldFailed: [],
     falseHashes: [],
@@ -129,6 +129,18 @@ export async function expectAllSettledAndTrue(
   const views = await Promise.all(payments.map((payment) => client.findPayment(payment)))
   const stuck = views.filter((view) => view?.state !== 'confirmed')
   expect(stuck).toEqual([])
+}
+
+/** What chain and answers say of these payments and of all that were ever settled here. */
+export function auditWorld(world: World, payments: readonly SignedPayment[] = []): Promise<Audit> {
+  const { client, chainUrl, proxy, spare } = world
+  const sentAt = new Map([...(spare?.sentAt ?? []), ...proxy.sentAt])
+  const { answers } = client
+  return audit({ payments: everyPayment(world, payments), answers, sentAt, chainUrl })
+}
+
+function everyPayment({ client }: World, payments: readonly SignedPayment[]): SignedPayment[] {
+  return [...new Set([...client.answers.map(({ payment }) => payment), ...payments])]
 }
 
 export async function chainHead(url: string): Promise<number> {

@@ -20,7 +20,7 @@ export function openSqliteStores(path = ':memory:') {
     blocks: createBlockStore(database, commit),
     /** As the service does: what waits is written first. */
     async close() {
-      await commit.drain()
+      await commit.close()
       database.close()
     },
   }

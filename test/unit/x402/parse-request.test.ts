@@ -129,7 +129,7 @@ describe('a malformed body', () => {
       'paymentPayload.accepted.network must be of type string, got 5042.',
     ],
     ['paymentPayload.payload', undefined, 'paymentPayload.payload is missing.'],
-    ['paymentPayload.payload', [], 'paymentPayload.payload must be of type record, got an array.'],
+    ['paymentPayload.payload', [], 'paymentPayload.payload must be of type object, got an array.'],
     [authorization, undefined, `${authorization} is missing.`],
     [authorization, null, `${authorization} must be of type object, got null.`],
     [`${authorization}.from`, undefined, `${authorization}.from is missing.`],
@@ -185,7 +185,7 @@ describe('a malformed body', () => {
     ['.maxTimeoutSeconds', -1, '.maxTimeoutSeconds must be above 0, got -1.'],
     ['.maxTimeoutSeconds', 1.5, '.maxTimeoutSeconds must be whole seconds, got 1.5.'],
     ['.maxTimeoutSeconds', 31_536_001, '.maxTimeoutSeconds is too long, got 31536001.'],
-    ['.extra', 'USDC', '.extra must be of type record, got "USDC".'],
+    ['.extra', 'USDC', '.extra must be of type object, got "USDC".'],
   ])('is refused for its requirements: %s = %j', (path, value, message) => {
     expect(refusal(withMember(aBody(), requirements + path, value))).toEqual({
       reason: 'invalidPaymentRequirements',

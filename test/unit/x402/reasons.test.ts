@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { reasons, reasonsNotProduced } from '../../../src/x402/reasons.js'
+import { reasons } from '../../../src/x402/reasons.js'
+import { reasonsNotProduced } from '../../../src/x402/reasons-not-produced.js'
 
 const entries = Object.entries(reasons)
 

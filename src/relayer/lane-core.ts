@@ -1,0 +1,57 @@
+import type { Address, Hex } from 'viem'
+import type { BlockFeed } from '../chain/block-feed.js'
+import type { Receipt } from '../chain/receipts.js'
+import type { Rpc } from '../chain/rpc.js'
+import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
+import type { Keccak256 } from '../x402/keccak.js'
+import type { Fees } from './fees.js'
+import type { Signer } from './signer.js'
+import type { Slot } from './slot.js'
+
+/** A transaction that only fills its slot. */
+export const NO_OP_GAS = 21_000n
+
+export interface SlotCall {
+  to: Address
+  data: Hex
+  gasLimit: bigint
+}
+
+export interface LaneOptions {
+  network: string
+  chainId: number
+  signer: Signer
+  rpc: Rpc
+  feed: BlockFeed
+  journal: SettlementJournal
+  maxFeePerGas: bigint
+  keccak256: Keccak256
+  /** Unix milliseconds. */
+  now: () => number
+  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+  /** A transaction is signed and kept, about to be sent. */
+  onSigned(attempt: Attempt): void
+  /** One of the slot's transactions was mined. */
+  onLanded(slot: Slot, attempt: Attempt, receipt: Receipt): void
+  /** The nonce went to a transaction that is not ours. */
+  onLost(slot: Slot): void
+  /** The node took no transaction of the slot. */
+  onRefused(slot: Slot): void
+  isUndecided(jobId: string): boolean
+}
+
+/** What watchdog and repairs may do to a lane. */
+export interface LaneCore extends LaneOptions {
+  slots: Map<number, Slot>
+  /** Why the lane takes no payments. */
+  closed: string | undefined
+  nextNonce: number
+  openAt(nonce: number, call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
+  send(slot: Slot): Promise<void>
+  /** Signs the slot again with both fee fields up; every earlier hash stays known, any may land. */
+  replace(slot: Slot): Promise<void>
+  /** Closes the slot without a receipt. */
+  forget(slot: Slot): Promise<void>
+  land(receipt: Receipt): void
+  readChainNonce(): Promise<number>
+}

@@ -1,0 +1,74 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { reasons } from '../../src/x402/reasons.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+/** A node that can be told to hang, or to hang up. */
+let mode: 'well' | 'hanging' | 'gone' = 'well'
+let node: Server
+let world: World
+
+beforeAll(async () => {
+  world = await startWorld({
+    between: async (chainUrl) => {
+      node = createServer(async (request, response) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of request) chunks.push(chunk)
+        if (mode === 'hanging') return
+        if (mode === 'gone') {
+          request.socket.destroy()
+          return
+        }
+        const body = Buffer.concat(chunks)
+        const headers = { 'content-type': 'application/json' }
+        const answer = await fetch(chainUrl, { method: 'POST', headers, body })
+        response.setHeader('content-type', 'application/json')
+        response.end(await answer.text())
+      })
+      await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+      return `http://127.0.0.1:${(node.address() as AddressInfo).port}/secret-key`
+    },
+  })
+})
+afterAll(async () => {
+  await world.stop()
+  node.closeAllConnections()
+  node.close()
+})
+
+it.each(['hanging', 'gone'] as const)(
+  'a node that is %s makes verify and settle a 500 in shape within seconds, and is survived',
+  async (trouble) => {
+    const payment = await aSignedPayment()
+    mode = trouble
+    const startedAt = Date.now()
+    const [verified, settled] = await Promise.all([
+      world.post('/verify', payment),
+      world.post('/settle', payment),
+    ])
+    const ready = await fetch(`${world.url}/ready`)
+    mode = 'well'
+    expect(Date.now() - startedAt).toBeLessThan(10_000)
+    expect(verified).toMatchObject({
+      status: 500,
+      body: { isValid: false, invalidReason: reasons.unexpectedVerifyError.code },
+    })
+    expect(settled).toMatchObject({
+      status: 500,
+      body: {
+        success: false,
+        errorReason: reasons.unexpectedSettleError.code,
+        transaction: '',
+        network: 'eip155:5042',
+      },
+    })
+    expect(ready.status).toBe(503)
+    for (const text of world.said) expect(text).not.toContain('secret-key')
+    // Its own clock may have cooled the only node down for a moment.
+    await expect
+      .poll(async () => (await world.post('/settle', payment)).body.success, { timeout: 10_000 })
+      .toBe(true)
+  },
+)

@@ -1,0 +1,184 @@
+import type { Hex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
+import { type Answer, startWorld, type World } from '../support/arcus.js'
+import { sendToToken } from '../support/token.js'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ env: { RATE_LIMIT_MAX: '0' } })
+})
+afterAll(() => world.stop())
+
+const used = reasons.nonceAlreadyUsed.code
+const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
+const settle = (payment: SignedPayment, headers?: Record<string, string>) =>
+  world.post('/settle', payment, headers)
+const lookUp = ({ paymentPayload }: SignedPayment) => {
+  const { from, nonce } = paymentPayload.payload.authorization
+  return world.get(`/payments/eip155:5042/${from}/${nonce}`)
+}
+const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
+
+describe('one payment, one transfer, one success', () => {
+  it('of twenty identical settles at once one is told success, the others the same hash', async () => {
+    const before = await merchantBalance()
+    const payment = await aSignedPayment()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => settle(payment)))
+    expect(successes(answers)).toHaveLength(1)
+    const hash = successes(answers)[0]?.body.transaction
+    for (const { body } of answers.filter(({ body }) => !body.success)) {
+      expect(body).toMatchObject({ errorReason: used, transaction: hash })
+      expect(body.errorMessage).toContain(
+        `${world.url.replace('127.0.0.1', 'localhost')}/payments/`,
+      )
+    }
+    expect((await merchantBalance()) - before).toBe(10_000n)
+    expect((await lookUp(payment)).body).toMatchObject({
+      state: 'confirmed',
+      transaction: hash,
+      amount: '10000',
+      delivered: true,
+    })
+  })
+
+  it('two hundred different ones at once all settle, each once', async () => {
+    const before = await merchantBalance()
+    const payments = await Promise.all(Array.from({ length: 200 }, () => aSignedPayment()))
+    const answers = await Promise.all(payments.map((payment) => settle(payment)))
+    expect(successes(answers)).toHaveLength(200)
+    expect((await merchantBalance()) - before).toBe(2_000_000n)
+    const costs = await Promise.all(payments.map(async (payment) => (await lookUp(payment)).body))
+    for (const { gasUsd } of costs) expect(Number(gasUsd)).toBeGreaterThan(0)
+  })
+
+  it('a caller who hung up leaves the success to the next', async () => {
+    await call(world.chainUrl, 'evm_setAutomine', [false])
+    const payment = await aSignedPayment()
+    const abort = new AbortController()
+    const gone = fetch(`${world.url}/settle`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(payment),
+      signal: abort.signal,
+    }).catch(() => 'gone')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    abort.abort()
+    expect(await gone).toBe('gone')
+    await call(world.chainUrl, 'evm_setAutomine', [true])
+    await call(world.chainUrl, 'evm_mine')
+    expect((await settle(payment)).body.success).toBe(true)
+    expect((await settle(payment)).body.errorReason).toBe(used)
+  })
+
+  it('another authorization with the same nonce never joins', async () => {
+    const first = await aSignedPayment()
+    const nonce = first.paymentPayload.payload.authorization.nonce as Hex
+    const second = await aSignedPayment({ nonce, value: 20_000n })
+    const answers = await Promise.all([settle(first), settle(second)])
+    expect(successes(answers)).toHaveLength(1)
+    const refused = answers.find(({ body }) => !body.success)
+    expect(refused?.body.errorReason).toBe(used)
+  })
+})
+
+describe('the Idempotency-Key', () => {
+  const key = () => ({ 'idempotency-key': crypto.randomUUID() })
+
+  it('gives the same caller the success again, and nobody else', async () => {
+    const payment = await aSignedPayment()
+    const headers = key()
+    const [first, again] = [await settle(payment, headers), await settle(payment, headers)]
+    expect(again.body).toEqual(first.body)
+    expect(first.body.success).toBe(true)
+    expect((await settle(payment, key())).body.errorReason).toBe(used)
+    expect((await settle(payment)).body.errorReason).toBe(used)
+  })
+
+  it('is a conflict with another payment, and nothing is sent', async () => {
+    const headers = key()
+    await settle(await aSignedPayment(), headers)
+    const other = await aSignedPayment()
+    const { status, body } = await settle(other, headers)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ errorReason: 'idempotency_key_conflict', transaction: '' })
+    expect((await lookUp(other)).status).toBe(404)
+    expect((await settle(other)).body.success).toBe(true)
+  })
+
+  it.each(['short', 'x'.repeat(129), 'with a blank in it'])('%s is a 400', async (text) => {
+    const answer = await settle(await aSignedPayment(), { 'idempotency-key': text })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errorReason).toBe(reasons.invalidPayload.code)
+  })
+})
+
+describe('what others do to a payment', () => {
+  it('submitted by somebody else after it was verified here, it counts as paid, once', async () => {
+    const payment = await aSignedPayment()
+    expect((await world.post('/verify', payment)).body.isValid).toBe(true)
+    const transaction = await sendToToken(world.chainUrl, payment)
+    expect((await world.post('/verify', payment)).body.isValid).toBe(true)
+    expect((await settle(payment)).body).toMatchObject({ success: true, transaction })
+    expect((await settle(payment)).body).toMatchObject({ errorReason: used, transaction })
+    expect((await world.post('/verify', payment)).body.invalidReason).toBe(used)
+  })
+
+  it('balance spent between verify and settle is told, and the payment may be tried again', async () => {
+    const poor = devnetMerchant
+    const value = 10n ** 13n
+    const payment = await aSignedPayment({
+      from: poor.address,
+      signer: poor.account,
+      to: devnetPayer.address,
+      value,
+    })
+    const { body } = await settle(payment)
+    expect(body).toMatchObject({
+      errorReason: reasons.insufficientBalance.code,
+      transaction: '',
+    })
+    await mintUsdc(world.chainUrl, poor.address, value)
+    expect((await settle(payment)).body.success).toBe(true)
+  })
+
+  it('valid only from this second on, it waits for it', async () => {
+    const payment = await aSignedPayment({ validAfter: nowSeconds() })
+    expect((await settle(payment)).body).toMatchObject({ success: true })
+  })
+})
+
+describe('a chain that does not answer in time', () => {
+  it('leaves a payment pending with its hash, and the same settle waits on', async () => {
+    await call(world.chainUrl, 'evm_setAutomine', [false])
+    const payment = await aSignedPayment()
+    const { body } = await settle(payment)
+    expect(body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    expect(body.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    expect((await lookUp(payment)).body).toMatchObject({ state: 'submitted' })
+    expect((await world.post('/verify', payment)).body.invalidReason).toBe(used)
+    await call(world.chainUrl, 'evm_setAutomine', [true])
+    await call(world.chainUrl, 'evm_mine')
+    expect((await settle(payment)).body).toMatchObject({
+      success: true,
+      transaction: body.transaction,
+    })
+  })
+})
+
+describe('a payment can be looked up by who knows its nonce', () => {
+  it.each([
+    ['eip155:5042/0x1234/0x00', 400],
+    [`eip155:5042/${devnetPayer.address}/0x${'00'.repeat(31)}`, 400],
+    [`eip155:5042/${devnetPayer.address}/0x${'00'.repeat(32)}`, 404],
+    [`eip155:1/${devnetPayer.address}/0x${'00'.repeat(32)}`, 404],
+  ])('%s answers %i', async (path, status) => {
+    const answer = await world.get(`/payments/${path}`)
+    expect(answer.status).toBe(status)
+    expect(answer.body).toMatchObject({ error: expect.any(String), message: expect.any(String) })
+  })
+})

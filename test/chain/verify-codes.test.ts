@@ -1,0 +1,339 @@
+import { type Address, concatHex, encodeAbiParameters, encodeDeployData, type Hex } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
+import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+import { sendToToken } from '../support/token.js'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(async () => {
+  for (const answer of world.said) {
+    expect(answer).not.toContain(new URL(world.chainUrl).port)
+    expect(answer).not.toMatch(/src\/|node_modules| at .*:\d+:\d+/)
+  }
+  await world.stop()
+})
+
+const secp256k1Order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/** The other valid signature of the same digest: what the token refuses as malleable. */
+function withHighS(signature: Hex): Hex {
+  const s = secp256k1Order - BigInt(`0x${signature.slice(66, 130)}`)
+  const v = signature.endsWith('1b') ? '1c' : '1b'
+  return `0x${signature.slice(2, 66)}${s.toString(16).padStart(64, '0')}${v}`
+}
+
+const withV = (v: string) => (signature: Hex) => `${signature.slice(0, -2)}${v}` as Hex
+const wrapErc6492 = (signature: Hex) =>
+  concatHex([
+    encodeAbiParameters(
+      [{ type: 'address' }, { type: 'bytes' }, { type: 'bytes' }],
+      [devnetContracts.multicall, '0x1234', signature],
+    ),
+    `0x${'6492'.repeat(16)}`,
+  ])
+
+/** Rejections that need no preparation on the chain: title, wish, code, and words the message must have. */
+const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp][] = [
+  ['another scheme', { requirement: { scheme: 'upto' } }, 'unsupportedScheme', /upto.*exact/],
+  [
+    'batch-settlement with zero amounts',
+    { requirement: { scheme: 'batch-settlement', amount: '0', maxTimeoutSeconds: 0 } },
+    'unsupportedScheme',
+    /batch-settlement/,
+  ],
+  ['another accepted scheme', { accepted: { scheme: 'upto' } }, 'schemeMismatch', /upto.*exact/],
+  ['an unknown network', { requirement: { network: 'eip155:1' } }, 'invalidNetwork', /eip155:5042/],
+  [
+    'a known network that is not served',
+    { requirement: { network: 'eip155:5042002' } },
+    'invalidNetwork',
+    /known but not served/,
+  ],
+  [
+    'another accepted network',
+    { accepted: { network: 'eip155:1' } },
+    'networkMismatch',
+    /eip155:1.*eip155:5042/,
+  ],
+  [
+    'another asset',
+    { requirement: { asset: devnetMerchant.address } },
+    'unsupportedAsset',
+    /expected 0x3600/,
+  ],
+  ['no extra', { requirement: { extra: undefined } }, 'missingEip712Domain', /extra\.name/],
+  ['a null extra', { requirement: { extra: null } }, 'missingEip712Domain', /USDC/],
+  [
+    'an empty version',
+    { requirement: { extra: { name: 'USDC', version: '' } } },
+    'missingEip712Domain',
+    /extra\.version/,
+  ],
+  [
+    'the name of another chain',
+    { requirement: { extra: { name: 'USD Coin', version: '2' } } },
+    'tokenNameMismatch',
+    /USD Coin.*USDC/,
+  ],
+  [
+    'another version',
+    { requirement: { extra: { name: 'USDC', version: '1' } } },
+    'tokenVersionMismatch',
+    /"1".*"2"/,
+  ],
+  [
+    'another recipient',
+    { requirement: { payTo: devnetRelayers[2]?.address } },
+    'recipientMismatch',
+    /pays 0x/,
+  ],
+  ['an expired authorization', { validBefore: 1n }, 'validBefore', /valid before 1;/],
+  [
+    'five seconds left',
+    () => ({ validBefore: nowSeconds() + 5n }),
+    'validBefore',
+    /6 more seconds/,
+  ],
+  [
+    'one that begins later',
+    () => ({ validAfter: nowSeconds() + 60n }),
+    'validAfter',
+    /valid after/,
+  ],
+  ['a lower value', { requirement: { amount: '10001' } }, 'valueMismatch', /10000.*10001/],
+  ['a higher value', { requirement: { amount: '9999' } }, 'valueMismatch', /10000.*9999/],
+  ['nothing to pay', { value: 0n }, 'amountBelowMinimum', /minimum of 1/],
+  [
+    'a payment to the zero address',
+    { to: '0x0000000000000000000000000000000000000000' },
+    'invalidPayTo',
+    /zero/,
+  ],
+  ['a payment to oneself', { to: devnetPayer.address }, 'invalidPayTo', /payer itself/],
+  ['a payment to the token', { to: devnetContracts.usdc }, 'invalidPayTo', /token contract/],
+  [
+    'a relayer as payer',
+    { from: devnetRelayers[0]?.address as Address, signer: devnetRelayers[0]?.account as never },
+    'payerNotAllowed',
+    /relayer/,
+  ],
+  ['a wallet that is not deployed', { resign: wrapErc6492 }, 'factoryNotAllowed', /6492/],
+  ['a signature by somebody else', { signer: devnetMerchant.account }, 'signature', /recover/],
+  ['a signature over another domain', { domain: { name: 'USD Coin' } }, 'signature', /domain/],
+  ['a signature over another chain', { domain: { chainId: 1 } }, 'signature', /domain/],
+  ['a malleable signature', { resign: withHighS }, 'signature', /recover/],
+  ['v of 0', { resign: withV('00') }, 'signature', /recover/],
+  ['v of 29', { resign: withV('1d') }, 'signature', /recover/],
+  ['a signature of 64 bytes', { resign: (s) => s.slice(0, -2) as Hex }, 'signature', /recover/],
+  ['a signature of 66 bytes', { resign: (s) => `${s}00` }, 'signature', /recover/],
+  ['an empty signature', { resign: () => '0x' }, 'signature', /recover/],
+  ['more than the balance', { value: 10n ** 15n }, 'insufficientBalance', /holds .* needs/],
+]
+
+describe('verify and settle refuse with the same code', () => {
+  it.each(rejections)('%s', async (_title, wish, reason, words) => {
+    const payment = await aSignedPayment(typeof wish === 'function' ? wish() : wish)
+    const payer = payment.paymentPayload.payload.authorization.from
+    const verified = await world.post('/verify', payment)
+    expect(verified.status).toBe(200)
+    expect(verified.body).toMatchObject({
+      isValid: false,
+      invalidReason: reasons[reason].code,
+      invalidMessage: expect.stringMatching(words),
+      payer,
+    })
+    // The margin of settle is smaller, so that work already done is not refused lightly.
+    if (words.source === '6 more seconds') return
+    const settled = await world.post('/settle', payment)
+    expect(settled.status).toBe(200)
+    expect(settled.body).toMatchObject({
+      success: false,
+      errorReason: reasons[reason].code,
+      errorMessage: expect.stringMatching(words),
+      transaction: '',
+      network: payment.paymentRequirements.network,
+      payer,
+    })
+  })
+})
+
+describe('the chain is asked about', () => {
+  it('a used nonce, and a cancelled one', async () => {
+    const used = await aSignedPayment()
+    const transaction = await sendToToken(world.chainUrl, used)
+    const verified = await world.post('/verify', used)
+    expect(verified.body.invalidReason).toBe(reasons.nonceAlreadyUsed.code)
+    const settled = await world.post('/settle', used)
+    expect(settled.body).toMatchObject({ errorReason: reasons.nonceAlreadyUsed.code, transaction })
+    expect(settled.body.errorMessage).toContain('/payments/eip155:5042/')
+  })
+
+  it.each([
+    ['payer', devnetPayer.address, 'payerBlocklisted'],
+    ['recipient', devnetMerchant.address, 'payToBlocklisted'],
+  ] as const)('a blocked %s', async (_who, address, reason) => {
+    await sendToToken(world.chainUrl, 'blacklist', [address])
+    const { body } = await world.post('/verify', await aSignedPayment())
+    await sendToToken(world.chainUrl, 'unBlacklist', [address])
+    expect(body.invalidReason).toBe(reasons[reason].code)
+  })
+
+  it('a paused token', async () => {
+    await sendToToken(world.chainUrl, 'pause', [])
+    const { body } = await world.post('/verify', await aSignedPayment())
+    await sendToToken(world.chainUrl, 'unpause', [])
+    expect(body.invalidReason).toBe(reasons.assetPaused.code)
+  })
+})
+
+describe('a payer with code is judged by its own code alone', () => {
+  async function deploy(name: string, args: unknown[] = []): Promise<Address> {
+    const { abi, bytecode } = readArtifact(name)
+    const data = encodeDeployData({ abi, bytecode, args })
+    const from = devnetRelayers[1]?.address
+    const hash = await call(world.chainUrl, 'eth_sendTransaction', [{ from, data }])
+    const receipt = await call<{ contractAddress: Address }>(
+      world.chainUrl,
+      'eth_getTransactionReceipt',
+      [hash],
+    )
+    await mintUsdc(world.chainUrl, receipt.contractAddress, 1_000_000n)
+    return receipt.contractAddress
+  }
+
+  it('accepts what its wallet accepts (ERC-1271)', async () => {
+    const from = await deploy('Wallet1271', [devnetPayer.address])
+    const payment = await aSignedPayment({ from })
+    expect((await world.post('/verify', payment)).body).toMatchObject({ isValid: true })
+    expect((await world.post('/settle', payment)).body).toMatchObject({ success: true })
+  })
+
+  it('takes the wrap off a deployed wallet (ERC-6492)', async () => {
+    const from = await deploy('Wallet1271', [devnetPayer.address])
+    const payment = await aSignedPayment({ from, resign: wrapErc6492 })
+    expect((await world.post('/settle', payment)).body).toMatchObject({ success: true })
+  })
+
+  it.each(['RejectingWallet', 'RevertingWallet', 'GasBurningWallet'])(
+    'refuses what a %s does not accept, and stays quick',
+    async (name) => {
+      const payment = await aSignedPayment({ from: await deploy(name) })
+      const { body } = await world.post('/verify', payment)
+      expect(body.invalidReason).toBe(reasons.signature.code)
+      expect((await world.post('/settle', payment)).body.errorReason).toBe(reasons.signature.code)
+    },
+  )
+
+  it('asks the delegate of an EIP-7702 account', async () => {
+    const wallet = await deploy('Wallet1271', [devnetPayer.address])
+    const rejecting = await deploy('RejectingWallet')
+    const delegateTo = (target: Address) =>
+      call(world.chainUrl, 'anvil_setCode', [devnetPayer.address, `0xef0100${target.slice(2)}`])
+    await delegateTo(rejecting)
+    const payment = await aSignedPayment()
+    const refused = await world.post('/verify', payment)
+    await delegateTo(wallet)
+    const accepted = await world.post('/settle', payment)
+    await call(world.chainUrl, 'anvil_setCode', [devnetPayer.address, '0x'])
+    expect(refused.body.invalidReason).toBe(reasons.signature.code)
+    expect(accepted.body.success).toBe(true)
+  })
+})
+
+describe('a malformed body is a 400 in shape', () => {
+  const whole = () => aSignedPayment()
+  const bodies: [string, () => Promise<unknown>, ReasonKey][] = [
+    ['nothing', async () => '', 'invalidPayload'],
+    ['broken JSON', async () => '{', 'invalidPayload'],
+    ['an array', async () => [], 'invalidPayload'],
+    ['null', async () => 'null', 'invalidPayload'],
+    ['version 1', async () => ({ ...(await whole()), x402Version: 1 }), 'invalidX402Version'],
+    ['version "2"', async () => ({ ...(await whole()), x402Version: '2' }), 'invalidX402Version'],
+    ['no payload', async () => ({ ...(await whole()), paymentPayload: null }), 'invalidPayload'],
+    [
+      'no requirements',
+      async () => ({ ...(await whole()), paymentRequirements: undefined }),
+      'invalidPaymentRequirements',
+    ],
+    ...(['0x10', '+1', '01', ' 1', '1e3', '-1', '', '1.0', `${2n ** 256n}`] as const).map(
+      (value): [string, () => Promise<unknown>, ReasonKey] => [
+        `the value ${JSON.stringify(value)}`,
+        () => aSignedPayment({ authorization: { value } }),
+        'invalidPayload',
+      ],
+    ),
+    ['a number as value', () => aSignedPayment({ authorization: { value: 1 } }), 'invalidPayload'],
+    ['a short nonce', () => aSignedPayment({ authorization: { nonce: '0x12' } }), 'invalidPayload'],
+    ['a bad address', () => aSignedPayment({ authorization: { to: '0xzz' } }), 'invalidPayload'],
+    ['odd hex', () => aSignedPayment({ resign: () => '0x123' }), 'invalidPayload'],
+    [
+      'a fractional timeout',
+      () => aSignedPayment({ requirement: { maxTimeoutSeconds: 0.5 } }),
+      'invalidPaymentRequirements',
+    ],
+    [
+      'a hex amount',
+      () => aSignedPayment({ requirement: { amount: '0x1' } }),
+      'invalidPaymentRequirements',
+    ],
+  ]
+  it.each(bodies)('%s', async (_title, make, reason) => {
+    const body = await make()
+    const verified = await world.post('/verify', body)
+    expect(verified.status).toBe(400)
+    expect(verified.body).toMatchObject({ isValid: false, invalidReason: reasons[reason].code })
+    expect(verified.body.invalidMessage).toMatch(/\S+ .*\.$/)
+    const settled = await world.post('/settle', body)
+    expect(settled.status).toBe(400)
+    expect(settled.body).toMatchObject({
+      success: false,
+      errorReason: reasons[reason].code,
+      transaction: '',
+    })
+    expect(typeof settled.body.network).toBe('string')
+  })
+
+  it('but unknown members are ignored everywhere', async () => {
+    const payment = await aSignedPayment({
+      requirement: { surprise: 1 },
+      authorization: { surprise: [] },
+      body: { surprise: {}, constructor: 1, toString: null },
+    })
+    const text = JSON.stringify(payment).replace('{', '{"__proto__":{"x402Version":1},')
+    expect((await world.post('/verify', text)).body).toMatchObject({ isValid: true })
+  })
+
+  it('and a Permit2 payload has its own code', async () => {
+    const payment = await aSignedPayment()
+    const permit2 = { signature: '0x', permit2Authorization: { from: devnetPayer.address } }
+    Object.assign(payment.paymentPayload, { payload: permit2 })
+    const { status, body } = await world.post('/verify', payment)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      invalidReason: 'unsupported_payload_type',
+      payer: devnetPayer.address,
+    })
+  })
+})
+
+it('of two faults the earlier one is told', async () => {
+  const wishes: [PaymentWish, ReasonKey][] = [
+    [{ accepted: { scheme: 'upto', network: 'eip155:1' } }, 'schemeMismatch'],
+    [{ requirement: { extra: {} }, validBefore: 1n }, 'missingEip712Domain'],
+    [{ validBefore: 1n, requirement: { amount: '1' } }, 'validBefore'],
+    [{ value: 10n ** 15n, signer: devnetMerchant.account }, 'signature'],
+    [{ value: 0n, to: devnetContracts.usdc }, 'amountBelowMinimum'],
+  ]
+  for (const [wish, reason] of wishes) {
+    const { body } = await world.post('/verify', await aSignedPayment(wish))
+    expect(body.invalidReason).toBe(reasons[reason].code)
+  }
+})

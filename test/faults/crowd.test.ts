@@ -1,0 +1,130 @@
+import { mnemonicToAccount } from 'viem/accounts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { encodeTransferWithAuthorization } from '../../src/chain/abi.js'
+import { call } from '../../src/devnet/rpc.js'
+import { pause } from './support/behaviours.js'
+import { usedCode } from './support/client.js'
+import { aSignedPayment, asset, type SignedPayment, somePayments } from './support/payments.js'
+import { ConnectionDropped } from './support/rpc-proxy.js'
+import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
+
+// An account that anvil signs for.
+const stranger = mnemonicToAccount('test test test test test test test test test test test junk', {
+  addressIndex: 9,
+}).address
+
+let world: World
+
+afterEach(() => world?.close())
+
+describe('one payment a thousand times', () => {
+  it('is one transfer and one success, and everybody else learns its hash', async () => {
+    world = await startWorld()
+    const payment = await aSignedPayment()
+    await world.client.settleAll(Array.from({ length: 1_000 }, () => payment))
+    const bodies = world.client.answers.map(({ body }) => body)
+    expect(bodies.filter((body) => body?.success)).toHaveLength(1)
+    expect(bodies.filter((body) => body?.errorReason === usedCode)).toHaveLength(999)
+    await expectAllSettledAndTrue(world, [payment])
+  })
+})
+
+describe('a third party that submits every authorization itself', () => {
+  it('once the transaction of Arcus is under way', async () => {
+    world = await startWorld()
+    const payments = await somePayments(20)
+    const goOn = await world.holdBlocks()
+    const settling = world.client.settleAll(payments)
+    await until('everything was sent', () => world.proxy.count('eth_sendRawTransaction') > 0)
+    await pause(500)
+    for (const payment of payments) await submitAsStranger(payment)
+    await goOn()
+    const answers = await settling
+    expect(answers.map(({ body }) => body?.success)).toEqual(payments.map(() => true))
+    await expectAllSettledAndTrue(world, payments)
+  })
+
+  it('before Arcus has simulated it', async () => {
+    world = await startWorld()
+    const payments = await somePayments(5)
+    for (const payment of payments) {
+      const lift = world.proxy.onCall('eth_estimateGas', 'before', async () => {
+        lift()
+        await submitAsStranger(payment)
+        await isMined()
+      })
+      const { body } = await world.client.settle(payment)
+      expect(body?.success).toBe(true)
+    }
+    await expectAllSettledAndTrue(world, payments)
+  })
+
+  it('just before the transaction of Arcus is sent', async () => {
+    world = await startWorld()
+    const payments = await somePayments(20)
+    const raced = new Set<SignedPayment>()
+    world.proxy.onCall('eth_sendRawTransaction', 'before', async ({ params }) => {
+      const mine = payments.filter(({ nonce }) => String(params[0]).includes(nonce.slice(2)))
+      for (const payment of mine.filter((it) => !raced.has(it))) {
+        raced.add(payment)
+        await submitAsStranger(payment)
+      }
+      await isMined()
+    })
+    await world.client.settleAll(payments)
+    expect(raced.size).toBe(payments.length)
+    await expectAllSettledAndTrue(world, payments)
+  })
+
+  it('while Arcus is dead', async () => {
+    world = await startWorld()
+    const payment = await aSignedPayment()
+    const lift = world.proxy.onCall('eth_sendRawTransaction', 'before', async () => {
+      lift()
+      await world.service().crash()
+      throw new ConnectionDropped()
+    })
+    await world.client.settle(payment)
+    await submitAsStranger(payment)
+    await isMined()
+    await world.restart()
+    await expectAllSettledAndTrue(world, [payment])
+  })
+})
+
+describe('SIGTERM under load', () => {
+  it('finishes what is in flight, exits 0 and loses nothing', async () => {
+    world = await startWorld()
+    const payments = await somePayments(60)
+    const settling = payments.map(async (payment, i) => {
+      await pause(i * 20)
+      return world.client.settle(payment)
+    })
+    await pause(600)
+    const signalledAt = Date.now()
+    world.service().signal('SIGTERM')
+    const answers = await Promise.all(settling)
+    expect(await world.service().exited).toEqual({ code: 0, signal: null })
+    const inFlight = answers.filter(
+      ({ askedAt, answeredAt }) => askedAt < signalledAt - 50 && answeredAt > signalledAt,
+    )
+    expect(inFlight.length).toBeGreaterThan(0)
+    expect(inFlight.map(({ body }) => body?.success)).toEqual(inFlight.map(() => true))
+    await world.restart()
+    await expectAllSettledAndTrue(world, payments)
+  })
+})
+
+async function submitAsStranger({ authorization, signature }: SignedPayment): Promise<void> {
+  const data = encodeTransferWithAuthorization(authorization, signature)
+  const fees = { maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0xba43b7400' }
+  const transaction = { from: stranger, to: asset, data, gas: '0x30d40', ...fees }
+  await call(world.chainUrl, 'eth_sendTransaction', [transaction])
+}
+
+async function isMined(): Promise<void> {
+  const count = async (tag: string) =>
+    Number(await call<string>(world.chainUrl, 'eth_getTransactionCount', [stranger, tag]))
+  const wanted = await count('pending')
+  await until('the stranger is mined', async () => (await count('latest')) >= wanted)
+}

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import { startAnvil } from '../../src/devnet/anvil-process.js'
+import { mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
+import { freePort } from '../../src/devnet/ports.js'
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are what the tests look into
+  body: any
+  headers: Headers
+}
+
+export interface World {
+  chainUrl: string
+  url: string
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
+  get(path: string): Promise<Answer>
+  /** Every answer that was given, as text. */
+  said: string[]
+  stop(): Promise<void>
+}
+
+/** A chain that mines at once, with a rich payer. */
+export async function startChain() {
+  const anvil = await startAnvil({ mining: 'auto' })
+  await placeContracts(anvil.url)
+  await mintUsdc(anvil.url, devnetPayer.address, 1_000_000_000_000n)
+  return anvil
+}
+
+/** The service as a process of its own, beside a fresh chain; `rpcUrl` lets something stand between them. */
+export async function startWorld(
+  options: { env?: Record<string, string>; between?: (chainUrl: string) => Promise<string> } = {},
+): Promise<World> {
+  const anvil = await startChain()
+  const rpcUrl = options.between === undefined ? anvil.url : await options.between(anvil.url)
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
+  const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      MAINNET_RPC_URLS: rpcUrl,
+      RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
+      DATABASE_URL: `sqlite:${join(folder, 'arcus.db')}`,
+      LOG_LEVEL: 'silent',
+      SETTLE_WAIT_SECONDS: '3',
+      ...options.env,
+    },
+  })
+  const exited = new Promise((resolve) => service.once('exit', resolve))
+  const url = `http://127.0.0.1:${port}`
+  await untilHealthy(url)
+  const said: string[] = []
+  const ask = async (path: string, init: RequestInit): Promise<Answer> => {
+    const response = await fetch(url + path, init)
+    const text = await response.text()
+    said.push(text)
+    return { status: response.status, body: JSON.parse(text), headers: response.headers }
+  }
+  return {
+    chainUrl: anvil.url,
+    url,
+    said,
+    get: (path) => ask(path, {}),
+    post: (path, body, headers = {}) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async stop() {
+      service.kill('SIGTERM')
+      await exited
+      await anvil.stop()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+async function untilHealthy(url: string): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (Date.now() < deadline) {
+    try {
+      if ((await fetch(`${url}/health`)).ok) return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  throw new Error('the service did not start')
+}

@@ -1,0 +1,26 @@
+import { encodeFunctionData, type Hex } from 'viem'
+import { devnetRelayers } from '../../src/devnet/accounts.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import type { SignedPayment } from './a-signed-payment.js'
+
+/** Sends a call to the token past the service: a payment's own authorization, or any function. */
+export async function sendToToken(
+  chainUrl: string,
+  what: SignedPayment | string,
+  args?: unknown[],
+): Promise<Hex> {
+  const [functionName, inputs] =
+    typeof what === 'string' ? [what, args ?? []] : ['transferWithAuthorization', inputsOf(what)]
+  const data = encodeFunctionData({ abi: readArtifact('MockUsdc').abi, functionName, args: inputs })
+  const from = devnetRelayers[2]?.address
+  return call<Hex>(chainUrl, 'eth_sendTransaction', [{ from, to: devnetContracts.usdc, data }])
+}
+
+function inputsOf({ paymentPayload }: SignedPayment): unknown[] {
+  const { authorization, signature } = paymentPayload.payload
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const numbers = [value, validAfter, validBefore].map((text) => BigInt(text as string))
+  return [from, to, ...numbers, nonce, signature]
+}

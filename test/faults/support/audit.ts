@@ -58,6 +58,7 @@ export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): 
     auditOne(payment, own, hash, report)
     for (const answer of own) auditRefusal(answer, { own, hash, wasSentAt }, report)
   }
+  report.falseHashes = [...new Set(report.falseHashes)]
   auditMoney(payments, transfers, hashOf, report)
   return report
 }

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
@@ -53,6 +54,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     stream.setEncoding('utf8').on('data', (text: string) => {
       lines.push(...text.split('\n').filter((line) => line !== ''))
       lines.splice(0, lines.length - KEPT_LINES)
+      if (process.env.FAULTS_LOG) appendFileSync(process.env.FAULTS_LOG, text)
     })
   }
   const { stop, exited } = superviseChild(child, STOP_GRACE_MS)

@@ -40,6 +40,8 @@ export interface WorldOptions {
   databaseFolder?: string
 }
 
+/** Shorter than usual, so that merchants ask again while a fault lasts. */
+const SETTLE_WAIT_SECONDS = '6'
 const BLOCK_MS = 250
 const BASE_FEE_WEI = 20n * 10n ** 9n
 const PAYER_USDC = 1_000_000_000_000n
@@ -62,7 +64,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       rpcUrls: [proxy, ...(spare === undefined ? [] : [spare])].map(({ url }) => url),
       relayerKeys: devnetRelayers.slice(0, relayers).map(({ privateKey }) => privateKey),
       databasePath,
-      ...(options.env === undefined ? {} : { env: options.env }),
+      env: { SETTLE_WAIT_SECONDS, ...options.env },
     })
   let service = await start()
   const client = createClient(service.url)

@@ -1,4 +1,5 @@
 import type { Receipt } from '../chain/receipts.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { OutcomeKeeper } from './outcome-keeper.js'
 import { confirmation, failure } from './outcomes.js'
 import type { TrackedJob } from './tracked-jobs.js'
@@ -33,7 +34,14 @@ export function createExaminer(options: {
   async function examine(entry: TrackedJob, cause: Cause): Promise<void> {
     const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
     const told = { transaction: receipt?.transactionHash ?? null, gasCost: entry.burntGas }
-    const found = await keeper.persistently(() => entry.kind.examine(entry.job, atLeastBlock))
+    const refusal = revert === undefined ? undefined : entry.kind.rejectionOf(entry.job, revert)
+    const found = await keeper.persistently(async () => {
+      const examination = await entry.kind.examine(entry.job, atLeastBlock)
+      if (examination.state === 'open' && refusal?.reason === 'nonceAlreadyUsed') {
+        throw new RpcUnavailableError('the simulation saw a newer block than the read')
+      }
+      return examination
+    })
     if (found.state === 'confirmed') {
       return keeper.decide(entry, confirmation(found.receipt, entry.burntGas))
     }
@@ -41,9 +49,8 @@ export function createExaminer(options: {
       return keeper.decide(entry, failure(found.reason, found.message, told))
     }
     if (entry.liveSlots > 0) return
-    if (revert !== undefined) {
-      const { reason, message } = entry.kind.rejectionOf(entry.job, revert)
-      return keeper.decide(entry, failure(reason, message, told))
+    if (refusal !== undefined) {
+      return keeper.decide(entry, failure(refusal.reason, refusal.message, told))
     }
     if (entry.resends >= MAX_RESENDS) {
       const message = `The transaction failed ${entry.resends + 1} times without a cause the token names.`

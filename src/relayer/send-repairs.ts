@@ -10,7 +10,7 @@ export function createSendRepairs(
 ): Record<SendProblem, (slot: Slot) => Promise<void>> {
   const { network, signer, journal, log } = core
 
-  /** The nodes took no transaction of the slot: its jobs travel elsewhere, its nonce is freed or filled. */
+  /** The nodes take no transaction of the slot: its jobs travel elsewhere, its nonce is freed or filled. */
   async function giveBack(slot: Slot): Promise<void> {
     const refused = { ...slot, jobIds: new Set(slot.jobIds) }
     slot.jobIds.clear()
@@ -25,10 +25,13 @@ export function createSendRepairs(
     core.onRefused(refused)
   }
 
-  async function closeWith(reason: string, slot: Slot): Promise<void> {
+  /** What a wallet cannot pay for, or may not send, none of its transactions in flight can: all are given back. */
+  async function closeWith(reason: string): Promise<void> {
     if (core.closed === undefined) log.warn({ relayer: signer.address, reason }, 'lane closed')
     core.closed = reason
-    await giveBack(slot)
+    for (const slot of [...core.slots.values()].sort((a, b) => b.nonce - a.nonce)) {
+      await giveBack(slot)
+    }
   }
 
   return {
@@ -44,8 +47,8 @@ export function createSendRepairs(
       slot.gasLimit = (slot.gasLimit * 3n) / 2n
       await core.replace(slot)
     },
-    insufficientFunds: (slot) => closeWith('no gas money', slot),
-    senderBlocked: (slot) => closeWith('blocked by the chain', slot),
+    insufficientFunds: () => closeWith('no gas money'),
+    senderBlocked: () => closeWith('blocked by the chain'),
     gasAboveLimit: giveBack,
     unknown: async () => {},
   }

@@ -16,7 +16,9 @@ const REBROADCAST_MS = 2_500
 /** Then more gas money, and again after as long. */
 const BUMP_MS = 6_000
 /** A nonce that is used on chain although no node shows a receipt of ours is given up after this. */
-const LOST_MS = 3_000
+const LOST_MS = 1_500
+/** A dearer replacement gets this long before the next one, while the base fee runs away. */
+const CATCH_UP_MS = 1_000
 /** How often a closed lane looks whether it may open again. */
 const REOPEN_CHECK_MS = 3_000
 /** A lane opens again when it can pay for a few payments. */
@@ -30,23 +32,41 @@ export function createWatchdog(core: LaneCore): Watchdog {
 
   async function look(): Promise<void> {
     if (core.closed !== undefined) return maybeReopen()
-    const stale = [...slots.values()]
-      .filter((slot) => now() - slot.touchedAt >= REBROADCAST_MS)
-      .sort((a, b) => a.nonce - b.nonce)
+    await followBaseFee()
+    const stale = byNonce().filter(
+      (slot) => slot.consumedAt !== undefined || now() - slot.touchedAt >= REBROADCAST_MS,
+    )
     if (stale.length === 0) return
     await landMissed(stale)
-    const lowest = stale.find((slot) => slots.has(slot.nonce))
+    const lowest = stale.find(isOpen)
     if (lowest === undefined) return
     for (const slot of stale) slot.touchedAt = now()
     const chainNonce = await checkConsumed(lowest)
-    if (!slots.has(lowest.nonce) || chainNonce > lowest.nonce) return
+    if (!isOpen(lowest) || chainNonce > lowest.nonce) return
     await fillGaps(chainNonce, lowest.nonce)
     if (now() - lowest.bumpedAt >= BUMP_MS) return core.replace(lowest)
     // All of them: a node that lost one has usually lost its neighbours too.
-    for (const slot of stale.filter(({ nonce }) => slots.has(nonce))) {
+    for (const slot of stale.filter(isOpen)) {
       await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
+      await core.send(slot)
     }
-    feed.poke()
+  }
+
+  /** What offers less than the base fee cannot be mined, and nodes forget it. */
+  async function followBaseFee(): Promise<void> {
+    const baseFee = feed.latest()?.baseFeePerGas ?? 0n
+    for (const slot of byNonce()) {
+      const isUnderwater = newestAttempt(slot).maxFeePerGas < baseFee
+      if (isUnderwater && now() - slot.bumpedAt >= CATCH_UP_MS) await core.replace(slot)
+    }
+  }
+
+  function byNonce(): Slot[] {
+    return [...slots.values()].sort((a, b) => a.nonce - b.nonce)
+  }
+
+  function isOpen(slot: Slot): boolean {
+    return slots.get(slot.nonce) === slot
   }
 
   /** Receipts that the block feed did not see. */
@@ -58,7 +78,9 @@ export function createWatchdog(core: LaneCore): Watchdog {
   async function checkConsumed(slot: Slot): Promise<number> {
     const chainNonce = await core.readChainNonce()
     await landMissed([slot])
-    if (chainNonce <= slot.nonce || !slots.has(slot.nonce)) return chainNonce
+    if (chainNonce <= slot.nonce || !isOpen(slot)) return chainNonce
+    // Whoever used this nonce, the next transaction must not run into the same.
+    core.nextNonce = Math.max(core.nextNonce, chainNonce)
     for (const { hash } of slot.attempts) {
       const receipt = await findReceiptAnywhere(rpc, hash)
       if (receipt !== undefined) {
@@ -67,9 +89,8 @@ export function createWatchdog(core: LaneCore): Watchdog {
       }
     }
     slot.consumedAt ??= now()
-    if (now() - slot.consumedAt < LOST_MS || !slots.has(slot.nonce)) return chainNonce
+    if (now() - slot.consumedAt < LOST_MS || !isOpen(slot)) return chainNonce
     log.warn({ relayer: signer.address, relayerNonce: slot.nonce }, 'nonce used by another sender')
-    core.nextNonce = Math.max(core.nextNonce, chainNonce)
     await core.forget(slot)
     core.onLost(slot)
     return chainNonce
@@ -97,7 +118,8 @@ export function createWatchdog(core: LaneCore): Watchdog {
     if (fees === undefined || balance < fees.maxFeePerGas * REOPEN_GAS) return
     core.closed = undefined
     log.info({ relayer: signer.address }, 'lane open again')
-    for (const slot of [...slots.values()].sort((a, b) => a.nonce - b.nonce)) void core.send(slot)
+    // Their jobs have gone elsewhere; what is left of them only has to fill the nonces.
+    for (const slot of byNonce()) await core.replace(slot)
   }
 
   return {

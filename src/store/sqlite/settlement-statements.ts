@@ -31,10 +31,11 @@ export function prepareSettlementStatements(database: Database) {
     insertAttempt: database.prepare(
       `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit,
          max_fee_per_gas, max_priority_fee_per_gas, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
     ),
     insertAttemptJob: database.prepare(
-      'INSERT INTO attempt_jobs (hash, position, job_id) VALUES (?, ?, ?)',
+      'INSERT INTO attempt_jobs (hash, position, job_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
     ),
     attemptJobs: database.prepare(
       'SELECT job_id FROM attempt_jobs WHERE hash = ? ORDER BY position',

@@ -3,6 +3,7 @@ import { type FacilitatorRoutesOptions, facilitatorRoutes } from './facilitator/
 import { installCors } from './http/cors.js'
 import { installErrorHandling } from './http/errors.js'
 import { healthRoutes, type ReadinessCheck, readinessRoutes } from './http/health.js'
+import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from './http/metrics.js'
 import { installNotFound } from './http/not-found.js'
 import { installRateLimit } from './http/rate-limit.js'
 import { createServer, type ServerOptions } from './http/server.js'
@@ -12,6 +13,8 @@ export interface AppOptions {
   rateLimit: { max: number; windowSeconds: number }
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   readiness: readonly ReadinessCheck[]
+  /** `undefined` leaves `/metrics` out. */
+  metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
 }
 
 /** Assembles the HTTP side: edges first, then routes. Never listens. */
@@ -23,6 +26,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const limiter = await installRateLimit(app, options.rateLimit)
   healthRoutes(app)
   readinessRoutes(app, { checks: options.readiness })
+  if (options.metrics !== undefined) {
+    installFaultCount(app, options.metrics.countFault)
+    metricsRoutes(app, options.metrics.render)
+  }
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
   return app
 }

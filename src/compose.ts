@@ -17,6 +17,9 @@ import { createPaymentFinder } from './facilitator/payment-status.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
+import { createBalances } from './metrics/balances.js'
+import { createMetrics, type Metrics } from './metrics/metrics.js'
+import { createRunway } from './metrics/runway.js'
 import { createReadinessChecks, type ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
@@ -58,6 +61,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const commit = createGroupCommit(database)
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
+  await deliveryStore.dropLeases()
   const sightings = createSightingStore(database, commit)
   const checksum = createChecksum(keccak256)
   const now = () => Date.now()
@@ -66,7 +70,8 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
-  const shared = { journal, budgets, blocks, keccak256, log, now }
+  const metrics = config.metrics ? createMetrics(now) : undefined
+  const shared = { journal, budgets, blocks, keccak256, metrics, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -81,6 +86,8 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const deliveries = createDeliveries(deliveryStore, now)
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
+  const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
+  const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
 
   const app = await buildApp({
     server: {
@@ -95,8 +102,8 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       relayerAddresses: [...new Set(networks.flatMap(({ relayer }) => relayer.addresses))].map(
         checksum,
       ),
-      verify: createVerifier({ judge, sightings, checksum, paymentUrl, now }),
-      settle: createSettler({ ...settling, checksum, paymentUrl, now, log }),
+      verify: metrics?.measureVerify(verify) ?? verify,
+      settle: metrics?.measureSettle(settle) ?? settle,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
       findPayment: createPaymentFinder({ journal, terms, checksum }),
     },
@@ -105,6 +112,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       keccak256,
       networks.map(({ ready }) => ready),
     ),
+    metrics,
   })
   for (const { relayer } of networks) await relayer.start()
   const sweep = setInterval(() => {
@@ -141,6 +149,8 @@ interface Shared {
   budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
+  /** `undefined` when they are off. */
+  metrics: Metrics | undefined
   log: Logger
   now: () => number
 }
@@ -153,7 +163,7 @@ async function composeNetwork(
 ): Promise<ComposedNetwork> {
   const { network, chainId } = place
   const log = shared.log.child({ network })
-  const rpc = createRpc(place.rpcUrls)
+  const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
   const token = await readToken(rpc, shared.keccak256, place)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -180,11 +190,15 @@ async function composeNetwork(
     maxFeePerGas: config.maxFeePerGasWei,
     keccak256: shared.keccak256,
     now: shared.now,
-    events: noRelayerEvents,
+    events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
   const own = new Set<Address>(relayer.addresses)
-  const { blocks } = shared
+  const { blocks, budgets, metrics, now } = shared
+  const chainSeconds = () => feed.latest()?.timestamp
+  const readRunway = createRunway({ network, budgets, now })
+  const readBalances = createBalances(rpc, relayer.addresses, now)
+  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
   return {
     relayer,
     served: {
@@ -197,16 +211,16 @@ async function composeNetwork(
       },
       rpc,
       readFacts,
-      chainSeconds: () => feed.latest()?.timestamp,
+      chainSeconds,
       relayer: relayer.addresses[0] as Address,
       guardGas: createGasGuard({
         network,
-        budgets: shared.budgets,
+        budgets,
         dailyGasLimit: config.dailyGasLimit,
         failedGasBudget: config.failedGasBudget,
         maxFeePerGas: config.maxFeePerGasWei,
         baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now: shared.now,
+        now,
       }),
     },
     ready: {
@@ -216,6 +230,7 @@ async function composeNetwork(
       rpc,
       relayer,
       feePerGas: () => feed.latest()?.baseFeePerGas,
+      readRunway,
     },
     close: () => rpc.close(),
   }

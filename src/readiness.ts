@@ -1,6 +1,7 @@
 import type { Rpc } from './chain/rpc.js'
 import { readToken, TokenMismatchError } from './chain/token.js'
 import type { ReadinessCheck } from './http/health.js'
+import type { ReadRunway } from './metrics/runway.js'
 import type { Relayer } from './relayer/relayer.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import { formatNative } from './x402/amounts.js'
@@ -15,6 +16,7 @@ export interface ReadyNetwork {
   relayer: Relayer
   /** 18-decimal units a gas of the next transaction; undefined before the first block. */
   feePerGas(): bigint | undefined
+  readRunway: ReadRunway
 }
 
 /** A wallet that cannot pay for this much gas cannot settle. */
@@ -57,7 +59,8 @@ function chainCheck({ network, chainId, asset, rpc }: ReadyNetwork, keccak256: K
   }
 }
 
-function relayerCheck({ network, rpc, relayer, feePerGas }: ReadyNetwork): ReadinessCheck {
+function relayerCheck(served: ReadyNetwork): ReadinessCheck {
+  const { network, rpc, relayer, feePerGas, readRunway } = served
   return {
     name: `relayers ${network}`,
     async check() {
@@ -68,9 +71,12 @@ function relayerCheck({ network, rpc, relayer, feePerGas }: ReadyNetwork): Readi
         })),
       )
       const needed = (feePerGas() ?? 0n) * LEAST_GAS
-      const states = relayer.lanes().map((lane, i) => {
+      const balances = relayer.addresses.map((_, i) => {
         const result = results[i]
-        const balance = result?.ok ? BigInt(result.value as string) : 0n
+        return result?.ok ? BigInt(result.value as string) : 0n
+      })
+      const states = relayer.lanes().map((lane, i) => {
+        const balance = balances[i] ?? 0n
         const closed = lane.closedBecause()
         const isFunded = balance > needed && balance > 0n
         const shown = `${lane.address} holds ${formatNative(balance)} USDC`
@@ -78,7 +84,19 @@ function relayerCheck({ network, rpc, relayer, feePerGas }: ReadyNetwork): Readi
         return { ok: isFunded, detail: isFunded ? shown : `${shown}: fund it` }
       })
       const ok = states.some((state) => state.ok)
-      return { ok, detail: states.map((state) => state.detail).join('; ') }
+      const details = states.map((state) => state.detail)
+      return {
+        ok,
+        detail: [...details, ...(await describeRunway(balances, readRunway))].join('; '),
+      }
     },
   }
+}
+
+/** Says nothing while nothing is spent. */
+async function describeRunway(balances: bigint[], readRunway: ReadRunway): Promise<string[]> {
+  const days = await readRunway(balances.reduce((sum, balance) => sum + balance, 0n))
+  if (!Number.isFinite(days)) return []
+  const rounded = days < 10 ? days.toFixed(1) : Math.floor(days).toString()
+  return [`gas money for ${rounded} days at the pace of the last 24 hours`]
 }

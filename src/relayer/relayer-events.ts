@@ -4,6 +4,8 @@ import type { Job, Outcome } from '../store/settlement-journal.js'
 export interface RelayerEvents {
   batched(members: number): void
   decided(job: Job, outcome: Outcome): void
+  /** A transaction was mined and cost this much, 18-decimal units. */
+  spent(cost: bigint): void
 }
 
-export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {} }
+export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {}, spent() {} }

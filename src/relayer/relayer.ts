@@ -26,7 +26,7 @@ import { createTrackedJobs, type TrackedJob } from './tracked-jobs.js'
 export interface Relayer {
   network: string
   addresses: readonly Address[]
-  /** Takes over a claimed job; its outcome is told by `untilDecided`. */
+  /** Takes over a claimed job, once; its outcome is told by `untilDecided`. */
   submit(job: Job): void
   /** Resolves with the row when it is confirmed or failed. */
   untilDecided(id: string): Promise<Job>
@@ -114,7 +114,9 @@ export function createRelayer(options: RelayerOptions): Relayer {
     for (const { entry, burnt } of unsettled) entry.burntGas += burnt
     dispatcher.pump()
     const { relayer, relayerNonce } = attempt
-    await keeper.keep(settled, { relayer, relayerNonce, spent: costOf(receipt) })
+    const spent = costOf(receipt)
+    await keeper.keep(settled, { relayer, relayerNonce, spent })
+    options.events.spent(spent)
     for (const { entry } of unsettled) if (entry.liveSlots === 0) void examine(entry, { receipt })
   }
 
@@ -178,12 +180,15 @@ export function createRelayer(options: RelayerOptions): Relayer {
   return {
     network,
     addresses: lanes.map((lane) => lane.address),
-    submit: (job) => dispatcher.enqueue(tracked.add(job, kindOf(job))),
+    submit(job) {
+      if (tracked.find(job.id) === undefined) dispatcher.enqueue(tracked.add(job, kindOf(job)))
+    },
     untilDecided: (id) => tracked.until(id, isDecided),
     isTracking: (id) => tracked.find(id) !== undefined,
     async withdraw(id) {
       const entry = tracked.find(id)
-      if (entry !== undefined) {
+      // What was signed once may be on chain already: it keeps its place.
+      if (entry?.job.transaction === null) {
         entry.isWithdrawn = true
         if (dispatcher.remove(entry)) await preparation.dropHopeless([entry])
       }

@@ -11,6 +11,8 @@ export interface DeliveryStore {
   leaseDelivery(jobId: string, token: string, now: number, until: number): Promise<DeliveryLease>
   completeDelivery(jobId: string, token: string, key: string | null, now: number): Promise<void>
   releaseDelivery(jobId: string, token: string): Promise<void>
+  /** Lets every lease lapse: at the start of the only process, whoever held one is dead. */
+  dropLeases(): Promise<void>
   /** Binds the key to the job on first use and returns the job the key is bound to. */
   bindIdempotencyKey(key: string, jobId: string, now: number): Promise<string>
   findIdempotencyKey(key: string): Promise<string | undefined>

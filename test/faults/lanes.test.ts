@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
 import { call, callBatch } from '../../src/devnet/rpc.js'
-import { pause } from './support/behaviours.js'
+import { pause, refused } from './support/behaviours.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
 import {
   auditWorld,
@@ -130,6 +130,23 @@ describe('a relayer without gas money', () => {
       new RegExp(`${relayer.address} holds 0[^;]*(closed|fund)`, 'i'),
     )
   })
+
+  it.each([1, 2])(
+    'is told so while earlier transactions are under way, with %i lanes',
+    async (relayers) => {
+      world = await startWorld({ relayers })
+      const payments = await somePayments(20)
+      const goOn = await world.holdBlocks()
+      const settling = spread(payments, 600)
+      await until('several were sent', () => world.proxy.count(SEND) > 4)
+      world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'), { times: 1 })
+      await pause(800)
+      await goOn()
+      const endedAt = Date.now()
+      await settling
+      await expectAllSettledAndTrue(world, payments, { withinMs: endedAt + 10_000 - Date.now() })
+    },
+  )
 
   it('is the only one: what fails is told truly, and a refill mends it', async () => {
     world = await startWorld()

@@ -6,7 +6,9 @@ const sources = readSources()
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
 const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config']
 const appLevel = ['app.ts', 'compose.ts', 'readiness.ts']
-const appRooms = [...belowFeatures, ...features, ...appLevel]
+/** Counts what features do, around them; only the composition knows it. */
+const metrics = [...belowFeatures, ...features]
+const appRooms = [...metrics, 'metrics', ...appLevel]
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -17,6 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
   http: ['x402', 'config'],
   relayer: ['x402', 'chain', 'store'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
+  metrics,
   merchant: ['x402'],
   ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),
   'main.ts': appRooms,

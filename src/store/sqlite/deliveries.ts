@@ -25,6 +25,9 @@ export function createDeliveryStore(database: Database, commit: GroupCommit): De
   const release = database.prepare(
     `UPDATE jobs SET delivery_token = NULL, delivery_until = NULL WHERE id = ? AND delivery_token = ?`,
   )
+  const dropAll = database.prepare(
+    'UPDATE jobs SET delivery_token = NULL, delivery_until = NULL WHERE delivery_token IS NOT NULL',
+  )
   const insertKey = database.prepare(
     'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   )
@@ -47,6 +50,10 @@ export function createDeliveryStore(database: Database, commit: GroupCommit): De
     releaseDelivery: (jobId, token) =>
       commit.write(() => {
         release.run(jobId, token)
+      }),
+    dropLeases: () =>
+      commit.write(() => {
+        dropAll.run()
       }),
     bindIdempotencyKey: (key, jobId, now) =>
       commit.write(() => {

@@ -1,5 +1,5 @@
-import { appendFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
 import { type ChildExit, superviseChild } from '../../../src/devnet/child.js'

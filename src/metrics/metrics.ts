@@ -1,0 +1,58 @@
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { RpcObserver } from '../chain/rpc-node.js'
+import type { MetricsPage } from '../http/metrics.js'
+import type { RelayerEvents } from '../relayer/relayer-events.js'
+import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
+import { createChainMetrics } from './chain.js'
+import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
+
+export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
+  observeRpc(network: string): RpcObserver
+  relayerEvents(network: string): RelayerEvents
+  /** Shows this network's lanes, queue and head in every scrape from now on. */
+  watch(network: WatchedNetwork): void
+  /** The page as Prometheus reads it; looked at anew at most once a second. Never fails for the chain's sake. */
+  render(): Promise<MetricsPage>
+}
+
+/** The route knows no rate limit; many scrapes at once cost one. */
+const CACHE_MS = 1_000
+
+/** All figures of the service, in a registry of its own. */
+export function createMetrics(now: () => number): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const answers = createAnswerMetrics(registry)
+  const settling = createSettlingMetrics(registry)
+  const watched: WatchedNetwork[] = []
+  let latest: Promise<MetricsPage> | undefined
+  let freshUntil = 0
+
+  async function render(): Promise<MetricsPage> {
+    await Promise.all(watched.map((network) => settling.look(network, now())))
+    return { contentType: registry.contentType, text: await registry.metrics() }
+  }
+
+  return {
+    ...answers,
+    observeRpc: createChainMetrics(registry),
+    relayerEvents(network) {
+      const events = settling.relayerEvents(network)
+      return {
+        ...events,
+        decided(job, outcome) {
+          events.decided(job, outcome)
+          answers.decided(job, outcome)
+        },
+      }
+    },
+    watch: (network) => void watched.push(network),
+    render() {
+      if (latest === undefined || now() >= freshUntil) {
+        freshUntil = now() + CACHE_MS
+        latest = render()
+      }
+      return latest
+    },
+  }
+}

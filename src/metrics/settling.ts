@@ -1,0 +1,128 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Address } from 'viem'
+import type { Lane } from '../relayer/lane.js'
+import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { ReadRunway } from './runway.js'
+
+/** What a scrape looks at of one served network. */
+export interface WatchedNetwork {
+  network: string
+  relayer: {
+    addresses: readonly Address[]
+    lanes(): readonly Pick<Lane, 'address' | 'closedBecause' | 'inFlight' | 'pendingMs'>[]
+    queueLength(): number
+  }
+  /** Unix seconds of the newest block seen. */
+  chainSeconds(): number | undefined
+  /** 18-decimal units of each wallet, in the order of `lanes`. */
+  readBalances(): Promise<readonly (bigint | undefined)[]>
+  readRunway: ReadRunway
+}
+
+export interface SettlingMetrics {
+  relayerEvents(network: string): RelayerEvents
+  /** Sets the gauges of a network from how things stand; never rejects. */
+  look(watched: WatchedNetwork, now: number): Promise<void>
+}
+
+/** A plain transfer costs some 0.0016 dollars at Arc's floor of 20 gwei. */
+const GAS_USD_BUCKETS = [0.0002, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1]
+const BATCH_BUCKETS = [1, 2, 5, 10, 20, 30, 40, 50, 75, 100]
+
+/** Counts what the relayers do, and shows how their lanes stand. */
+export function createSettlingMetrics(registry: Registry): SettlingMetrics {
+  const counted = createCounters(registry)
+  const gauges = createGauges(registry)
+
+  return {
+    relayerEvents: (network) => ({
+      batched: (members) => counted.members.observe({ network }, members),
+      decided(_job, { state, gasCost }) {
+        const isCounted = state === 'confirmed' && gasCost !== null
+        if (isCounted) counted.paymentGas.observe({ network }, toDollars(gasCost))
+      },
+      spent: (cost) => counted.gas.inc({ network }, toDollars(cost)),
+    }),
+    async look({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
+      gauges.queue.set({ network }, relayer.queueLength())
+      const head = chainSeconds()
+      if (head !== undefined) gauges.head.set({ network }, Math.max(0, now / 1000 - head))
+      const balances = await readBalances().catch(() => [])
+      relayer.lanes().forEach((lane, i) => {
+        const labels = { network, relayer: lane.address }
+        gauges.open.set(labels, lane.closedBecause() === undefined ? 1 : 0)
+        gauges.inFlight.set(labels, lane.inFlight())
+        gauges.pending.set(labels, lane.pendingMs() / 1000)
+        const balance = balances[i]
+        // Rather no figure than one of long ago.
+        if (balance === undefined) gauges.balance.remove(labels)
+        else gauges.balance.set(labels, toDollars(balance))
+      })
+      const days = await knownRunway(balances, relayer.addresses.length, readRunway)
+      if (days === undefined) gauges.runway.remove({ network })
+      else gauges.runway.set({ network }, days)
+    },
+  }
+}
+
+async function knownRunway(
+  balances: readonly (bigint | undefined)[],
+  wallets: number,
+  readRunway: ReadRunway,
+): Promise<number | undefined> {
+  const known = balances.filter((balance) => balance !== undefined)
+  if (known.length < wallets) return undefined
+  const sum = known.reduce((total, balance) => total + balance, 0n)
+  return readRunway(sum).catch(() => undefined)
+}
+
+/** Native 18-decimal units, which on Arc are dollars; exact enough to plot. */
+function toDollars(native: bigint): number {
+  return Number(native) / 1e18
+}
+
+function createCounters(registry: Registry) {
+  const common = { labelNames: ['network'] as const, registers: [registry] }
+  return {
+    members: new Histogram({
+      name: 'arcus_batch_members',
+      help: 'Payments in one transaction when it was signed.',
+      buckets: BATCH_BUCKETS,
+      ...common,
+    }),
+    paymentGas: new Histogram({
+      name: 'arcus_settlement_gas_usd',
+      help: 'Gas one confirmed payment cost, in USDC.',
+      buckets: GAS_USD_BUCKETS,
+      ...common,
+    }),
+    gas: new Counter({
+      name: 'arcus_gas_usd_total',
+      help: 'Gas of all mined payment transactions, whether they settled anything or not, in USDC.',
+      ...common,
+    }),
+  }
+}
+
+function createGauges(registry: Registry) {
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] })
+  const lane = ['network', 'relayer'] as const
+  return {
+    queue: gauge('arcus_queue_length', 'Payments that wait for a free relayer.', ['network']),
+    head: gauge('arcus_chain_head_age_seconds', 'Age of the newest block seen.', ['network']),
+    runway: gauge(
+      'arcus_lane_runway_days',
+      'Days until all relayers of the network together are out of gas money, at the pace of the last 24 hours.',
+      ['network'],
+    ),
+    balance: gauge('arcus_lane_balance_usd', 'Gas money of a relayer, in USDC.', [...lane]),
+    open: gauge('arcus_lane_open', 'Whether a relayer takes payments.', [...lane]),
+    inFlight: gauge('arcus_lane_in_flight', 'Transactions of a relayer not mined yet.', [...lane]),
+    pending: gauge(
+      'arcus_pending_age_seconds',
+      'Age of the oldest transaction of a relayer that is not mined yet.',
+      [...lane],
+    ),
+  }
+}

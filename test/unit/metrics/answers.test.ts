@@ -1,0 +1,142 @@
+import { Registry } from 'prom-client'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Settle, SettleResult } from '../../../src/facilitator/settler.js'
+import { type AnswerMetrics, createAnswerMetrics } from '../../../src/metrics/answers.js'
+import { reasons } from '../../../src/x402/reasons.js'
+import { aBody, aJob, confirmed, failed } from './a-job.js'
+
+let registry: Registry
+let metrics: AnswerMetrics
+beforeEach(() => {
+  registry = new Registry()
+  metrics = createAnswerMetrics(registry)
+})
+
+const sayYes = (body: unknown = aBody()) =>
+  metrics.measureVerify(async () => ({ status: 200, body: { isValid: true } }))(body)
+
+const sayNo = (invalidReason: string, body: unknown = aBody()) =>
+  metrics.measureVerify(async () => ({ status: 200, body: { isValid: false, invalidReason } }))(
+    body,
+  )
+
+function settleWith(errorReason: string | undefined, settlementId?: string) {
+  const answer: SettleResult = {
+    status: 200,
+    body: {
+      success: errorReason === undefined,
+      ...(errorReason && { errorReason }),
+      transaction: '',
+      network: '',
+    },
+    ...(settlementId && { settlementId }),
+  }
+  const settle: Settle = async () => answer
+  const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
+  return metrics.measureSettle(settle)(request)
+}
+
+/** `label=value,…` to figure, of one metric. */
+async function figures(name: string): Promise<Record<string, number>> {
+  const { values } = (await registry.getSingleMetric(name)?.get()) ?? { values: [] }
+  return Object.fromEntries(
+    values.map(({ labels, value }) => [Object.values(labels).join(' '), value]),
+  )
+}
+
+const broken = () => figures('arcus_broken_promises_total')
+const poor = reasons.insufficientBalance.code
+const used = reasons.nonceAlreadyUsed.code
+
+describe('answers', () => {
+  it('are counted by network and reason', async () => {
+    await sayYes()
+    await sayYes(aBody('eip155:5042002'))
+    await sayNo(poor)
+    await settleWith(undefined)
+    await settleWith(used)
+    expect(await figures('arcus_verify_total')).toEqual({
+      'eip155:5042 valid': 1,
+      'eip155:5042002 valid': 1,
+      [`eip155:5042 ${poor}`]: 1,
+    })
+    expect(await figures('arcus_settle_total')).toEqual({
+      'eip155:5042 settled': 1,
+      [`eip155:5042 ${used}`]: 1,
+    })
+  })
+
+  it.each([
+    { body: null },
+    { body: 'text' },
+    { body: 7 },
+    { body: [] },
+    { body: { paymentPayload: null, paymentRequirements: null } },
+    { body: { paymentRequirements: { network: 'eip155:1' } } },
+  ])('to $body count for the network other', async ({ body }) => {
+    await sayYes(body)
+    expect(await figures('arcus_verify_total')).toEqual({ 'other valid': 1 })
+  })
+
+  it('with a code outside the table count as other', async () => {
+    await sayNo('made_up_by_somebody')
+    expect(await figures('arcus_verify_total')).toEqual({ 'eip155:5042 other': 1 })
+  })
+
+  it('that never came are timed, and left to the count of faults', async () => {
+    const fails = metrics.measureVerify(() => Promise.reject(new Error('no chain')))
+    await expect(fails(aBody())).rejects.toThrow('no chain')
+    metrics.countFault('verify', reasons.unexpectedVerifyError.code, aBody())
+    expect(await figures('arcus_verify_total')).toEqual({
+      'eip155:5042 unexpected_verify_error': 1,
+    })
+    const text = await registry.metrics()
+    expect(text).toContain('arcus_verify_seconds_count{network="eip155:5042"} 1')
+  })
+})
+
+describe('a promise of verify', () => {
+  it('is broken when the row fails, once', async () => {
+    await sayYes()
+    metrics.decided(aJob, failed)
+    metrics.decided(aJob, failed)
+    await settleWith(poor, 'row')
+    expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
+  })
+
+  it('is broken when settle refuses before there is a row', async () => {
+    await sayYes()
+    await settleWith(poor)
+    await settleWith(poor)
+    expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
+  })
+
+  it('is kept when the payment is confirmed, whoever is told used afterwards', async () => {
+    await sayYes()
+    metrics.decided(aJob, confirmed)
+    await settleWith(undefined, 'row')
+    await settleWith(used, 'row')
+    await settleWith(used)
+    expect(await broken()).toEqual({})
+  })
+
+  it.each([
+    'settlementPending',
+    'unexpectedSettleError',
+    'idempotencyKeyConflict',
+    'invalidPayload',
+  ] as const)('stands while settle says %s', async (reason) => {
+    await sayYes()
+    await settleWith(reasons[reason].code)
+    expect(await broken()).toEqual({})
+    metrics.decided(aJob, failed)
+    expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
+  })
+
+  it('that was never made is not broken', async () => {
+    await sayNo(poor)
+    await settleWith(poor)
+    metrics.decided(aJob, failed)
+    expect(await broken()).toEqual({})
+  })
+})

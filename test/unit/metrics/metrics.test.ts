@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import type { RpcResult } from '../../../src/chain/rpc-node.js'
+import { createBalances } from '../../../src/metrics/balances.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import type { WatchedNetwork } from '../../../src/metrics/settling.js'
+import { aJob, confirmed, failed } from './a-job.js'
+
+const network = 'eip155:5042'
+const wallet = `0x${'11'.repeat(20)}` as const
+const labels = `network="${network}",relayer="${wallet}"`
+
+function aWatched(changes: Partial<WatchedNetwork> = {}): WatchedNetwork {
+  return {
+    network,
+    relayer: {
+      addresses: [wallet],
+      lanes: () => [
+        {
+          address: wallet,
+          closedBecause: () => undefined,
+          inFlight: () => 3,
+          pendingMs: () => 1_500,
+        },
+      ],
+      queueLength: () => 7,
+    },
+    chainSeconds: () => 95,
+    readBalances: async () => [2_500_000_000_000_000_000n],
+    readRunway: async () => Number.POSITIVE_INFINITY,
+    ...changes,
+  }
+}
+
+/** A clock at 100 seconds that only tests move. */
+function aClock() {
+  const clock = { ms: 100_000, now: () => clock.ms }
+  return clock
+}
+
+async function pageOf(watched: WatchedNetwork): Promise<string> {
+  const metrics = createMetrics(aClock().now)
+  metrics.watch(watched)
+  return (await metrics.render()).text
+}
+
+describe('a scrape', () => {
+  it('shows queue, head and lanes as they stand', async () => {
+    const page = await pageOf(aWatched())
+    for (const line of [
+      `arcus_queue_length{network="${network}"} 7`,
+      `arcus_chain_head_age_seconds{network="${network}"} 5`,
+      `arcus_lane_balance_usd{${labels}} 2.5`,
+      `arcus_lane_open{${labels}} 1`,
+      `arcus_lane_in_flight{${labels}} 3`,
+      `arcus_pending_age_seconds{${labels}} 1.5`,
+      `arcus_lane_runway_days{network="${network}"} +Inf`,
+    ]) {
+      expect(page.split('\n')).toContain(line)
+    }
+    expect(page).not.toContain('NaN')
+  })
+
+  it('leaves balance and runway out when they cannot be read, and shows the rest', async () => {
+    const page = await pageOf(
+      aWatched({
+        readBalances: () => Promise.reject(new Error('no chain')),
+        chainSeconds: () => undefined,
+      }),
+    )
+    expect(page).toContain(`arcus_lane_open{${labels}} 1`)
+    expect(page).not.toMatch(/^arcus_(lane_balance_usd|lane_runway_days|chain_head_age)/m)
+  })
+
+  it('looks at most once a second', async () => {
+    const clock = aClock()
+    const metrics = createMetrics(clock.now)
+    let looks = 0
+    metrics.watch(aWatched({ chainSeconds: () => ++looks }))
+    await Promise.all([metrics.render(), metrics.render()])
+    clock.ms += 999
+    await metrics.render()
+    expect(looks).toBe(1)
+    clock.ms += 1
+    await metrics.render()
+    expect(looks).toBe(2)
+  })
+
+  it('has the figures of the process and of no other registry', async () => {
+    const [first, second] = [createMetrics(Date.now), createMetrics(Date.now)]
+    first.relayerEvents(network).batched(50)
+    expect((await first.render()).text).toContain(
+      `arcus_batch_members_count{network="${network}"} 1`,
+    )
+    const { text } = await second.render()
+    expect(text).not.toContain('arcus_batch_members_count')
+    expect(text).toContain('nodejs_eventloop_lag_p99_seconds')
+  })
+})
+
+describe('what the relayer tells', () => {
+  it('becomes gas in dollars: of confirmed payments each, of all transactions the sum', async () => {
+    const metrics = createMetrics(aClock().now)
+    const events = metrics.relayerEvents(network)
+    events.decided(aJob, confirmed)
+    events.decided(aJob, { ...confirmed, gasCost: null })
+    events.decided(aJob, failed)
+    events.spent(2_000_000_000_000_000n)
+    const { text } = await metrics.render()
+    expect(text).toContain(`arcus_settlement_gas_usd_sum{network="${network}"} 0.0016`)
+    expect(text).toContain(`arcus_settlement_gas_usd_count{network="${network}"} 1`)
+    expect(text).toContain(`arcus_gas_usd_total{network="${network}"} 0.002`)
+  })
+})
+
+describe('calls to the chain', () => {
+  it('are counted by method, and a node is up while its last round trip succeeded', async () => {
+    const metrics = createMetrics(aClock().now)
+    const observe = metrics.observeRpc(network)
+    observe({ node: 0, methods: ['eth_call', 'eth_getCode', 'eth_getCode'], ms: 4, ok: true })
+    observe({ node: 1, methods: ['eth_call'], ms: 2_000, ok: false })
+    const { text } = await metrics.render()
+    const place = (node: number) => `network="${network}",node="${node}"`
+    expect(text).toContain(`arcus_rpc_requests_total{${place(0)},method="eth_getCode",ok="true"} 2`)
+    expect(text).toContain(`arcus_rpc_requests_total{${place(1)},method="eth_call",ok="false"} 1`)
+    expect(text).toContain(`arcus_rpc_seconds_count{${place(0)}} 1`)
+    expect(text).toContain(`arcus_rpc_node_up{${place(0)}} 1`)
+    expect(text).toContain(`arcus_rpc_node_up{${place(1)}} 0`)
+  })
+})
+
+describe('balances', () => {
+  it('are asked for once in ten seconds', async () => {
+    const clock = aClock()
+    let asked = 0
+    const batch = async (): Promise<RpcResult[]> => [{ ok: true, value: `0x${++asked}` }]
+    const read = createBalances({ batch }, [wallet], clock.now)
+    expect(await Promise.all([read(), read()])).toEqual([[1n], [1n]])
+    clock.ms += 9_999
+    expect(await read()).toEqual([1n])
+    clock.ms += 1
+    expect(await read()).toEqual([2n])
+  })
+
+  it('are unknown, not zero, when the chain cannot be asked', async () => {
+    const batch = () => Promise.reject(new Error('no chain'))
+    expect(await createBalances({ batch }, [wallet], Date.now)()).toEqual([undefined])
+  })
+})

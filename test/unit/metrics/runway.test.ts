@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { createRunway } from '../../../src/metrics/runway.js'
+
+const dollar = 10n ** 18n
+
+/** The runway of 100 dollars at that time of 2026-11-21 with what was spent by day. */
+function runwayAt(time: string, spent: Record<string, bigint>): Promise<number> {
+  return createRunway({
+    network: 'eip155:5042',
+    budgets: { spentOn: async (_, day) => spent[day] ?? 0n, burntBy: async () => 0n },
+    now: () => Date.parse(`2026-11-21T${time}Z`),
+  })(100n * dollar)
+}
+
+describe('the runway', () => {
+  it('is without end while nothing is spent', async () => {
+    expect(await runwayAt('12:00:00', {})).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('counts today whole and yesterday for the hours that are still to come', async () => {
+    const spent = { '2026-11-20': 4n * dollar, '2026-11-21': 3n * dollar }
+    expect(await runwayAt('12:00:00', spent)).toBeCloseTo(100 / 5)
+    expect(await runwayAt('18:00:00', spent)).toBeCloseTo(100 / 4)
+  })
+
+  it('takes the pace since midnight on a first day', async () => {
+    expect(await runwayAt('12:00:00', { '2026-11-21': 5n * dollar })).toBeCloseTo(10)
+  })
+
+  it('takes no first minutes for a whole day', async () => {
+    const spent = { '2026-11-21': 5n * dollar }
+    expect(await runwayAt('00:01:00', spent)).toBeCloseTo(100 / 120)
+    expect(await runwayAt('01:00:00', spent)).toBeCloseTo(100 / 120)
+  })
+})

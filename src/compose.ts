@@ -6,6 +6,7 @@ import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
+import { watchToken } from './chain/token-watch.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createDeliveries } from './facilitator/deliveries.js'
@@ -193,6 +194,7 @@ async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
   const chainSeconds = () => feed.latest()?.timestamp
@@ -213,6 +215,7 @@ async function composeNetwork(
       readFacts,
       chainSeconds,
       relayer: relayer.addresses[0] as Address,
+      tokenMismatch: tokenWatch.mismatch,
       guardGas: createGasGuard({
         network,
         budgets,
@@ -232,6 +235,9 @@ async function composeNetwork(
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
-    close: () => rpc.close(),
+    async close() {
+      tokenWatch.stop()
+      await rpc.close()
+    },
   }
 }

@@ -27,6 +27,8 @@ export interface ServedNetwork {
   /** The wallet a transfer is simulated from. */
   relayer: Address
   guardGas: GasGuard
+  /** Why the token is not the pinned one any more. */
+  tokenMismatch(): Error | undefined
 }
 
 /** What is known of a payment before anything is done about it. */
@@ -68,7 +70,8 @@ const HINT_BLOCKS = 5_000
 
 /**
  * Makes the one judge that verify and settle share: ladder, journal, chain, signature, in the order a caller
- * learns the real cause. Rejects with `RpcUnavailableError` when the chain could not be read.
+ * learns the real cause. Rejects with `RpcUnavailableError` when the chain could not be
+ * read, with `TokenMismatchError` when the token has changed.
  */
 export function createJudge(options: JudgeOptions): Judge {
   const { served, journal, sightings, computeDigest, recovery, now } = options
@@ -78,6 +81,8 @@ export function createJudge(options: JudgeOptions): Judge {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return rejected(terms)
     const network = served.get(payment.network) as ServedNetwork
+    const mismatch = network.tokenMismatch()
+    if (mismatch !== undefined) throw mismatch
     const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
     const refusal = climbLadder(payment, terms, { nowSeconds, marginSeconds })
     const isOnlyLate =

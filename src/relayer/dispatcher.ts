@@ -122,7 +122,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const ids = held.map(({ job }) => job.id)
       await lane.open(prepared, ids, fees)
     } catch (error) {
-      log.warn({ err: error, jobs: batch.length }, 'could not prepare a transaction')
+      const settlementIds = batch.map(({ job }) => job.id)
+      log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
       for (const entry of held) entry.liveSlots--
       const isHere = (entry: TrackedJob) => tracked.find(entry.job.id) === entry
       postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')

@@ -88,7 +88,8 @@ export function createLane(options: LaneOptions): Lane {
       } catch (err) {
         const problem = classifySendError(err)
         if (problem !== 'alreadyKnown') {
-          log.warn({ hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
+          const settlementIds = [...slot.jobIds]
+          log.warn({ settlementIds, hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
         }
         // A repair that fails is left to the watchdog: the signed bytes are kept.
         await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
@@ -109,7 +110,8 @@ export function createLane(options: LaneOptions): Lane {
     const attempt = await sign(slot.nonce, slot, fees, jobIds)
     slot.attempts.push(attempt)
     slot.bumpedAt = now()
-    log.info({ hash: attempt.hash, relayerNonce: slot.nonce }, 'fee raised')
+    const { hash } = attempt
+    log.info({ settlementIds: jobIds, hash, relayerNonce: slot.nonce }, 'fee raised')
     void send(slot)
   }
 

@@ -90,7 +90,9 @@ export function createWatchdog(core: LaneCore): Watchdog {
     }
     slot.consumedAt ??= now()
     if (now() - slot.consumedAt < LOST_MS || !isOpen(slot)) return chainNonce
-    log.warn({ relayer: signer.address, relayerNonce: slot.nonce }, 'nonce used by another sender')
+    const settlementIds = [...slot.jobIds]
+    const place = { relayer: signer.address, relayerNonce: slot.nonce }
+    log.warn({ settlementIds, ...place }, 'nonce used by another sender')
     await core.forget(slot)
     core.onLost(slot)
     return chainNonce

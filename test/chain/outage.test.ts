@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { HTTPFacilitatorClient } from '@x402/core/server'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
@@ -49,8 +50,19 @@ it.each(['hanging', 'gone'] as const)(
       world.post('/settle', payment),
     ])
     const ready = await fetch(`${world.url}/ready`)
+    const client = new HTTPFacilitatorClient({ url: world.url })
+    // biome-ignore lint/suspicious/noExplicitAny: the official types want literal networks
+    const official = [payment.paymentPayload, payment.paymentRequirements] as any[]
+    const failures = await Promise.allSettled([
+      client.verify(official[0], official[1]),
+      client.settle(official[0], official[1]),
+    ])
     mode = 'well'
-    expect(Date.now() - startedAt).toBeLessThan(10_000)
+    expect(Date.now() - startedAt).toBeLessThan(20_000)
+    expect(failures).toMatchObject([
+      { reason: { statusCode: 500, invalidReason: reasons.unexpectedVerifyError.code } },
+      { reason: { statusCode: 500, errorReason: reasons.unexpectedSettleError.code } },
+    ])
     expect(verified).toMatchObject({
       status: 500,
       body: { isValid: false, invalidReason: reasons.unexpectedVerifyError.code },

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { installFaultCount, metricsRoutes, type OnFault } from '../../src/http/metrics.js'
 import { rateLimitFault } from '../../src/http/request-fault.js'
 import { reasons } from '../../src/x402/reasons.js'
@@ -136,6 +138,25 @@ describe('the service', () => {
     expect(text.match(/^arcus_lane_open\{.*\} 1$/gm)?.length).toBeGreaterThan(0)
     expect(text).not.toContain('arcus_broken_promises_total{')
     expect(text).not.toContain('NaN')
+  })
+
+  it('counts a payment that verify promised and settle failed', async () => {
+    const { address: from, account: signer } = devnetMerchant
+    await mintUsdc(world.chainUrl, from, 1_000_000n)
+    const value = await usdcBalance(world.chainUrl, from)
+    const wish = { from, signer, to: devnetPayer.address, value }
+    const payments = [await aSignedPayment(wish), await aSignedPayment(wish)]
+    for (const payment of payments) {
+      expect((await world.post('/verify', payment)).body.isValid).toBe(true)
+    }
+    const [first, second] = payments
+    expect((await world.post('/settle', first)).body.success).toBe(true)
+    expect((await world.post('/settle', second)).body.success).toBe(false)
+
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const { of } = await scrape()
+    const labels = `network="eip155:5042",reason="${reasons.insufficientBalance.code}"`
+    expect(of(`arcus_broken_promises_total{${labels}}`)).toBe(1)
   })
 
   it('tells readiness how long the gas money lasts', async () => {

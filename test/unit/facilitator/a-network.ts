@@ -55,6 +55,7 @@ export function aNetwork(facts: () => Partial<PaymentFacts> = () => ({})): Serve
     chainSeconds: () => nowSeconds,
     relayer: '0x00000000000000000000000000000000000000f1',
     guardGas: async () => undefined,
+    tokenMismatch: () => undefined,
   }
 }
 

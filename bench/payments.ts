@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import secp256k1 from 'secp256k1'
+import { bytesToHex, hexToBytes } from 'viem'
+import { devnetMerchant, devnetPayer } from '../src/devnet/accounts.js'
+import { devnetContracts } from '../src/devnet/fixtures.js'
+import {
+  computeDomainSeparator,
+  createAuthorizationDigest,
+} from '../src/x402/authorization-digest.js'
+import { createKeccak256 } from '../src/x402/keccak.js'
+
+const asset = devnetContracts.usdc
+const requirement = {
+  scheme: 'exact',
+  network: 'eip155:5042',
+  amount: '1',
+  asset,
+  payTo: devnetMerchant.address,
+  maxTimeoutSeconds: 60,
+  extra: { name: 'USDC', version: '2' },
+}
+
+/** Signs fresh payments of the devnet payer ahead of the measurement; each is a request body. */
+export async function signPayments(count: number): Promise<string[]> {
+  const keccak256 = await createKeccak256()
+  const digestOf = createAuthorizationDigest(keccak256)
+  const domain = computeDomainSeparator(keccak256, {
+    name: 'USDC',
+    version: '2',
+    chainId: 5042,
+    verifyingContract: asset,
+  })
+  const key = hexToBytes(devnetPayer.privateKey)
+  const validBefore = BigInt(Math.floor(Date.now() / 1000) + 3_600)
+  return Array.from({ length: count }, () => {
+    const nonce = bytesToHex(randomBytes(32))
+    const authorization = {
+      from: devnetPayer.address,
+      to: devnetMerchant.address,
+      value: 1n,
+      validAfter: 0n,
+      validBefore,
+      nonce,
+    }
+    const signed = secp256k1.ecdsaSign(digestOf(domain, authorization), key)
+    const v = signed.recid === 0 ? '1b' : '1c'
+    const wire = { ...authorization, value: '1', validAfter: '0', validBefore: `${validBefore}` }
+    const payload = { signature: `${bytesToHex(signed.signature)}${v}`, authorization: wire }
+    return JSON.stringify({
+      x402Version: 2,
+      paymentPayload: { x402Version: 2, accepted: requirement, payload },
+      paymentRequirements: requirement,
+    })
+  })
+}

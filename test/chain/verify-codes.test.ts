@@ -1,5 +1,5 @@
 import { type Address, concatHex, encodeAbiParameters, encodeDeployData, type Hex } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { readArtifact } from '../../src/devnet/artifacts.js'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
@@ -200,13 +200,17 @@ describe('a payer with code is judged by its own code alone', () => {
     const data = encodeDeployData({ abi, bytecode, args })
     const from = devnetRelayers[1]?.address
     const hash = await call(world.chainUrl, 'eth_sendTransaction', [{ from, data }])
-    const receipt = await call<{ contractAddress: Address }>(
-      world.chainUrl,
-      'eth_getTransactionReceipt',
-      [hash],
-    )
-    await mintUsdc(world.chainUrl, receipt.contractAddress, 1_000_000n)
-    return receipt.contractAddress
+    const address = await vi.waitFor(async () => {
+      const receipt = await call<{ contractAddress: Address } | null>(
+        world.chainUrl,
+        'eth_getTransactionReceipt',
+        [hash],
+      )
+      if (receipt === null) throw new Error('not mined yet')
+      return receipt.contractAddress
+    })
+    await mintUsdc(world.chainUrl, address, 1_000_000n)
+    return address
   }
 
   it('accepts what its wallet accepts (ERC-1271)', async () => {

@@ -8,6 +8,7 @@ import {
   type Eip712Domain,
 } from '../../src/x402/authorization-digest.js'
 import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
+import { authorizationTypes as types } from '../support/authorization-types.js'
 
 const domainTypes = {
   EIP712Domain: [
@@ -15,17 +16,6 @@ const domainTypes = {
     { name: 'version', type: 'string' },
     { name: 'chainId', type: 'uint256' },
     { name: 'verifyingContract', type: 'address' },
-  ],
-} as const
-
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
   ],
 } as const
 

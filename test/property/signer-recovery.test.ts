@@ -20,6 +20,7 @@ import {
 import { createKeccak256 } from '../../src/x402/keccak.js'
 import { signerRecoveryImplementations } from '../../src/x402/public-key-recovery.js'
 import { loadSignerRecovery, type SignerRecovery } from '../../src/x402/signer-recovery.js'
+import { authorizationTypes as types } from '../support/authorization-types.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const UINT256_MAX = 2n ** 256n - 1n
@@ -30,17 +31,6 @@ const domain: Eip712Domain = {
   chainId: 5042,
   verifyingContract: '0x3600000000000000000000000000000000000000',
 }
-
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 
 const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length }).map(hex)

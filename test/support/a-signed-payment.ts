@@ -1,17 +1,7 @@
 import { type Address, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-
-export const authorizationTypes = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
+import { authorizationTypes } from './authorization-types.js'
 
 export interface PaymentWish {
   from?: Address

@@ -1,11 +1,15 @@
 import { encodeFunctionData, type Hex } from 'viem'
+import { vi } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { readArtifact } from '../../src/devnet/artifacts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import type { SignedPayment } from './a-signed-payment.js'
 
-/** Sends a call to the token past the service: a payment's own authorization, or any function. */
+/**
+ * Sends a call to the token past the service, and waits until it is mined: a payment's own
+ * authorization, or any function.
+ */
 export async function sendToToken(
   chainUrl: string,
   what: SignedPayment | string,
@@ -15,7 +19,13 @@ export async function sendToToken(
     typeof what === 'string' ? [what, args ?? []] : ['transferWithAuthorization', inputsOf(what)]
   const data = encodeFunctionData({ abi: readArtifact('MockUsdc').abi, functionName, args: inputs })
   const from = devnetRelayers[2]?.address
-  return call<Hex>(chainUrl, 'eth_sendTransaction', [{ from, to: devnetContracts.usdc, data }])
+  const transaction = { from, to: devnetContracts.usdc, data }
+  const hash = await call<Hex>(chainUrl, 'eth_sendTransaction', [transaction])
+  await vi.waitFor(async () => {
+    const receipt = await call(chainUrl, 'eth_getTransactionReceipt', [hash])
+    if (receipt === null) throw new Error('not mined yet')
+  })
+  return hash
 }
 
 function inputsOf({ paymentPayload }: SignedPayment): unknown[] {

@@ -3,6 +3,7 @@ import { type Address, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Authorization } from '../../../src/x402/authorization-digest.js'
+import { authorizationTypes as types } from '../../support/authorization-types.js'
 
 /** A signed payment and the body that settles it. */
 export interface SignedPayment {
@@ -21,16 +22,6 @@ const payer = devnetPayer.address
 const payTo = devnetMerchant.address
 const VALID_SECONDS = 600
 
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 const domain = { name: 'USDC', version: '2', chainId: 5042, verifyingContract: asset } as const
 
 /** A payment of a cent that is good for ten minutes. */

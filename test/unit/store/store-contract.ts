@@ -345,9 +345,17 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await stores.journal.findNextNonce(network, relayer)).toBeUndefined()
       })
 
-      it('are kept once each', async () => {
-        await stores.journal.recordAttempt(anAttempt())
-        await expect(stores.journal.recordAttempt(anAttempt())).rejects.toThrow()
+      it('are kept once each, and opened again when the very same bytes go out again', async () => {
+        const attempt = anAttempt()
+        const { network, relayer, relayerNonce } = attempt
+        await stores.journal.recordAttempt(attempt)
+        await stores.journal.resolve({
+          slot: { network, relayer, relayerNonce },
+          outcomes: [],
+          now: noon,
+        })
+        await stores.journal.recordAttempt(attempt)
+        expect(await stores.journal.openAttempts(network, relayer)).toEqual([attempt])
       })
     })
 

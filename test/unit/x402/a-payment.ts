@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Payment } from '../../../src/x402/payment.js'
+import { authorizationTypes } from '../../support/authorization-types.js'
 
 export const network = 'eip155:5042'
 export const asset: Address = '0x3600000000000000000000000000000000000000'
@@ -90,16 +91,7 @@ export function withMember(body: unknown, path: string, value: unknown): unknown
 export function signPayment(payment: Payment): Promise<Hex> {
   return payerAccount.signTypedData({
     domain: { name: 'USDC', version: '2', chainId: 5042, verifyingContract: asset },
-    types: {
-      TransferWithAuthorization: [
-        { name: 'from', type: 'address' },
-        { name: 'to', type: 'address' },
-        { name: 'value', type: 'uint256' },
-        { name: 'validAfter', type: 'uint256' },
-        { name: 'validBefore', type: 'uint256' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
+    types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message: { ...payment.authorization },
   })

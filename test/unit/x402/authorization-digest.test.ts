@@ -8,6 +8,7 @@ import {
   type Eip712Domain,
 } from '../../../src/x402/authorization-digest.js'
 import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
+import { authorizationTypes as types } from '../../support/authorization-types.js'
 
 const arcUsdc: Eip712Domain = {
   name: 'USDC',
@@ -24,17 +25,6 @@ const authorization: Authorization = {
   validBefore: 1_793_000_000n,
   nonce: `0x${'c0ffee'.padStart(64, '0')}`,
 }
-
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 
 const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`
 

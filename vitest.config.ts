@@ -8,6 +8,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Each file may start a chain and a service of its own; more at once only wait for the processor.
     maxWorkers: 2,
+    // Real chains and processes on a shared machine; a second failure is one.
+    retry: process.env.CI === undefined ? 0 : 1,
     pool: 'forks',
   },
 })

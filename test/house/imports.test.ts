@@ -4,7 +4,7 @@ import { readSources } from './source-files.js'
 const sources = readSources()
 
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
-const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config']
+const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
 const appLevel = ['app.ts', 'compose.ts', 'readiness.ts']
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
@@ -18,6 +18,7 @@ const mayImport: Record<string, readonly string[]> = {
   store: ['x402'],
   http: ['x402', 'config'],
   relayer: ['x402', 'chain', 'store'],
+  'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   metrics,
   merchant: ['x402'],

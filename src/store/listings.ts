@@ -1,0 +1,221 @@
+import type { Address, Hex } from 'viem'
+
+export type Pricing = 'fixed' | 'metered'
+/** The two methods the catalog knows how to describe. */
+export type EndpointMethod = 'GET' | 'POST'
+/** `failing` after repeated failures: out of the default order, never out of the catalog. */
+export type EndpointStatus = 'live' | 'unverified' | 'failing'
+
+/** A requirement as an endpoint's own 402 quoted it. */
+export type QuotedRequirement = Readonly<Record<string, unknown>>
+
+/** What one look at an endpoint found. */
+export interface ProbeRecord {
+  /** `live`, or what was wrong: `not_402`, `wrong_network`, `unreachable`… */
+  verdict: string
+  /** One sentence for the owner. */
+  message: string
+  /** What is odd though the endpoint is live: `price_drift`, `schema_missing`. */
+  warnings: string[]
+  /** Facts seen, never the body: HTTP status, quoted amount, redirect target… */
+  seen: Record<string, string | number | null>
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+/** What an owner writes about an endpoint. */
+export interface ListedEndpoint {
+  url: string
+  method: EndpointMethod
+  title: string
+  description: string
+  pricing: Pricing
+  /** Atomic units, six decimals; with `metered` a ceiling. */
+  price: bigint
+  tags: string[]
+  /** `queryParams` by name for GET, the JSON body for POST. */
+  example: { queryParams: Record<string, unknown> } | { body: unknown }
+  /** JSON Schema 2020-12 of the parameters. */
+  inputSchema: Record<string, unknown> | null
+  output: { type: string; example?: unknown } | null
+}
+
+/** What is kept of a look at an endpoint besides what was listed. */
+export interface EndpointHealth {
+  /** What discovery shows: the live answer, else what the listing says. */
+  accepts: QuotedRequirement[]
+  status: EndpointStatus
+  probe: ProbeRecord | null
+  /** Failed looks in a row. */
+  failures: number
+  /** Unix seconds; `null` is never. */
+  nextProbeAt: number | null
+}
+
+export interface Endpoint extends ListedEndpoint, EndpointHealth {
+  id: number
+  merchantId: string
+  isHosted: boolean
+  /** Optional members of a discovery item: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
+  extras: Record<string, unknown>
+  /** Unix seconds of the last change of what the item publishes. */
+  lastUpdated: number
+  createdAt: number
+}
+
+/** One of the four checks that a merchant is an ERC-8004 agent. */
+export interface IdentityCheck {
+  passed: boolean
+  /** One sentence; for a check that passed, how. */
+  detail: string
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+export interface Identity {
+  /** Decimal digits of a uint256; "0" is an agent. */
+  agentId: string
+  registry: Address
+  checks: Record<'control' | 'pay' | 'file' | 'domain', IdentityCheck>
+}
+
+export interface Merchant {
+  id: string
+  /** Who signs its writes; `null` while nobody claimed what was found in payments. */
+  owner: Address | null
+  name: string
+  description: string
+  network: string
+  asset: Address
+  payTo: Address
+  /** Of the last accepted write; 0 before the first. */
+  revision: number
+  isOfficial: boolean
+  isPartner: boolean
+  /** Why the operator hides it, in words for the public. */
+  hiddenReason: string | null
+  /** The ERC-8004 agent the owner says it is, checked or not. */
+  agentId: string | null
+  identity: Identity | null
+  offer: { to: Address; until: number } | null
+  /** Unix seconds. */
+  createdAt: number
+  updatedAt: number
+  deletedAt: number | null
+}
+
+/** A signed message that passed every check but those of the store: owner, revision and nonce. */
+export interface SignedWrite {
+  merchantId: string
+  /** Must be one above the merchant's. */
+  revision: number
+  owner: Address
+  nonce: Hex
+  action: string
+  /** The typed message as it was signed, and the body it names by hash: both JSON, kept for ever. */
+  message: string
+  body: string
+  signature: Hex
+  /** Unix seconds. */
+  acceptedAt: number
+}
+
+export type ListingChange =
+  | {
+      kind: 'save'
+      merchant: Pick<Merchant, 'name' | 'description' | 'network' | 'asset' | 'payTo'>
+      endpoints: (ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> })[]
+    }
+  | { kind: 'delete' }
+  | { kind: 'offer'; to: Address; until: number }
+  | { kind: 'accept' }
+  | { kind: 'link'; agentId: string | null }
+
+export type WriteResult =
+  | { state: 'applied'; merchant: Merchant }
+  /** The owner used this nonce before. */
+  | { state: 'replayed' }
+  /** `revision` is what the merchant has now. */
+  | { state: 'stale'; revision: number }
+  | { state: 'notOwner' }
+  /** No such merchant, or deleted. */
+  | { state: 'missing' }
+  /** An `accept` without an open offer to the signer. */
+  | { state: 'notOffered' }
+
+export interface CatalogChange {
+  sequence: number
+  merchantId: string
+}
+
+/** An endpoint with whom it belongs to: what a discovery item is made of. */
+export interface CatalogEntry {
+  endpoint: Endpoint
+  merchant: Merchant
+}
+
+/** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
+export interface ListingReader {
+  findMerchant(id: string): Promise<Merchant | undefined>
+  endpointsOf(merchantId: string): Promise<Endpoint[]>
+  /** In the order asked for; numbers that are gone are left out. */
+  entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
+  /** Every entry of the catalog in order of endpoint number, a page at a time. */
+  scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
+  /** Merchants of the catalog in order of id, a page at a time. */
+  scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
+  findByUrl(url: string, method: EndpointMethod): Promise<CatalogEntry[]>
+  merchantsPaidTo(payTo: Address): Promise<Merchant[]>
+  merchantsWithAgent(): Promise<Merchant[]>
+  /** Accepted writes, oldest first. */
+  historyOf(merchantId: string, afterRevision: number, limit: number): Promise<SignedWrite[]>
+  /** The last looks at an endpoint, oldest first. */
+  probesOf(endpointId: number): Promise<{ checkedAt: number; verdict: string }[]>
+  /** Endpoints whose next look is due, most overdue first. */
+  dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
+  /** 0 when nothing ever changed. */
+  lastChange(): Promise<number>
+  changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
+}
+
+/** Times are Unix seconds. Each call is one commit, on disk when it resolves. */
+export interface ListingStore extends ListingReader {
+  /** Checks nonce, owner and revision, keeps the message and makes the change: all or nothing. */
+  applyWrite(write: SignedWrite, change: ListingChange): Promise<WriteResult>
+  /** Keeps what a look found; `lastUpdated` moves only if `accepts` did. */
+  saveProbe(endpointId: number, health: EndpointHealth, now: number): Promise<void>
+  /** Keeps the checks of an agent; `null` drops them. */
+  saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
+  /** Adds or refreshes a resource seen in a settled payment; `owned` when an owner's listing has it. */
+  saveUnclaimed(
+    merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
+    endpoint: ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> },
+    now: number,
+  ): Promise<'added' | 'refreshed' | 'owned'>
+  /** What only the operator may say; `false` when there is no such merchant. */
+  setFlags(
+    merchantId: string,
+    flags: Partial<Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>>,
+    now: number,
+  ): Promise<boolean>
+  /** The operator's own entry, without a signature: made, or put in place of what stands. */
+  saveByOperator(
+    merchant: Pick<
+      Merchant,
+      | 'id'
+      | 'owner'
+      | 'name'
+      | 'description'
+      | 'network'
+      | 'asset'
+      | 'payTo'
+      | 'isOfficial'
+      | 'isPartner'
+      | 'hiddenReason'
+    >,
+    endpoints: (ListedEndpoint &
+      EndpointHealth & { extras: Record<string, unknown>; isHosted: boolean })[],
+    now: number,
+  ): Promise<void>
+  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+}

@@ -1,0 +1,101 @@
+import type { CatalogEntry, ListingReader } from '../listings.js'
+import type { Database } from './database.js'
+import {
+  type EndpointRow,
+  type MerchantRow,
+  toEndpoint,
+  toMerchant,
+  toWrite,
+  type WriteRow,
+} from './listing-rows.js'
+
+/** What the public sees: neither hidden nor deleted. */
+const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+
+export function createListingReader(database: Database): ListingReader {
+  const findMerchant = database.prepare('SELECT * FROM merchants WHERE id = ?')
+  const endpointsOf = database.prepare(
+    'SELECT * FROM endpoints WHERE merchant_id = ? ORDER BY position',
+  )
+  const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
+  const scanEndpoints = database.prepare(
+    `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE e.id > ? AND ${isPublic} ORDER BY e.id LIMIT ?`,
+  )
+  const scanMerchants = database.prepare(
+    `SELECT m.* FROM merchants m WHERE m.id > ? AND ${isPublic} ORDER BY m.id LIMIT ?`,
+  )
+  const byUrl = database.prepare(
+    `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE e.url = ? AND e.method = ? AND m.deleted_at IS NULL ORDER BY e.id`,
+  )
+  const paidTo = database.prepare(
+    'SELECT * FROM merchants WHERE pay_to = ? AND deleted_at IS NULL ORDER BY created_at, id',
+  )
+  const withAgent = database.prepare(
+    'SELECT * FROM merchants WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id',
+  )
+  const history = database.prepare(
+    'SELECT * FROM listing_writes WHERE merchant_id = ? AND revision > ? ORDER BY revision LIMIT ?',
+  )
+  const probes = database.prepare(
+    'SELECT checked_at, verdict FROM probes WHERE endpoint_id = ? ORDER BY checked_at',
+  )
+  const due = database.prepare(
+    `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE e.next_probe_at <= ? AND m.deleted_at IS NULL ORDER BY e.next_probe_at LIMIT ?`,
+  )
+  const lastChange = database.prepare(
+    'SELECT COALESCE(MAX(sequence), 0) AS sequence FROM catalog_changes',
+  )
+  const changes = database.prepare(
+    'SELECT sequence, merchant_id FROM catalog_changes WHERE sequence > ? ORDER BY sequence LIMIT ?',
+  )
+
+  const merchantRow = (id: string) => findMerchant.get(id) as MerchantRow | undefined
+
+  /** Rows with their merchants, each merchant read once. */
+  function withMerchants(rows: EndpointRow[]): CatalogEntry[] {
+    const merchants = new Map<string, CatalogEntry['merchant']>()
+    return rows.map((row) => {
+      let merchant = merchants.get(row.merchant_id)
+      if (merchant === undefined) {
+        merchant = toMerchant(merchantRow(row.merchant_id) as MerchantRow)
+        merchants.set(row.merchant_id, merchant)
+      }
+      return { endpoint: toEndpoint(row), merchant }
+    })
+  }
+
+  return {
+    async findMerchant(id) {
+      const row = merchantRow(id)
+      return row === undefined ? undefined : toMerchant(row)
+    },
+    endpointsOf: async (merchantId) =>
+      (endpointsOf.all(merchantId) as EndpointRow[]).map(toEndpoint),
+    async entriesById(ids) {
+      const rows = ids.map((id) => endpointById.get(id) as EndpointRow | undefined)
+      return withMerchants(rows.filter((row) => row !== undefined))
+    },
+    scanEntries: async (after, limit) =>
+      withMerchants(scanEndpoints.all(after, limit) as EndpointRow[]),
+    scanMerchants: async (after, limit) =>
+      (scanMerchants.all(after, limit) as MerchantRow[]).map(toMerchant),
+    findByUrl: async (url, method) => withMerchants(byUrl.all(url, method) as EndpointRow[]),
+    merchantsPaidTo: async (payTo) => (paidTo.all(payTo) as MerchantRow[]).map(toMerchant),
+    merchantsWithAgent: async () => (withAgent.all() as MerchantRow[]).map(toMerchant),
+    historyOf: async (merchantId, after, limit) =>
+      (history.all(merchantId, after, limit) as WriteRow[]).map(toWrite),
+    async probesOf(endpointId) {
+      const rows = probes.all(endpointId) as { checked_at: number; verdict: string }[]
+      return rows.map(({ checked_at, verdict }) => ({ checkedAt: checked_at, verdict }))
+    },
+    dueEndpoints: async (now, limit) => withMerchants(due.all(now, limit) as EndpointRow[]),
+    lastChange: async () => (lastChange.get() as { sequence: number }).sequence,
+    async changesAfter(sequence, limit) {
+      const rows = changes.all(sequence, limit) as { sequence: number; merchant_id: string }[]
+      return rows.map((row) => ({ sequence: row.sequence, merchantId: row.merchant_id }))
+    },
+  }
+}

@@ -20,7 +20,7 @@ export interface BlockFeed {
 /** What following adds to a settle on average is half of this, against blocks of half a second. */
 const BUSY_POLL_MS = 40
 /** On a chain that makes a block as soon as something is sent, looking costs little and waiting is felt. */
-const LEAST_POLL_MS = 4
+const LEAST_POLL_MS = 10
 /** How many looks fit between a transaction and its block. */
 const LOOKS_A_BLOCK = 4
 const IDLE_POLL_MS = 1_000

@@ -47,9 +47,12 @@ export interface DispatcherOptions {
  */
 const MAX_IN_FLIGHT = 16
 /** With this many under way, what comes next gathers company before it goes, unless it fills a batch. */
-const UNPACED_IN_FLIGHT = 2
+const UNPACED_IN_FLIGHT = 1
 /** How long it gathers: little against a block of half a second, enough to share one transaction under load. */
-const GATHER_MS = 25
+const GATHER_MS = 40
+/** A batch this large says that many come together: then the first of the next do not run ahead of the rest. */
+const CROWD = 8
+const CROWD_GATHER_MS = 8
 /** After trouble before the signature the next try waits this long. */
 const PREPARE_RETRY_MS = 200
 /** A job that could not even be signed for this long is failed: never sent, so proven. */
@@ -63,6 +66,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const queue = createJobQueue()
   let isStopped = false
   let openedAt = 0
+  let lastMembers = 0
   let gathering: NodeJS.Timeout | undefined
 
   function enqueue(entry: TrackedJob): void {
@@ -78,7 +82,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (isGathering(lane)) return
       lane.isSigning = true
       openedAt = now()
-      void carry(lane, queue.take(maxMembers())).finally(() => {
+      const batch = queue.take(maxMembers())
+      lastMembers = batch.length
+      void carry(lane, batch).finally(() => {
         lane.isSigning = false
         pump()
       })
@@ -93,14 +99,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Sets the next pump itself when the queue had better grow a little. */
   function isGathering(lane: Lane): boolean {
-    if (lane.inFlight() < UNPACED_IN_FLIGHT || queue.entries().length >= maxMembers()) return false
-    const left = openedAt + GATHER_MS - now()
+    if (queue.entries().length >= maxMembers()) return false
+    const left = leaveAt(lane) - now()
     if (left <= 0) return false
     gathering ??= setTimeout(() => {
       gathering = undefined
       pump()
     }, left)
     return true
+  }
+
+  /** When what waits for this lane has waited long enough, Unix milliseconds. */
+  function leaveAt(lane: Lane): number {
+    if (lane.inFlight() >= UNPACED_IN_FLIGHT) return openedAt + GATHER_MS
+    return lastMembers >= CROWD ? (queue.entries()[0]?.queuedAt ?? 0) + CROWD_GATHER_MS : 0
   }
 
   function maxMembers(): number {

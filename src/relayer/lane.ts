@@ -1,4 +1,4 @@
-import { type Address, bytesToHex, type Hex, hexToBytes } from 'viem'
+import type { Address, Hex } from 'viem'
 import { type Receipt, readReceipts } from '../chain/receipts.js'
 import { classifySendError } from '../chain/send-errors.js'
 import type { Attempt } from '../store/settlement-journal.js'
@@ -52,6 +52,11 @@ export function createLane(options: LaneOptions): Lane {
   let sending: Promise<void> = Promise.resolve()
   let isTicking = false
 
+  function hashOf(rawTransaction: Hex): Hex {
+    const digest = options.keccak256(Buffer.from(rawTransaction.slice(2), 'hex'))
+    return `0x${Buffer.from(digest).toString('hex')}`
+  }
+
   async function sign(
     nonce: number,
     { to, data, gasLimit }: SlotCall,
@@ -62,7 +67,7 @@ export function createLane(options: LaneOptions): Lane {
     const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
     const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
     const attempt: Attempt = {
-      hash: bytesToHex(options.keccak256(hexToBytes(rawTransaction))),
+      hash: hashOf(rawTransaction),
       network,
       relayer: signer.address,
       relayerNonce: nonce,

@@ -1,7 +1,8 @@
 import secp256k1 from 'secp256k1'
-import { type Address, bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem'
+import { type Address, type Hex, hexToBytes } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import type { Keccak256 } from '../x402/keccak.js'
+import { encodeTransaction } from './eip1559.js'
 
 /** An EIP-1559 transaction to be signed; value is always zero, gas aside a relayer moves no money. */
 export interface RelayerTransaction {
@@ -26,24 +27,15 @@ export function createLocalSigner(privateKey: Hex, keccak256: Keccak256): Signer
   const key = hexToBytes(privateKey)
   return {
     address: privateKeyToAddress(privateKey).toLowerCase() as Address,
-    async sign({ chainId, nonce, to, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas }) {
-      const transaction = {
-        type: 'eip1559',
-        chainId,
-        nonce,
-        to,
-        data,
-        gas: gasLimit,
-        maxFeePerGas,
-        maxPriorityFeePerGas,
-      } as const
-      const digest = keccak256(hexToBytes(serializeTransaction(transaction)))
+    async sign(transaction) {
+      const digest = keccak256(encodeTransaction(transaction))
       const { signature, recid } = secp256k1.ecdsaSign(digest, key)
-      return serializeTransaction(transaction, {
-        r: bytesToHex(signature.subarray(0, 32)),
-        s: bytesToHex(signature.subarray(32)),
+      const raw = encodeTransaction(transaction, {
+        r: signature.subarray(0, 32),
+        s: signature.subarray(32),
         yParity: recid,
       })
+      return `0x${raw.toString('hex')}`
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from './amounts.js'
+import { readExactRequest } from './exact-request.js'
 import type { Payment } from './payment.js'
 import type { Rejection } from './reasons.js'
 
@@ -80,6 +81,12 @@ export type ParsedRequest = { ok: true; payment: Payment } | { ok: false; reject
  * syntax, then the scheme: a body of another scheme is not held to the shape of `exact`.
  */
 export function parseRequest(body: unknown): ParsedRequest {
+  const read = readExactRequest(body)
+  return read === undefined ? parseClosely(body) : { ok: true, payment: toPayment(read) }
+}
+
+/** The same by zod, member by member, with words for whatever is wrong. */
+export function parseClosely(body: unknown): ParsedRequest {
   if (!isObject(body)) return malformed('invalidPayload', 'The body must be a JSON object.')
   const version = versionProblem(body)
   if (version !== undefined) return malformed('invalidX402Version', version)
@@ -88,7 +95,7 @@ export function parseRequest(body: unknown): ParsedRequest {
   if (!payload.success) return badShape('invalidPayload', 'paymentPayload', payload.error, body)
   const requirements = parseRequirements(body.paymentRequirements)
   if (!requirements.ok) return requirements
-  const { accepted } = payload.data
+  const { accepted, resource } = payload.data
   const { scheme } = requirements.value
 
   if (scheme !== 'exact') {
@@ -107,23 +114,31 @@ export function parseRequest(body: unknown): ParsedRequest {
   if (!exact.success) {
     return badShape('invalidPayload', 'paymentPayload.payload', exact.error, body)
   }
-  const { network, amount, asset, payTo, maxTimeoutSeconds, extra } = requirements.value
-  const resourceUrl = readResourceUrl(payload.data.resource)
+  const parts = { requirements: requirements.value, accepted, exact: exact.data, resource }
+  return { ok: true, payment: toPayment(parts) }
+}
+
+function toPayment({
+  requirements,
+  accepted,
+  exact,
+  resource,
+}: {
+  requirements: Requirements
+  accepted: { scheme: string; network: string }
+  exact: z.infer<typeof exactPayloadSchema>
+  resource?: unknown
+}): Payment {
+  const { extra, ...asked } = requirements
+  const resourceUrl = readResourceUrl(resource)
   return {
-    ok: true,
-    payment: {
-      scheme,
-      network,
-      asset,
-      payTo,
-      amount,
-      maxTimeoutSeconds,
-      quotedDomain: readQuotedDomain(extra),
-      acceptedScheme: accepted.scheme,
-      acceptedNetwork: accepted.network,
-      ...exact.data,
-      ...(resourceUrl === undefined ? {} : { resourceUrl }),
-    },
+    ...asked,
+    scheme: 'exact',
+    quotedDomain: readQuotedDomain(extra),
+    acceptedScheme: accepted.scheme,
+    acceptedNetwork: accepted.network,
+    ...exact,
+    ...(resourceUrl === undefined ? {} : { resourceUrl }),
   }
 }
 

@@ -2,7 +2,10 @@ import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { Database } from './database.js'
 
 export interface GroupCommit {
-  /** Runs `write` in the next commit; resolves with its result once that commit is on disk. */
+  /**
+   * Runs `write` in the next commit; resolves with its result once that commit is on disk. When another write of the
+   * commit throws, it is rolled back and run again, so it must do nothing but read and write rows.
+   */
   write<Result>(write: () => Result): Promise<Result>
   /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
   defer(write: () => void): void
@@ -32,7 +35,13 @@ export function createGroupCommit(database: Database): GroupCommit {
   let flushing: Promise<void> | undefined
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
-  const commit = database.transaction((group: Waiting[]) =>
+  const commitTogether = database.transaction((group: Waiting[]) =>
+    group.map((member) => {
+      const result = member.write()
+      return () => member.resolve(result)
+    }),
+  )
+  const commitApart = database.transaction((group: Waiting[]) =>
     group.map((member) => {
       try {
         const result = inSavepoint(member.write)
@@ -44,6 +53,16 @@ export function createGroupCommit(database: Database): GroupCommit {
       }
     }),
   )
+
+  /** Savepoints cost as much as the writes they part, so they come only after one has thrown. */
+  function commit(group: Waiting[]): (() => void)[] {
+    try {
+      return commitTogether.immediate(group)
+    } catch {
+      return commitApart.immediate(group)
+    }
+  }
+
   const commitDeferred = database.transaction((writes: (() => void)[]) => {
     for (const write of writes) write()
   })
@@ -53,7 +72,7 @@ export function createGroupCommit(database: Database): GroupCommit {
       const group = waiting
       waiting = []
       try {
-        const answers = commit.immediate(group)
+        const answers = commit(group)
         await disk.sync()
         for (const answer of answers) answer()
       } catch (error) {

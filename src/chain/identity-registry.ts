@@ -1,0 +1,161 @@
+import {
+  type Address,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  parseAbi,
+  toEventSelector,
+} from 'viem'
+import { zeroAddress } from '../x402/address.js'
+import { addressOf, toQuantity } from './abi.js'
+import type { Rpc } from './rpc.js'
+import { isRevert, RpcUnavailableError } from './rpc-errors.js'
+import type { RpcCall, RpcResult } from './rpc-node.js'
+
+const abi = parseAbi([
+  'function getVersion() view returns (string)',
+  'function isAuthorizedOrOwner(address spender, uint256 agentId) view returns (bool)',
+  'function ownerOf(uint256 agentId) view returns (address)',
+  'function getAgentWallet(uint256 agentId) view returns (address)',
+  'function tokenURI(uint256 agentId) view returns (string)',
+])
+
+/** What may change a check, and which topic says about whom. */
+const agentTopics = new Map<Hex, number>([
+  [toEventSelector('Transfer(address,address,uint256)'), 3],
+  [toEventSelector('Approval(address,address,uint256)'), 3],
+  [toEventSelector('MetadataSet(uint256,string,string,bytes)'), 1],
+  [toEventSelector('URIUpdated(uint256,string,address)'), 1],
+])
+const approvalForAll = toEventSelector('ApprovalForAll(address,address,bool)')
+const OPERATOR_TOPIC = 2
+
+/** Room for a base64 `data:` URI of 64 KiB; what is longer is not a name of a file any more. */
+const MAX_URI_BYTES = 96 * 1024
+const READ_TIMEOUT_MS = 5_000
+
+/** An ERC-8004 agent as the registry has it. */
+export interface Agent {
+  owner: Address
+  /** Whether the asked address owns the agent or may act for it. */
+  isAuthorized: boolean
+  /** Where the agent is paid; the zero address while none is set. */
+  wallet: Address
+  /** Empty while none is set; `null` when it is longer than 96 KiB. */
+  uri: string | null
+}
+
+/** Which agents and operators the events of a range of blocks are about. */
+export interface AgentChanges {
+  agentIds: Set<string>
+  /** Lower case. */
+  operators: Set<Address>
+}
+
+/** The registry's version; `undefined` when no ERC-8004 registry stands there. Throws `RpcUnavailableError`. */
+export async function readRegistryVersion(
+  rpc: Rpc,
+  registry: Address,
+): Promise<string | undefined> {
+  const [code, version] = await rpc.batch([
+    { method: 'eth_getCode', params: [registry, 'latest'] },
+    callOf(registry, encodeFunctionData({ abi, functionName: 'getVersion' })),
+  ])
+  if (code?.ok !== true) throw unreadable()
+  if (code.value === '0x' || !isValue(version)) return undefined
+  try {
+    return decodeFunctionResult({ abi, functionName: 'getVersion', data: version.value })
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Reads an agent and whether `spender` may act for it, in one round trip; `undefined` when no agent has this id.
+ * Throws `RpcUnavailableError`.
+ */
+export async function readAgent(
+  rpc: Rpc,
+  registry: Address,
+  agentId: bigint,
+  spender: Address,
+): Promise<Agent | undefined> {
+  const args = [agentId] as const
+  const [owner, isAuthorized, wallet, uri] = await rpc.batch(
+    [
+      encodeFunctionData({ abi, functionName: 'ownerOf', args }),
+      encodeFunctionData({ abi, functionName: 'isAuthorizedOrOwner', args: [spender, agentId] }),
+      encodeFunctionData({ abi, functionName: 'getAgentWallet', args }),
+      encodeFunctionData({ abi, functionName: 'tokenURI', args }),
+    ].map((data) => callOf(registry, data)),
+    { timeoutMs: READ_TIMEOUT_MS },
+  )
+  if (!isValue(owner)) return undefined
+  try {
+    return {
+      owner: decodeFunctionResult({ abi, functionName: 'ownerOf', data: owner.value }),
+      isAuthorized:
+        isValue(isAuthorized) &&
+        decodeFunctionResult({
+          abi,
+          functionName: 'isAuthorizedOrOwner',
+          data: isAuthorized.value,
+        }),
+      wallet: isValue(wallet)
+        ? decodeFunctionResult({ abi, functionName: 'getAgentWallet', data: wallet.value })
+        : zeroAddress,
+      uri: isValue(uri) ? decodeUri(uri.value) : '',
+    }
+  } catch {
+    throw unreadable()
+  }
+}
+
+/** Reads which agents the events between two blocks, both included, are about. Throws as `Rpc.request`. */
+export async function readAgentChanges(
+  rpc: Rpc,
+  registry: Address,
+  fromBlock: number,
+  toBlock: number,
+): Promise<AgentChanges> {
+  const filter = {
+    address: registry,
+    fromBlock: toQuantity(fromBlock),
+    toBlock: toQuantity(toBlock),
+    topics: [[...agentTopics.keys(), approvalForAll]],
+  }
+  const logs = (await rpc.request('eth_getLogs', [filter], {
+    timeoutMs: READ_TIMEOUT_MS,
+  })) as { topics: Hex[] }[]
+  const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }
+  for (const { topics } of logs) {
+    const [event = '0x'] = topics
+    const idAt = agentTopics.get(event)
+    const id = idAt === undefined ? undefined : topics[idAt]
+    if (id !== undefined) changes.agentIds.add(BigInt(id).toString())
+    const operator = event === approvalForAll ? topics[OPERATOR_TOPIC] : undefined
+    if (operator !== undefined) changes.operators.add(addressOf(operator))
+  }
+  return changes
+}
+
+function callOf(to: Address, data: Hex): RpcCall {
+  return { method: 'eth_call', params: [{ to, data }, 'latest'] }
+}
+
+/** False for a revert, which is the registry's way to say that there is nothing; anything else is not an answer. */
+function isValue(result: RpcResult | undefined): result is { ok: true; value: Hex } {
+  if (result === undefined) throw unreadable()
+  if (result.ok) return true
+  if (isRevert(result.error)) return false
+  throw unreadable()
+}
+
+function decodeUri(data: Hex): string | null {
+  if (data.length > 2 * (MAX_URI_BYTES + 96)) return null
+  return decodeFunctionResult({ abi, functionName: 'tokenURI', data })
+}
+
+function unreadable(): RpcUnavailableError {
+  return new RpcUnavailableError('the identity registry could not be read')
+}

@@ -1,35 +1,37 @@
 import { Pool } from 'undici'
+import type { Hex } from 'viem'
+import type { SignedPayment } from './payments.js'
 
 export interface Load {
   perSecond: number
   p50Ms: number
   p99Ms: number
   failed: number
-  /** Hashes told with success. */
-  transactions: Set<string>
+  /** Transaction by nonce, as told with success. */
+  told: Map<Hex, Hex>
 }
 
-/** Sends each body once over so many connections, each asking again as soon as it is answered. */
+/** Sends each payment once over so many connections, each asking again as soon as it is answered. */
 export async function drive(
   url: string,
-  path: string,
-  bodies: readonly string[],
+  path: '/verify' | '/settle',
+  payments: readonly SignedPayment[],
   connections: number,
 ): Promise<Load> {
   const pool = new Pool(url, { connections, headersTimeout: 120_000, bodyTimeout: 120_000 })
   const latencies: number[] = []
-  const transactions = new Set<string>()
+  const told = new Map<Hex, Hex>()
   let next = 0
   let failed = 0
   const ask = async () => {
-    for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
+    for (let it = payments[next++]; it !== undefined; it = payments[next++]) {
       const askedAt = performance.now()
       const headers = { 'content-type': 'application/json' }
-      const response = await pool.request({ method: 'POST', path, headers, body })
+      const response = await pool.request({ method: 'POST', path, headers, body: it.body })
       const answer = (await response.body.json()) as Record<string, unknown>
       latencies.push(performance.now() - askedAt)
       if (answer.isValid !== true && answer.success !== true) failed++
-      if (typeof answer.transaction === 'string') transactions.add(answer.transaction)
+      if (answer.success === true) told.set(it.nonce, answer.transaction as Hex)
     }
   }
   const startedAt = performance.now()
@@ -38,11 +40,5 @@ export async function drive(
   await pool.close()
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0
-  return {
-    perSecond: bodies.length / seconds,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    failed,
-    transactions,
-  }
+  return { perSecond: payments.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), failed, told }
 }

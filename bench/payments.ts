@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import secp256k1 from 'secp256k1'
-import { bytesToHex, hexToBytes } from 'viem'
+import { bytesToHex, type Hex, hexToBytes } from 'viem'
 import { devnetMerchant, devnetPayer } from '../src/devnet/accounts.js'
 import { devnetContracts } from '../src/devnet/fixtures.js'
 import {
@@ -8,6 +8,12 @@ import {
   createAuthorizationDigest,
 } from '../src/x402/authorization-digest.js'
 import { createKeccak256 } from '../src/x402/keccak.js'
+
+/** A request body with the nonce of its authorization, by which the chain knows it. */
+export interface SignedPayment {
+  nonce: Hex
+  body: string
+}
 
 const asset = devnetContracts.usdc
 const requirement = {
@@ -20,8 +26,8 @@ const requirement = {
   extra: { name: 'USDC', version: '2' },
 }
 
-/** Signs fresh payments of the devnet payer ahead of the measurement; each is a request body. */
-export async function signPayments(count: number): Promise<string[]> {
+/** Signs fresh payments of the devnet payer ahead of the measurement. */
+export async function signPayments(count: number): Promise<SignedPayment[]> {
   const keccak256 = await createKeccak256()
   const digestOf = createAuthorizationDigest(keccak256)
   const domain = computeDomainSeparator(keccak256, {
@@ -46,10 +52,11 @@ export async function signPayments(count: number): Promise<string[]> {
     const v = signed.recid === 0 ? '1b' : '1c'
     const wire = { ...authorization, value: '1', validAfter: '0', validBefore: `${validBefore}` }
     const payload = { signature: `${bytesToHex(signed.signature)}${v}`, authorization: wire }
-    return JSON.stringify({
+    const body = JSON.stringify({
       x402Version: 2,
       paymentPayload: { x402Version: 2, accepted: requirement, payload },
       paymentRequirements: requirement,
     })
+    return { nonce, body }
   })
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { devnetPayer, devnetRelayers } from '../src/devnet/accounts.js'
@@ -13,43 +13,64 @@ export type SideName = 'arcus' | 'reference' | 'stock'
 export interface Side {
   url: string
   chainUrl: string
+  /** Resident memory of the facilitator, megabytes. */
+  rssMb(): number
   stop(): Promise<void>
 }
 
-export async function startSide(name: SideName): Promise<Side> {
-  const anvil = await startAnvil({ mining: 'auto' })
+export interface SideOptions {
+  /** Seconds between blocks; a block for each transaction unless said. */
+  blockSeconds?: number
+  /** Lets something stand between facilitator and chain: gets the chain's URL, gives the one to use. */
+  between?: (chainUrl: string) => Promise<string>
+  /** Settings of Arcus over those of the bench. */
+  env?: Record<string, string>
+}
+
+export async function startSide(name: SideName, options: SideOptions = {}): Promise<Side> {
+  const anvil = await startAnvil({
+    mining: options.blockSeconds ?? 'auto',
+    blockGasLimit: 30_000_000n,
+  })
   await placeContracts(anvil.url)
   await mintUsdc(anvil.url, devnetPayer.address, 10n ** 12n)
+  const rpcUrl = (await options.between?.(anvil.url)) ?? anvil.url
   const port = await freePort()
-  const child =
-    name === 'arcus' ? startArcus(anvil.url, port) : startReference(name, anvil.url, port)
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
+  const env = {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    MAINNET_RPC_URLS: rpcUrl,
+    RELAYER_PRIVATE_KEYS: devnetRelayers[0]?.privateKey,
+    DATABASE_URL: `sqlite:${join(folder, 'arcus.db')}`,
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_MAX: '0',
+    ...options.env,
+  }
+  const child = name === 'arcus' ? startArcus(env) : startReference(name, rpcUrl, port)
   const url = `http://127.0.0.1:${port}`
   await untilHealthy(url)
   return {
     url,
     chainUrl: anvil.url,
+    rssMb() {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024
+    },
     async stop() {
       const exited = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       await exited
       await anvil.stop()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-function startArcus(rpcUrl: string, port: number): ChildProcess {
+function startArcus(env: Record<string, string | undefined>): ChildProcess {
   return spawn(process.execPath, ['dist/main.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      MAINNET_RPC_URLS: rpcUrl,
-      RELAYER_PRIVATE_KEYS: devnetRelayers[0]?.privateKey,
-      DATABASE_URL: `sqlite:${join(mkdtempSync(join(tmpdir(), 'arcus-bench-')), 'arcus.db')}`,
-      LOG_LEVEL: 'warn',
-      RATE_LIMIT_MAX: '0',
-    },
+    env: { ...process.env, ...env },
   })
 }
 

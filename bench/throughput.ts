@@ -1,0 +1,94 @@
+import { auditChain } from './audit.js'
+import { compare, type Figure, line, median, short } from './figures.js'
+import { drive, type Load } from './load.js'
+import { signPayments } from './payments.js'
+import { type SideName, startSide } from './sides.js'
+
+const VERIFY_CONNECTIONS = [1, 16, 64, 256]
+const SETTLE_CONNECTIONS = [1, 16, 50, 64, 256]
+/** Each side gets what it can do in a few seconds. */
+const verifies = { arcus: 12_000, reference: 600, stock: 600 }
+
+/** Verifies a second, alternating, on a fresh chain and a fresh process each time. */
+export async function measureVerify(rounds: number): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const connections of VERIFY_CONNECTIONS) {
+    const { arcus, reference } = await alternate(rounds, ['arcus', 'reference'], (name) =>
+      measure(name, '/verify', connections, Math.max(verifies[name], 20 * connections)),
+    )
+    const pick = (field: 'perSecond' | 'p50Ms' | 'p99Ms') =>
+      [arcus.map((it) => it[field]), reference.map((it) => it[field])] as const
+    const at = `at ${connections}`
+    figures.push(compare(`verify/s ${at}`, ...pick('perSecond'), '/s'))
+    figures.push(compare(`verify p50 ${at}`, ...pick('p50Ms'), 'ms'))
+    figures.push(compare(`verify p99 ${at}`, ...pick('p99Ms'), 'ms'))
+  }
+  return figures
+}
+
+/** Settles a second where each transaction makes a block, with what the chain says about every success. */
+export async function measureSettle(rounds: number): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const connections of SETTLE_CONNECTIONS) {
+    const { arcus, reference, stock } = await alternate(
+      rounds,
+      ['arcus', 'reference', 'stock'],
+      (name) => measure(name, '/settle', connections, Math.max(60, 20 * connections)),
+    )
+    const pick = (field: 'perSecond' | 'p50Ms' | 'p99Ms' | 'gasPerPayment') =>
+      [arcus.map((it) => it[field]), reference.map((it) => it[field])] as const
+    const at = `at ${connections}`
+    figures.push(compare(`settle/s ${at}`, ...pick('perSecond'), '/s'))
+    figures.push(compare(`settle p50 ${at}`, ...pick('p50Ms'), 'ms'))
+    figures.push(compare(`settle p99 ${at}`, ...pick('p99Ms'), 'ms'))
+    figures.push(compare(`gas a payment ${at}`, ...pick('gasPerPayment'), 'gas'))
+    for (const [name, runs] of Object.entries({ arcus, reference, stock }))
+      line(failures(name, runs))
+  }
+  return figures
+}
+
+interface Measured extends Load {
+  untrue: number
+  gasPerPayment: number
+}
+
+async function measure(
+  name: SideName,
+  path: '/verify' | '/settle',
+  connections: number,
+  count: number,
+): Promise<Measured> {
+  const side = await startSide(name)
+  try {
+    // The first requests of a process compile it; they are not what is compared.
+    await drive(side.url, '/verify', await signPayments(300), Math.min(16, connections))
+    const load = await drive(side.url, path, await signPayments(count), connections)
+    const audit = await auditChain(side.chainUrl, load.told)
+    return { ...load, ...audit }
+  } finally {
+    await side.stop()
+  }
+}
+
+async function alternate<Name extends SideName>(
+  rounds: number,
+  names: readonly Name[],
+  run: (name: Name) => Promise<Measured>,
+): Promise<Record<Name, Measured[]>> {
+  const runs = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
+    Name,
+    Measured[]
+  >
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) runs[name].push(await run(name))
+  }
+  return runs
+}
+
+function failures(name: string, runs: Measured[]): string {
+  const sum = (pick: (run: Measured) => number) => runs.map(pick).reduce((a, b) => a + b, 0)
+  const asked = sum(({ told, failed }) => told.size + failed)
+  const rate = short(median(runs.map(({ perSecond }) => perSecond)))
+  return `  ${name}: ${rate}/s, ${sum(({ failed }) => failed)} of ${asked} failed, ${sum(({ untrue }) => untrue)} successes untrue`
+}

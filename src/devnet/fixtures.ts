@@ -7,12 +7,15 @@ export const devnetContracts = {
   multicall: '0xcA11bde05977b3631167028862bE2a173976CA11',
   usdc: '0x3600000000000000000000000000000000000000',
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
+  /** ERC-8004, where all mainnets have it. */
+  identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
 } as const satisfies Record<string, Address>
 
 const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.multicall, 'Multicall'],
   [devnetContracts.usdc, 'MockUsdc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
+  [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
 ]
 
 // Any account can mint on the mock; this one signs nothing, anvil impersonates it.
@@ -21,8 +24,9 @@ const minterGas = 10n ** 18n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoin and the 18-decimal log at their Arc addresses. The mock keeps its
- * state in a namespace of its own, so that what a forked token left in storage means nothing to it.
+ * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log and the mock identity registry at their Arc
+ * addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
+ * means nothing to them.
  */
 export async function placeContracts(url: string): Promise<void> {
   await callBatch(

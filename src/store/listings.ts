@@ -154,6 +154,26 @@ export interface CatalogEntry {
   merchant: Merchant
 }
 
+/** What an index keeps of an endpoint, read without the rest: there may be a million. */
+export interface IndexedEndpoint
+  extends Pick<
+    Endpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'price'
+    | 'tags'
+    | 'extras'
+    | 'accepts'
+    | 'status'
+  > {
+  hasSchema: boolean
+}
+
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
 export interface ListingReader {
   findMerchant(id: string): Promise<Merchant | undefined>
@@ -162,6 +182,10 @@ export interface ListingReader {
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
+  /** Every endpoint in order of number, those of hidden merchants too. */
+  scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
+  /** All endpoints of a merchant in order of number, hidden or not. */
+  indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
   /** Merchants of the catalog in order of id, a page at a time. */
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
   findByUrl(url: string, method: EndpointMethod): Promise<CatalogEntry[]>

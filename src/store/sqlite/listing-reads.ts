@@ -2,8 +2,10 @@ import type { CatalogEntry, ListingReader } from '../listings.js'
 import type { Database } from './database.js'
 import {
   type EndpointRow,
+  type IndexedRow,
   type MerchantRow,
   toEndpoint,
+  toIndexedEndpoint,
   toMerchant,
   toWrite,
   type WriteRow,
@@ -11,6 +13,10 @@ import {
 
 /** What the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+
+/** Only these columns are read for an index. */
+const indexed = `id, merchant_id, url, method, title, description, pricing, price, tags, extras, accepts, status,
+  input_schema IS NOT NULL AS has_schema`
 
 export function createListingReader(database: Database): ListingReader {
   const findMerchant = database.prepare('SELECT * FROM merchants WHERE id = ?')
@@ -21,6 +27,12 @@ export function createListingReader(database: Database): ListingReader {
   const scanEndpoints = database.prepare(
     `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.id > ? AND ${isPublic} ORDER BY e.id LIMIT ?`,
+  )
+  const scanIndexed = database.prepare(
+    `SELECT ${indexed} FROM endpoints WHERE id > ? ORDER BY id LIMIT ?`,
+  )
+  const indexedOf = database.prepare(
+    `SELECT ${indexed} FROM endpoints WHERE merchant_id = ? ORDER BY id`,
   )
   const scanMerchants = database.prepare(
     `SELECT m.* FROM merchants m WHERE m.id > ? AND ${isPublic} ORDER BY m.id LIMIT ?`,
@@ -80,6 +92,10 @@ export function createListingReader(database: Database): ListingReader {
     },
     scanEntries: async (after, limit) =>
       withMerchants(scanEndpoints.all(after, limit) as EndpointRow[]),
+    scanForIndex: async (after, limit) =>
+      (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),
+    indexedOf: async (merchantId) =>
+      (indexedOf.all(merchantId) as IndexedRow[]).map(toIndexedEndpoint),
     scanMerchants: async (after, limit) =>
       (scanMerchants.all(after, limit) as MerchantRow[]).map(toMerchant),
     findByUrl: async (url, method) => withMerchants(byUrl.all(url, method) as EndpointRow[]),

@@ -4,6 +4,7 @@ import type {
   EndpointHealth,
   EndpointMethod,
   EndpointStatus,
+  IndexedEndpoint,
   ListedEndpoint,
   Merchant,
   Pricing,
@@ -102,6 +103,43 @@ export function toEndpoint(row: EndpointRow): Endpoint {
     nextProbeAt: row.next_probe_at,
     lastUpdated: row.last_updated,
     createdAt: row.created_at,
+  }
+}
+
+export interface IndexedRow
+  extends Pick<
+    EndpointRow,
+    | 'id'
+    | 'merchant_id'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'price'
+    | 'tags'
+    | 'extras'
+    | 'accepts'
+    | 'status'
+  > {
+  has_schema: number
+}
+
+export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
+  return {
+    id: row.id,
+    merchantId: row.merchant_id,
+    url: row.url,
+    method: row.method,
+    title: row.title,
+    description: row.description,
+    pricing: row.pricing,
+    price: BigInt(row.price),
+    tags: JSON.parse(row.tags),
+    extras: JSON.parse(row.extras),
+    accepts: JSON.parse(row.accepts),
+    status: row.status,
+    hasSchema: row.has_schema === 1,
   }
 }
 

@@ -1,0 +1,43 @@
+import type { Address } from 'viem'
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { paramNames, priceUsd, publishedIdentity } from './published.js'
+
+/** One merchant of the catalog as JSON after a comma: the spec's members first, then ours. */
+export function toFragment(
+  merchant: Merchant,
+  endpoints: readonly Endpoint[],
+  checksum: (address: Address) => Address,
+): Buffer {
+  const { id, name, network } = merchant
+  const json = JSON.stringify({
+    id,
+    name,
+    network,
+    asset: checksum(merchant.asset),
+    endpoints: endpoints.map(toCatalogEndpoint),
+    description: merchant.description,
+    payTo: checksum(merchant.payTo),
+    official: merchant.isOfficial,
+    partner: merchant.isPartner,
+    claimed: merchant.owner !== null,
+    identity: publishedIdentity(merchant),
+  })
+  return Buffer.from(`,${json}`)
+}
+
+function toCatalogEndpoint(endpoint: Endpoint): Record<string, unknown> {
+  const { method, url, title, pricing, price } = endpoint
+  return {
+    method,
+    url,
+    title,
+    pricing,
+    price: price.toString(),
+    priceUsd: priceUsd(price),
+    params: paramNames(endpoint),
+    description: endpoint.description,
+    tags: endpoint.tags,
+    status: endpoint.status,
+    hostedByArcus: endpoint.isHosted,
+  }
+}

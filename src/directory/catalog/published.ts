@@ -1,0 +1,35 @@
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { formatAtomic } from '../../x402/amounts.js'
+
+/** The agent a merchant is shown with: only while its owner controls the agent that is linked. */
+export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {
+  const isControlled = identity?.checks.control.passed === true && identity.agentId === agentId
+  return isControlled ? { agentId: identity.agentId } : null
+}
+
+/** Whether the public may read of it. */
+export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
+  return hiddenReason === null && deletedAt === null
+}
+
+/** Dollars as the nearest number to the exact decimal: 10000 is 0.01. */
+export function priceUsd(price: bigint): number {
+  return Number(formatAtomic(price))
+}
+
+/** Names of the parameters, as the schema has them, else as the example has. */
+export function paramNames({ inputSchema, example }: Endpoint): string[] {
+  const fromSchema = Object.keys(propertiesOf(inputSchema))
+  if (fromSchema.length > 0) return fromSchema
+  const values = 'queryParams' in example ? example.queryParams : example.body
+  return isRecord(values) ? Object.keys(values) : []
+}
+
+/** `properties` of an object schema; empty where there are none. */
+export function propertiesOf(schema: Record<string, unknown> | null): Record<string, unknown> {
+  return isRecord(schema?.properties) ? schema.properties : {}
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Address } from 'viem'
+import { RequestFault } from '../../http/request-fault.js'
+import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import type { Catalog } from './catalog.js'
+import { writeOpenApi } from './openapi.js'
+import { isPublished } from './published.js'
+import { createPause } from './slices.js'
+import { catalogBytes, streamCatalog } from './stream.js'
+import { type ToolFormat, toolFormats, toTools } from './tools.js'
+
+export interface CatalogRoutesOptions {
+  catalog: Catalog
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
+  /** `BASE_URL`. */
+  facilitator: string
+  checksum: (address: Address) => Address
+}
+
+type OfMerchant = { Params: { id: string } }
+
+/** `GET /api/merchants`, the directory catalog, and per merchant an OpenAPI document and a list of tools. */
+export async function catalogRoutes(
+  app: FastifyInstance,
+  { catalog, store, facilitator, checksum }: CatalogRoutesOptions,
+): Promise<void> {
+  // Sequences of another database begin again at 1: what a reader remembers of it must not match.
+  const boot = randomBytes(6).toString('base64url')
+
+  app.get('/api/merchants', async (request, reply) => {
+    const snapshot = await catalog.read()
+    if (isKnown(request, reply, `${boot}-${snapshot.sequence}`)) return reply
+    const bytes = catalogBytes(snapshot, facilitator)
+    if (bytes !== undefined) reply.header('content-length', bytes)
+    return reply.send(streamCatalog(snapshot, facilitator))
+  })
+
+  app.get<OfMerchant>('/api/merchants/:id/openapi.json', async (request, reply) => {
+    const [merchant, endpoints] = await readMerchant(request.params.id)
+    const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
+    return sendJson(request, reply, document)
+  })
+
+  app.get<OfMerchant & { Querystring: Record<string, unknown> }>(
+    '/api/merchants/:id/tools.json',
+    async (request, reply) => {
+      const format = readFormat(request.query.format)
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const tools = toTools(merchant, endpoints, format, checksum)
+      return sendJson(request, reply, [JSON.stringify(tools)])
+    },
+  )
+
+  async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
+    const merchant = await store.findMerchant(id)
+    if (merchant !== undefined && isPublished(merchant)) {
+      return [merchant, await store.endpointsOf(id)]
+    }
+    throw new RequestFault({
+      statusCode: 404,
+      code: 'not_found',
+      message: 'There is no merchant with this id in the directory.',
+    })
+  }
+}
+
+function readFormat(value: unknown): ToolFormat {
+  const format = toolFormats.find((known) => known === (value ?? 'function'))
+  if (format !== undefined) return format
+  throw new RequestFault({
+    statusCode: 400,
+    code: 'invalid_request',
+    message: `format must be one of ${toolFormats.join(', ')}.`,
+  })
+}
+
+async function sendJson(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: readonly string[],
+): Promise<FastifyReply> {
+  const pause = createPause()
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    hash.update(part)
+    await pause()
+  }
+  const tag = hash.digest('base64url').slice(0, 22)
+  return isKnown(request, reply, tag) ? reply : reply.send(parts.join(''))
+}
+
+/** Sets what all these answers carry, and ends with 304 for a reader who has this one. */
+function isKnown(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
+  // Weak: compressed or not, it is the same catalog.
+  const etag = `W/"${tag}"`
+  reply.headers({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'public, max-age=60',
+    'x-content-type-options': 'nosniff',
+    etag,
+  })
+  if (!matches(request.headers['if-none-match'], tag)) return false
+  reply.code(304).removeHeader('content-type').send()
+  return true
+}
+
+/** RFC 9110 §13.1.2: weak comparison, and `*` is anything. */
+function matches(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  const tags = header.split(',').map((part) => part.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(`"${tag}"`)
+}

@@ -1,0 +1,92 @@
+import { parseAgentId } from './agent-id.js'
+
+/** A GET through the SSRF guard, without redirects and with a bound on the answer. */
+export type GuardedGet = (
+  url: string,
+) => Promise<{ ok: true; text: string } | { ok: false; reason: string }>
+
+/** An agent by its global name. */
+export interface AgentName {
+  /** `eip155:{chainId}:{address}`. */
+  registry: string
+  agentId: string
+}
+
+/** A registration file, or why there is none to judge, as the end of a sentence. */
+export type ReadFile = { ok: true; file: Record<string, unknown> } | { ok: false; reason: string }
+
+/** A registration file with icons and services is a few kilobytes; the guarded GET has the same bound. */
+export const MAX_FILE_BYTES = 64 * 1024
+
+/** Reads what a `tokenURI` names: https through the guard, or JSON in a `data:` URI. */
+export async function readRegistrationFile(uri: string | null, get: GuardedGet): Promise<ReadFile> {
+  if (uri === null) return refused('its URI is longer than 96 KiB')
+  if (uri === '') return refused('the agent has no URI')
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase()
+  if (scheme === 'data') return readDataUri(uri)
+  if (scheme === 'ipfs') return refused('ipfs is not read')
+  if (scheme !== 'https') return refused('its URI is neither https nor data')
+  return fetchRegistrationFile(uri, get)
+}
+
+export async function fetchRegistrationFile(url: string, get: GuardedGet): Promise<ReadFile> {
+  const answer = await get(url)
+  return answer.ok ? parseFile(answer.text) : refused(answer.reason)
+}
+
+/**
+ * Whether `registrations` of the file names the agent. The id may be a number or a string of digits; a number past
+ * 2^53 is not exact and counts as no id.
+ */
+export function namesAgent(
+  file: Record<string, unknown>,
+  { registry, agentId }: AgentName,
+): boolean {
+  const { registrations } = file
+  if (!Array.isArray(registrations)) return false
+  return registrations.some((entry: unknown) => {
+    if (typeof entry !== 'object' || entry === null) return false
+    const { agentRegistry, agentId: id } = entry as Record<string, unknown>
+    return (
+      typeof agentRegistry === 'string' &&
+      agentRegistry.toLowerCase() === registry.toLowerCase() &&
+      parseAgentId(Number.isSafeInteger(id) ? String(id) : id) === agentId
+    )
+  })
+}
+
+function readDataUri(uri: string): ReadFile {
+  const comma = uri.indexOf(',')
+  const [type = '', ...parameters] = uri.slice('data:'.length, comma).toLowerCase().split(';')
+  if (comma < 0 || type.trim() !== 'application/json') return refused('its data URI is not JSON')
+  const isBase64 = parameters.at(-1)?.trim() === 'base64'
+  const data = uri.slice(comma + 1)
+  try {
+    return parseFile(isBase64 ? decodeBase64(data) : decodeURIComponent(data))
+  } catch {
+    return refused('its data URI cannot be decoded')
+  }
+}
+
+function decodeBase64(data: string): string {
+  // Node skips what is not base64; a reader elsewhere would not see the same file.
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data)) throw new SyntaxError('not base64')
+  return Buffer.from(data, 'base64').toString('utf8')
+}
+
+function parseFile(text: string): ReadFile {
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES) return refused('it is larger than 64 KiB')
+  try {
+    const file: unknown = JSON.parse(text)
+    if (typeof file === 'object' && file !== null && !Array.isArray(file)) {
+      return { ok: true, file: file as Record<string, unknown> }
+    }
+  } catch {
+    return refused('it is not JSON')
+  }
+  return refused('it is not a JSON object')
+}
+
+function refused(reason: string): ReadFile {
+  return { ok: false, reason }
+}

@@ -1,0 +1,98 @@
+import type { Address } from 'viem'
+import { readBlock } from '../../chain/blocks.js'
+import {
+  type Agent,
+  type AgentChanges,
+  readAgent,
+  readAgentChanges,
+  readRegistryVersion,
+} from '../../chain/identity-registry.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcResponseError } from '../../chain/rpc-errors.js'
+
+/** The only chain whose registry is read: the spec's identity is on the mainnet. */
+export const IDENTITY_NETWORK = 'eip155:5042'
+
+/** The version whose calls are known. */
+const KNOWN_VERSION = /^2\./
+/** Nodes bound the range of a log query; one that refuses this is asked for half of it, down to the least. */
+const MAX_RANGE_BLOCKS = 5_000
+const LEAST_RANGE_BLOCKS = 500
+/** How far back a look at the events goes: at two blocks a second some five and a half hours. */
+const LOOK_BACK_BLOCKS = 40_000
+
+export interface IdentityRegistryOptions {
+  /** A node of `eip155:5042`; `undefined` where that network is not served. */
+  rpc: Rpc | undefined
+  registry: Address
+}
+
+/** The ERC-8004 identity registry. */
+export interface IdentityRegistry {
+  address: Address
+  /** CAIP-10, as registration files name it. */
+  name: string
+  /** Whether a registry whose calls are known stood there at the last look; looks first where nobody did yet. */
+  isServed(): Promise<boolean>
+  /** Looks whether the registry is there. Throws `RpcUnavailableError`, and then knows what it knew before. */
+  look(): Promise<{ isServed: boolean; version: string | undefined }>
+  /** `undefined` when no agent has this id. Throws `RpcUnavailableError`. */
+  readAgent(agentId: string, spender: Address): Promise<Agent | undefined>
+  /**
+   * What changed since the last call. The first looks back some hours, as does one after a longer silence: the
+   * daily recheck finds what is older. Throws when the node fails; the next call then starts at the same block.
+   */
+  readChanges(): Promise<AgentChanges>
+}
+
+export function createIdentityRegistry(options: IdentityRegistryOptions): IdentityRegistry {
+  const { rpc, registry: address } = options
+  let isServed: boolean | undefined
+  let nextBlock: number | undefined
+  let rangeBlocks = MAX_RANGE_BLOCKS
+
+  async function look() {
+    const version = rpc === undefined ? undefined : await readRegistryVersion(rpc, address)
+    isServed = version !== undefined && KNOWN_VERSION.test(version)
+    return { isServed, version }
+  }
+
+  async function readRange(from: number, head: number) {
+    for (;;) {
+      const to = Math.min(head, from + rangeBlocks - 1)
+      try {
+        return { to, found: await readAgentChanges(required(rpc), address, from, to) }
+      } catch (error) {
+        const isTooLong = error instanceof RpcResponseError && rangeBlocks > LEAST_RANGE_BLOCKS
+        if (!isTooLong) throw error
+        rangeBlocks = Math.floor(rangeBlocks / 2)
+      }
+    }
+  }
+
+  return {
+    address,
+    name: `${IDENTITY_NETWORK}:${address}`,
+    isServed: async () => isServed ?? (await look()).isServed,
+    look,
+    readAgent: (agentId, spender) => readAgent(required(rpc), address, BigInt(agentId), spender),
+    async readChanges() {
+      const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }
+      const head = (await readBlock(required(rpc), 'latest'))?.number ?? -1
+      let from = Math.max(nextBlock ?? 0, head - LOOK_BACK_BLOCKS + 1, 0)
+      while (from <= head) {
+        const { to, found } = await readRange(from, head)
+        for (const id of found.agentIds) changes.agentIds.add(id)
+        for (const operator of found.operators) changes.operators.add(operator)
+        from = to + 1
+      }
+      nextBlock = from
+      return changes
+    },
+  }
+}
+
+function required(rpc: Rpc | undefined): Rpc {
+  if (rpc === undefined) throw new Error(`there is no node of ${IDENTITY_NETWORK} to ask`)
+  return rpc
+}

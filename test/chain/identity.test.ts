@@ -1,0 +1,275 @@
+import {
+  type Address,
+  createTestClient,
+  type Hex,
+  http,
+  publicActions,
+  walletActions,
+  zeroAddress,
+} from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createRpc, type Rpc } from '../../src/chain/rpc.js'
+import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
+import { createIdentityWatch } from '../../src/directory/identity/identity-watch.js'
+import { createIdentityReader } from '../../src/directory/identity/read-identity.js'
+import type { GuardedGet } from '../../src/directory/identity/registration-file.js'
+import { createIdentityRegistry } from '../../src/directory/identity/registry.js'
+import { anEndpoint, openListings } from '../unit/directory/listed-merchants.js'
+
+const registryAddress = devnetContracts.identityRegistry
+const { abi } = readArtifact('MockIdentityRegistry')
+const owner = devnetMerchant.account
+const stranger = devnetPayer.account
+const cardUrl = 'https://agent.example/card.json'
+
+let anvil: Anvil
+let rpc: Rpc
+let client: ReturnType<typeof connect>
+let snapshot: Hex
+
+const connect = (url: string) =>
+  createTestClient({ mode: 'anvil', transport: http(url), pollingInterval: 20 })
+    .extend(publicActions)
+    .extend(walletActions)
+
+beforeAll(async () => {
+  anvil = await startAnvil()
+  await placeContracts(anvil.url)
+  client = connect(anvil.url)
+  rpc = createRpc([anvil.url])
+})
+afterAll(async () => {
+  await rpc.close()
+  await anvil.stop()
+})
+beforeEach(async () => {
+  snapshot = await client.snapshot()
+})
+afterEach(() => client.revert({ id: snapshot }))
+
+async function send(functionName: string, args: unknown[], account = owner) {
+  const call = { address: registryAddress, abi, functionName, args, account }
+  const { result } = await client.simulateContract(call)
+  const hash = await client.writeContract({ ...call, chain: null })
+  await client.waitForTransactionReceipt({ hash })
+  return result
+}
+
+const aRegistry = (address: Address = registryAddress) =>
+  createIdentityRegistry({ rpc, registry: address })
+
+function filesOf(agentId: string): GuardedGet {
+  const name = { agentRegistry: `eip155:5042:${registryAddress}`, agentId: Number(agentId) }
+  const text = JSON.stringify({ registrations: [name] })
+  const known = [cardUrl, 'https://api.example.com/.well-known/agent-registration.json']
+  return async (url) =>
+    known.includes(url) ? { ok: true, text } : { ok: false, reason: 'no file' }
+}
+
+describe('the registry', () => {
+  it('is served where a registry of version 2 stands', async () => {
+    expect(await aRegistry().look()).toEqual({ isServed: true, version: '2.0.0' })
+  })
+
+  it('is not served at an address without code, or with the code of something else', async () => {
+    expect(await aRegistry(owner.address).isServed()).toBe(false)
+    expect(await aRegistry(devnetContracts.usdc).isServed()).toBe(false)
+    expect(await aRegistry(devnetContracts.multicall).isServed()).toBe(false)
+  })
+
+  it('is not served where there is no node of the mainnet', async () => {
+    const registry = createIdentityRegistry({ rpc: undefined, registry: registryAddress })
+    expect(await registry.isServed()).toBe(false)
+  })
+
+  it('is not taken to be absent when the node is silent', async () => {
+    const deaf = createRpc(['http://127.0.0.1:9'])
+    const registry = createIdentityRegistry({ rpc: deaf, registry: registryAddress })
+    await expect(registry.isServed()).rejects.toThrow(RpcUnavailableError)
+    await expect(registry.readAgent('0', owner.address)).rejects.toThrow(RpcUnavailableError)
+    await deaf.close()
+  })
+
+  it('gives the first agent the id 0', async () => {
+    expect(await aRegistry().readAgent('0', owner.address)).toBeUndefined()
+    expect(await send('register', [cardUrl])).toBe(0n)
+    expect(await aRegistry().readAgent('0', owner.address)).toEqual({
+      owner: owner.address,
+      isAuthorized: true,
+      wallet: owner.address,
+      uri: cardUrl,
+    })
+  })
+
+  it('has no agent with an id nobody registered, up to the largest', async () => {
+    const largest = (2n ** 256n - 1n).toString()
+    expect(await aRegistry().readAgent(largest, owner.address)).toBeUndefined()
+  })
+
+  it('tells owner, operators and strangers apart', async () => {
+    await send('register', [])
+    const isAuthorized = async () =>
+      (await aRegistry().readAgent('0', stranger.address))?.isAuthorized
+    expect(await isAuthorized()).toBe(false)
+    await send('approve', [stranger.address, 0n])
+    expect(await isAuthorized()).toBe(true)
+    await send('approve', [zeroAddress, 0n])
+    expect(await isAuthorized()).toBe(false)
+    await send('setApprovalForAll', [stranger.address, true])
+    expect(await isAuthorized()).toBe(true)
+  })
+
+  it('lets a wallet be set with its own signature only, and clears it on transfer', async () => {
+    await send('register', [])
+    const wallet = privateKeyToAccount(generatePrivateKey())
+    const { timestamp } = await client.getBlock()
+    const deadline = timestamp + 200n
+    const sign = (by: typeof wallet) =>
+      by.signTypedData({
+        domain: {
+          name: 'ERC8004IdentityRegistry',
+          version: '1',
+          chainId: 5042,
+          verifyingContract: registryAddress,
+        },
+        types: {
+          AgentWalletSet: [
+            { name: 'agentId', type: 'uint256' },
+            { name: 'newWallet', type: 'address' },
+            { name: 'owner', type: 'address' },
+            { name: 'deadline', type: 'uint256' },
+          ],
+        },
+        primaryType: 'AgentWalletSet',
+        message: { agentId: 0n, newWallet: wallet.address, owner: owner.address, deadline },
+      })
+    const someone = privateKeyToAccount(generatePrivateKey())
+    const args = [0n, wallet.address, deadline]
+    const tooLate = [0n, wallet.address, timestamp + 10_000n, await sign(wallet)]
+    await expect(send('setAgentWallet', tooLate)).rejects.toThrow('deadline too far')
+    await expect(send('setAgentWallet', [...args, await sign(someone)])).rejects.toThrow(
+      'invalid wallet sig',
+    )
+    await send('setAgentWallet', [...args, await sign(wallet)])
+    const agentWallet = async () => (await aRegistry().readAgent('0', owner.address))?.wallet
+    expect(await agentWallet()).toBe(wallet.address)
+    await send('transferFrom', [owner.address, stranger.address, 0n])
+    expect(await agentWallet()).toBe(zeroAddress)
+  })
+
+  it('lets nobody else write, and nobody at all write the wallet as metadata', async () => {
+    await send('register', [])
+    await expect(send('setAgentURI', [0n, cardUrl], stranger)).rejects.toThrow('Not authorized')
+    await expect(
+      send('transferFrom', [owner.address, stranger.address, 0n], stranger),
+    ).rejects.toThrow('ERC721InsufficientApproval')
+    await expect(send('setMetadata', [0n, 'agentWallet', '0x01'])).rejects.toThrow('reserved key')
+  })
+
+  it('tells whom its events are about, each event once', async () => {
+    const registry = aRegistry()
+    await send('register', [])
+    await send('register', [])
+    expect((await registry.readChanges()).agentIds).toEqual(new Set(['0', '1']))
+    expect((await registry.readChanges()).agentIds).toEqual(new Set())
+    await send('setAgentURI', [1n, cardUrl])
+    expect((await registry.readChanges()).agentIds).toEqual(new Set(['1']))
+    await send('setMetadata', [0n, 'colour', '0x01'])
+    expect((await registry.readChanges()).agentIds).toEqual(new Set(['0']))
+    await send('setApprovalForAll', [stranger.address, true])
+    expect((await registry.readChanges()).operators).toEqual(
+      new Set([stranger.address.toLowerCase()]),
+    )
+  })
+})
+
+describe('an agent that a merchant says it is', () => {
+  let listings: ReturnType<typeof openListings>
+  let watch: ReturnType<typeof createIdentityWatch>
+
+  beforeEach(async () => {
+    listings = openListings()
+    const registry = aRegistry()
+    const now = () => Date.now()
+    watch = createIdentityWatch({
+      store: listings.store,
+      registry,
+      readIdentity: createIdentityReader({ registry, get: filesOf('0'), now }),
+      now,
+      log: { info: () => {}, warn: () => {} },
+      tickMs: 20,
+    })
+    await listings.write(
+      'm',
+      {
+        kind: 'save',
+        merchant: {
+          name: 'Merchant',
+          description: '',
+          network: 'eip155:5042',
+          asset: devnetContracts.usdc,
+          payTo: owner.address.toLowerCase() as Address,
+        },
+        endpoints: [anEndpoint()],
+      },
+      lowerOwner,
+    )
+  })
+  afterEach(async () => {
+    watch.stop()
+    await listings.close()
+  })
+
+  const lowerOwner = owner.address.toLowerCase() as Address
+  const link = (agentId: string) => listings.write('m', { kind: 'link', agentId }, lowerOwner)
+  const identity = async () => (await listings.store.findMerchant('m'))?.identity
+  const passing = async () =>
+    Object.fromEntries(
+      Object.entries((await identity())?.checks ?? {}).map(([name, { passed }]) => [name, passed]),
+    )
+
+  it('passes all four checks, with the id "0"', async () => {
+    await send('register', [cardUrl])
+    await link('0')
+    await watch.checkNow('m')
+    expect(await passing()).toEqual({ control: true, pay: true, file: true, domain: true })
+    expect(await identity()).toMatchObject({ agentId: '0', registry: registryAddress })
+  })
+
+  it('passes none when nobody registered it', async () => {
+    await link('5')
+    await watch.checkNow('m')
+    expect(await passing()).toEqual({ control: false, pay: false, file: false, domain: false })
+  })
+
+  it('passes none when a stranger owns it and the files name another', async () => {
+    await send('register', [cardUrl])
+    await send('register', [cardUrl], stranger)
+    await link('1')
+    await watch.checkNow('m')
+    expect(await passing()).toEqual({ control: false, pay: false, file: false, domain: false })
+  })
+
+  it('loses control soon after it is transferred, and its wallet with it', async () => {
+    await send('register', [cardUrl])
+    await link('0')
+    await watch.checkNow('m')
+    await watch.start()
+    await send('transferFrom', [owner.address, stranger.address, 0n])
+    await expect
+      .poll(passing, { timeout: 5_000 })
+      .toEqual({ control: false, pay: false, file: true, domain: true })
+  })
+
+  it('has no identity where there is no registry, and the link is kept', async () => {
+    await client.setCode({ address: registryAddress, bytecode: '0x' })
+    await link('0')
+    await watch.checkNow('m')
+    expect(await listings.store.findMerchant('m')).toMatchObject({ agentId: '0', identity: null })
+  })
+})

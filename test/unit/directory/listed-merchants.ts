@@ -1,0 +1,83 @@
+import type { Address, Hex } from 'viem'
+import type {
+  EndpointHealth,
+  ListedEndpoint,
+  ListingChange,
+  SignedWrite,
+} from '../../../src/store/listings.js'
+import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createListingStore } from '../../../src/store/sqlite/listings.js'
+
+export const owner: Address = '0x1111111111111111111111111111111111111111'
+export const payTo: Address = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
+export const asset: Address = '0x3600000000000000000000000000000000000000'
+
+export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> }
+
+/** A listing store over memory, and a way to write to it as an owner whose message passed every check. */
+export function openListings() {
+  const database = openDatabase(':memory:')
+  const commit = createGroupCommit(database)
+  const store = createListingStore(database, commit)
+  let nonces = 0
+
+  async function write(merchantId: string, change: ListingChange, by: Address = owner) {
+    const merchant = await store.findMerchant(merchantId)
+    const signed: SignedWrite = {
+      merchantId,
+      revision: (merchant?.revision ?? 0) + 1,
+      owner: by,
+      nonce: `0x${(++nonces).toString(16).padStart(64, '0')}` as Hex,
+      action: change.kind,
+      message: '{}',
+      body: '{}',
+      signature: '0x',
+      acceptedAt: 1_000,
+    }
+    const result = await store.applyWrite(signed, change)
+    if (result.state !== 'applied') throw new Error(`the write was ${result.state}`)
+    return result.merchant
+  }
+
+  return {
+    store,
+    write,
+    list: (id: string, endpoints: EndpointDraft[] = [anEndpoint()], name = `Merchant ${id}`) =>
+      write(id, {
+        kind: 'save',
+        merchant: { name, description: `About ${id}`, network: 'eip155:5042', asset, payTo },
+        endpoints,
+      }),
+    async close() {
+      await commit.close()
+      database.close()
+    },
+  }
+}
+
+export function anEndpoint(wish: Partial<EndpointDraft> = {}): EndpointDraft {
+  return {
+    url: 'https://api.example.com/v1/weather',
+    method: 'GET',
+    title: 'Weather',
+    description: 'The weather of a city.',
+    pricing: 'fixed',
+    price: 10_000n,
+    tags: ['weather'],
+    example: { queryParams: { city: 'Lisbon' } },
+    inputSchema: {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'integer' } },
+      required: ['city'],
+    },
+    output: { type: 'json' },
+    extras: {},
+    accepts: [],
+    status: 'live',
+    probe: null,
+    failures: 0,
+    nextProbeAt: null,
+    ...wish,
+  }
+}

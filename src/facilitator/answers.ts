@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import type { Payment } from '../x402/payment.js'
 import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
 
 /** VerifyResponse of x402 v2. */
@@ -23,6 +24,8 @@ export interface SettleAnswer {
 export interface Answered<Body> {
   status: number
   body: Body
+  /** What it is about, where the request could be read. */
+  payment?: Payment
 }
 
 export function verifyRejection(rejection: Rejection, payer?: Address): Answered<VerifyAnswer> {

@@ -3,6 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'
+import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
+import type { PaymentAnswer } from '../x402/payment-answer.js'
+import { reportSettle, reportVerify } from './answer-report.js'
 import type { Delivery } from './deliveries.js'
 import type { FindPayment } from './payment-status.js'
 import type { Settle, SettleResult } from './settler.js'
@@ -17,6 +20,24 @@ export interface FacilitatorRoutesOptions {
   isVerified: (body: unknown) => Promise<boolean>
   findPayment: FindPayment
   limiter: RateLimiter
+  /** Told of every answer about a payment that could be read. */
+  onAnswer?: (answer: PaymentAnswer) => void
+  /** Lists what settled payments were for. */
+  catalogue?: Catalogue | undefined
+}
+
+/** Takes in the bazaar extension of payments; both answer at once and never throw. */
+export interface Catalogue {
+  prepare(payload: unknown): void
+  offer(settled: {
+    network: string
+    asset: Address
+    payTo: Address
+    amount: bigint
+    requirements: unknown
+    payload: unknown
+    settlementId: string
+  }): BazaarStatus | undefined
 }
 
 /** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
@@ -26,21 +47,29 @@ export async function facilitatorRoutes(
 ): Promise<void> {
   const supported = {
     kinds: options.networks.map((network) => ({ x402Version: 2, scheme: 'exact', network })),
-    extensions: [],
+    extensions: options.catalogue === undefined ? [] : ['bazaar'],
     signers: { 'eip155:*': options.relayerAddresses },
+  }
+
+  const tell = (answer: PaymentAnswer | undefined) => {
+    if (answer !== undefined) options.onAnswer?.(answer)
   }
 
   app.get('/supported', { config: { limit: 'exempt' } }, () => supported)
 
   app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
-    const { status, body } = await options.verify(request.body)
-    return reply.code(status).send(body)
+    const startedAt = performance.now()
+    const result = await options.verify(request.body)
+    tell(reportVerify(result, startedAt))
+    return reply.code(result.status).send(result.body)
   })
 
   app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, async (request, reply) => {
     const { limited, retryAfterSeconds } = await options.limiter.peek(request)
     if (limited && !(await options.isVerified(request.body)))
       throw rateLimitFault(retryAfterSeconds)
+    const startedAt = performance.now()
+    options.catalogue?.prepare(payloadOf(request.body))
     const result = await options.settle({
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
@@ -53,6 +82,11 @@ export async function facilitatorRoutes(
       { settlementId: result.settlementId, reason: result.body.errorReason },
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
+    tell(reportSettle(result, startedAt))
+    const bazaar = offerResource(options.catalogue, request.body, result)
+    if (bazaar !== undefined) {
+      reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
+    }
     if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
     return reply.code(result.status).send(result.body)
   })
@@ -72,6 +106,29 @@ export async function facilitatorRoutes(
       return reply.code(404).send({ error: 'not_found', message })
     },
   )
+}
+
+/** Only what has settled is listed: the extension is a buyer's word. */
+function offerResource(
+  catalogue: Catalogue | undefined,
+  body: unknown,
+  { body: answer, payment, settlementId }: SettleResult,
+): BazaarStatus | undefined {
+  if (!answer.success || payment === undefined || settlementId === undefined) return undefined
+  const { network, asset, payTo, amount } = payment
+  return catalogue?.offer({
+    network,
+    asset,
+    payTo,
+    amount,
+    requirements: (body as { paymentRequirements?: unknown }).paymentRequirements,
+    payload: payloadOf(body),
+    settlementId,
+  })
+}
+
+function payloadOf(body: unknown): unknown {
+  return (body as { paymentPayload?: unknown } | null | undefined)?.paymentPayload
 }
 
 /** The last byte handed to the network counts as told; a connection that closes before gives the right back. */

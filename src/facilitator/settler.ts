@@ -23,8 +23,10 @@ export interface SettleRequest {
 export interface SettleResult extends Answered<SettleAnswer> {
   /** Present with a success that must be marked as told, or given back. */
   delivery?: Delivery
-  /** The row behind the answer, for logs. */
+  /** The row behind the answer. */
   settlementId?: string
+  /** What a success cost, 18-decimal units. */
+  gasCost?: bigint | null
 }
 
 export type Settle = (request: SettleRequest) => Promise<SettleResult>
@@ -60,8 +62,9 @@ export function createSettler(options: SettlerOptions): Settle {
     }
     const keyProblem = checkKey(request.idempotencyKey)
     if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
-    const waitSeconds = Math.min(options.settleWaitSeconds, parsed.payment.maxTimeoutSeconds)
-    return settle(parsed.payment, request, now() + waitSeconds * 1000)
+    const { payment } = parsed
+    const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
+    return { ...(await settle(payment, request, now() + waitSeconds * 1000)), payment }
   }
 
   async function settle(
@@ -123,8 +126,9 @@ export function createSettler(options: SettlerOptions): Settle {
     if (turn?.state === 'granted') {
       return { ...success(job, payment), settlementId, delivery: turn.delivery }
     }
-    if (turn !== undefined && key !== null && turn.key === key)
+    if (turn !== undefined && key !== null && turn.key === key) {
       return { ...success(job, payment), settlementId }
+    }
     const rejection = reject(
       'nonceAlreadyUsed',
       `This payment settled in ${job.transaction} and was already answered with success.`,
@@ -142,9 +146,10 @@ export function createSettler(options: SettlerOptions): Settle {
     }
   }
 
-  function success(job: Job, payment: Payment): Answered<SettleAnswer> {
+  function success(job: Job, payment: Payment) {
     return {
       status: 200,
+      gasCost: job.gasCost,
       body: {
         success: true,
         transaction: job.transaction as Hex,

@@ -36,8 +36,8 @@ export function createVerifier(options: VerifierOptions): Verify {
     const rejection = rejectionOf(judgement, payment)
     if (judgement.state === 'valid') note(judgement.intent)
     return rejection === undefined
-      ? { status: 200, body: { isValid: true, payer } }
-      : verifyRejection(rejection, payer)
+      ? { status: 200, body: { isValid: true, payer }, payment }
+      : { ...verifyRejection(rejection, payer), payment }
   }
 
   /** What lets it count as paid if somebody else brings it on chain from now on. */

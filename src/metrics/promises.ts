@@ -5,8 +5,8 @@ export interface Promises {
   end(key: string): boolean
 }
 
-/** Some 8 MB at most; what is older than the last 25,000 promises made may be forgotten. */
-const MAX_REMEMBERED = 50_000
+/** Some 3 MB at most; what is older than the last 10,000 promises made may be forgotten. */
+const MAX_REMEMBERED = 20_000
 
 /** Remembers in two generations: a full one replaces the older, so no promise costs a search for the oldest. */
 export function createPromises(maxRemembered = MAX_REMEMBERED): Promises {

@@ -11,7 +11,7 @@ interface SightingRow {
 }
 
 /** How many sightings are remembered beside the table, so that a repeated verify writes nothing. */
-const MAX_REMEMBERED = 50_000
+const MAX_REMEMBERED = 5_000
 
 export function createSightingStore(database: Database, commit: GroupCommit): SightingStore {
   const insert = database.prepare(

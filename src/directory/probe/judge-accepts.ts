@@ -1,0 +1,131 @@
+import type { Address } from 'viem'
+import { formatAtomic } from '../../x402/amounts.js'
+import type { QuotedPayment } from './payment-required.js'
+import { inputHintsOf } from './quoted-bazaar.js'
+import { isSameAddress, type QuotedTerms } from './quoted-terms.js'
+import type { Expected, Verdict, VerdictState, VerdictWarning } from './verdict.js'
+
+/** Values repeated in a message. */
+const MAX_NAMED = 3
+
+/** Judges the requirements of a 402 against what the endpoint should ask for. */
+export function judgeAccepts(quoted: QuotedPayment, expected: Expected): Verdict {
+  const { accepts } = quoted
+  const base = { status: 402, x402Version: 2, source: quoted.source, requirements: accepts.length }
+  const wrong = (state: VerdictState, message: string, seen: Verdict['seen']): Verdict => ({
+    state,
+    message,
+    warnings: [],
+    seen: { ...base, ...seen },
+    quoted,
+  })
+  if (accepts.length === 0) {
+    const message = `The 402 holds no requirement that a buyer could use (${quoted.unusable} cannot be read); each needs scheme, network, amount, asset, payTo and maxTimeoutSeconds.`
+    return wrong('not_402', message, {})
+  }
+  const onNetwork = accepts.filter(({ network }) => network === expected.network)
+  if (onNetwork.length === 0) {
+    const network = named(accepts.map((terms) => terms.network))
+    const message = `The 402 asks for payment on ${network}; add a requirement on ${expected.network}.`
+    return wrong('wrong_network', message, { network })
+  }
+  const inAsset = onNetwork.filter(({ asset }) => isSameAddress(asset, expected.asset.address))
+  if (inAsset.length === 0) {
+    const asset = named(onNetwork.map((terms) => terms.asset))
+    const message = `The 402 asks for payment in ${asset}; the stablecoin of ${expected.network} is ${expected.asset.address}.`
+    return wrong('wrong_asset', message, { network: expected.network, asset })
+  }
+  const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
+  if (toPayee.length === 0) {
+    const payTo = named(inAsset.map((terms) => terms.payTo))
+    const message = `The 402 pays to ${payTo}, but the payout address of the listing is ${expected.payTo}; make the two one.`
+    return wrong('wrong_payto', message, { network: expected.network, payTo })
+  }
+  const chosen = choose(toPayee, expected.price)
+  return toLive(quoted, chosen, expected, base)
+}
+
+function isPayee(payTo: string, wanted: Address | undefined): boolean {
+  return wanted === undefined || isSameAddress(payTo, wanted)
+}
+
+/** `exact` before other schemes, and of those the one at the listed price. */
+function choose(terms: readonly QuotedTerms[], price: bigint | undefined): QuotedTerms {
+  const exact = terms.filter(({ scheme }) => scheme === 'exact')
+  const candidates = exact.length > 0 ? exact : terms
+  const atPrice = candidates.find(({ amount }) => BigInt(amount) === price)
+  return atPrice ?? (candidates[0] as QuotedTerms)
+}
+
+function toLive(
+  quoted: QuotedPayment,
+  chosen: QuotedTerms,
+  expected: Expected,
+  base: Verdict['seen'],
+): Verdict {
+  const oddities = findOddities(quoted, chosen, expected)
+  const { scheme, network, amount, asset, payTo } = chosen
+  return {
+    state: 'live',
+    message: ['The endpoint answered 402 as it should.', ...oddities.values()].join(' '),
+    warnings: [...oddities.keys()],
+    seen: { ...base, scheme, network, amount, asset, payTo },
+    chosen,
+    quoted,
+  }
+}
+
+function findOddities(
+  quoted: QuotedPayment,
+  { amount, extra }: QuotedTerms,
+  { price, asset, hasSchema }: Expected,
+): Map<VerdictWarning, string> {
+  const odd = new Map<VerdictWarning, string>()
+  if (price !== undefined && BigInt(amount) !== price) {
+    odd.set(
+      'price_drift',
+      `It asks for ${dollars(BigInt(amount))}, the listing says ${dollars(price)}: list the price it asks for.`,
+    )
+  }
+  if (extra.name !== asset.name || extra.version !== asset.version) {
+    const quotedDomain = `${shown(extra.name)} and ${shown(extra.version)}`
+    odd.set(
+      'wrong_domain',
+      `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${asset.name}" and "${asset.version}".`,
+    )
+  }
+  const hints = quoted.bazaar === null ? undefined : inputHintsOf(quoted.bazaar)
+  if (!hasSchema && hints?.inputSchema === undefined) {
+    odd.set('schema_missing', 'Nothing says which parameters it takes: add an input schema.')
+  }
+  if (quoted.source === 'body') {
+    odd.set(
+      'header_missing',
+      'Its requirements stand in the body only: send them in the header PAYMENT-REQUIRED, the only place where official buyers look.',
+    )
+  }
+  if (quoted.isUrlSafe) {
+    odd.set(
+      'header_url_safe',
+      'Its PAYMENT-REQUIRED header is in the URL alphabet of base64, which official buyers refuse: use the standard one.',
+    )
+  }
+  if (quoted.unusable > 0) {
+    odd.set('requirements_unusable', `${quoted.unusable} of its requirements cannot be read.`)
+  }
+  return odd
+}
+
+function dollars(amount: bigint): string {
+  return `${amount} (${formatAtomic(amount)} USD)`
+}
+
+function shown(value: string | number | undefined): string {
+  return value === undefined ? 'missing' : `"${value}"`
+}
+
+function named(values: readonly string[]): string {
+  const unique = [...new Set(values)]
+  const rest = unique.length - MAX_NAMED
+  return unique.slice(0, MAX_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}

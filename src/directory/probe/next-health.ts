@@ -1,0 +1,68 @@
+import type { Address } from 'viem'
+import type { EndpointHealth } from '../../store/listings.js'
+import type { ProbeResult } from './probe.js'
+
+/** Looks at an endpoint that does well are this far apart. */
+export const HEALTHY_SECONDS = 6 * 3_600
+/** After a first failure; each further one doubles it. */
+export const FIRST_RETRY_SECONDS = 5 * 60
+export const LAST_RETRY_SECONDS = 24 * 3_600
+/** Failures in a row that make an endpoint `failing`. */
+export const FAILURES_TO_FAILING = 3
+/** Each wait is made longer or shorter by up to this share, so that looks do not stay bunched. */
+const JITTER = 0.2
+
+interface ListedTerms {
+  network: string
+  asset: { address: Address; name: string; version: string }
+  payTo: Address
+  price: bigint
+}
+
+/** The health of an endpoint nobody looked at yet: it shows what the listing says. */
+export function freshHealth({ network, asset, payTo, price }: ListedTerms): EndpointHealth {
+  const { address, name, version } = asset
+  const listed = {
+    scheme: 'exact',
+    network,
+    amount: price.toString(),
+    asset: address,
+    payTo,
+    maxTimeoutSeconds: 300,
+    extra: { name, version },
+  }
+  return { accepts: [listed], status: 'unverified', probe: null, failures: 0, nextProbeAt: null }
+}
+
+/**
+ * Puts a look at an endpoint over what was known before. A failure keeps the last live requirements.
+ * `nowSeconds` is Unix time, `random` gives 0 to 1.
+ */
+export function nextHealth(
+  previous: EndpointHealth,
+  { record, accepts }: Pick<ProbeResult, 'record' | 'accepts'>,
+  nowSeconds: number,
+  random: () => number,
+): EndpointHealth {
+  const after = (seconds: number) => nowSeconds + jittered(seconds, random)
+  if (record.verdict === 'live') {
+    const nextProbeAt = after(HEALTHY_SECONDS)
+    return { accepts, status: 'live', probe: record, failures: 0, nextProbeAt }
+  }
+  const failures = previous.failures + 1
+  return {
+    accepts: previous.accepts,
+    status: failures >= FAILURES_TO_FAILING ? 'failing' : previous.status,
+    probe: record,
+    failures,
+    nextProbeAt: Math.min(after(retrySeconds(failures)), nowSeconds + LAST_RETRY_SECONDS),
+  }
+}
+
+function retrySeconds(failures: number): number {
+  return Math.min(FIRST_RETRY_SECONDS * 2 ** Math.min(failures - 1, 20), LAST_RETRY_SECONDS)
+}
+
+function jittered(seconds: number, random: () => number): number {
+  return Math.round(seconds * (1 - JITTER + 2 * JITTER * random()))
+}

@@ -1,0 +1,82 @@
+import '../../http/route-config.js'
+import type { FastifyInstance } from 'fastify'
+import { callerOf } from '../../http/rate-limit.js'
+import { RequestFault } from '../../http/request-fault.js'
+import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
+import type { CallBudget } from './call-budget.js'
+import { isRecord } from './clean-json.js'
+import { hostKey } from './host-pace.js'
+import type { ProbeSchedule } from './probe-schedule.js'
+
+export interface ProbeRoutesOptions {
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
+  schedule: Pick<ProbeSchedule, 'probeNow'>
+  /** The same as for validation. */
+  budget: CallBudget
+}
+
+/** Endpoints looked at for one request that names none; those not looked at for longest come first. */
+const MAX_AT_ONCE = 5
+
+/** `POST /api/merchants/:id/probe {endpointId?}`: looks at endpoints now instead of at their time. */
+export async function probeRoutes(
+  app: FastifyInstance,
+  { store, schedule, budget }: ProbeRoutesOptions,
+): Promise<void> {
+  app.post<{ Params: { id: string } }>('/api/merchants/:id/probe', async (request, reply) => {
+    const endpointId = parseEndpointId(request.body)
+    const { id } = request.params
+    const merchant = await store.findMerchant(id)
+    if (merchant === undefined || merchant.deletedAt !== null) {
+      throw fault(404, 'not_found', 'There is no merchant of this id.')
+    }
+    const wanted = pick(await store.endpointsOf(id), endpointId)
+    const answers = []
+    for (const endpoint of wanted) {
+      const look = () => schedule.probeNow(id, endpoint.id)
+      const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), look)
+      // The first refusal is the answer; later ones only end the round.
+      const result = await spent.catch((error) => {
+        if (answers.length === 0 || !(error instanceof RequestFault)) throw error
+        return undefined
+      })
+      if (result === undefined) break
+      const health = result.state === 'probed' ? result.health : endpoint
+      answers.push(toAnswer(endpoint, health, result.state))
+    }
+    reply.header('cache-control', 'no-store')
+    return { endpoints: answers }
+  })
+}
+
+function toAnswer({ id, url, method }: Endpoint, health: EndpointHealth, state: string) {
+  const { status, probe, failures, nextProbeAt } = health
+  return { id, url, method, state, status, probe, failures, nextProbeAt }
+}
+
+function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[] {
+  if (endpointId === undefined) {
+    const checkedAt = ({ probe }: Endpoint) => probe?.checkedAt ?? 0
+    return endpoints.toSorted((a, b) => checkedAt(a) - checkedAt(b)).slice(0, MAX_AT_ONCE)
+  }
+  const endpoint = endpoints.find(({ id }) => id === endpointId)
+  if (endpoint === undefined) {
+    throw fault(404, 'not_found', 'endpointId names no endpoint of this merchant.')
+  }
+  return [endpoint]
+}
+
+function parseEndpointId(body: unknown): number | undefined {
+  if (body === undefined || body === null) return undefined
+  if (!isRecord(body)) throw fault(400, 'invalid_request', 'The body must be a JSON object.')
+  const { endpointId } = body
+  if (endpointId === undefined) return undefined
+  if (!Number.isSafeInteger(endpointId) || (endpointId as number) < 1) {
+    throw fault(400, 'invalid_request', 'endpointId must be a whole number from 1.')
+  }
+  return endpointId as number
+}
+
+function fault(statusCode: number, code: string, message: string): RequestFault {
+  return new RequestFault({ statusCode, code, message })
+}

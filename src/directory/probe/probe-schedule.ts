@@ -1,0 +1,176 @@
+import type { CatalogEntry, Endpoint, EndpointHealth, ListingStore } from '../../store/listings.js'
+import { createHostPace, type HostPace, hostKey } from './host-pace.js'
+import { createHostSlots } from './host-slots.js'
+import { nextHealth } from './next-health.js'
+import type { Probe } from './probe.js'
+
+/** How often it is looked whether something waits, and whether something new is due. */
+const TICK_MS = 1_000
+const IDLE_REFILL_MS = 15_000
+/** Rows read from the store at once. */
+const BATCH = 64
+/** How long a look by hand waits for the turn of its host. */
+const TURN_WAIT_MS = 5_000
+/** A second failure sooner than this, asked for by hand, is the same failure. */
+const SAME_FAILURE_SECONDS = 240
+
+export interface ProbeScheduleOptions {
+  store: Pick<ListingStore, 'dueEndpoints' | 'entriesById' | 'saveProbe'>
+  probe: Probe
+  /** Unix milliseconds. */
+  now: () => number
+  /** 0 to 1; `Math.random` unless a test gives another. */
+  random?: () => number
+  /** Endpoints looked at at once. */
+  concurrency?: number
+  /** Given when others take turns at the same hosts. */
+  pace?: HostPace
+  log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
+}
+
+/** What `probeNow` found. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
+export type ProbeNowResult =
+  | { state: 'probed'; health: EndpointHealth }
+  | { state: 'busy' | 'changed' | 'missing' }
+
+export interface ProbeSchedule {
+  start(): void
+  /** Starts nothing more and keeps nothing more; resolves when what was under way has ended. */
+  stop(): Promise<void>
+  /** Looks at one endpoint at once, for its owner. */
+  probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult>
+}
+
+/** Looks at every endpoint again and again, at the times the store says, and keeps what it finds. */
+export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedule {
+  const { store, probe, now, log, random = Math.random, concurrency = 4 } = options
+  const pace = options.pace ?? createHostPace(now)
+  const slots = createHostSlots(hostKey)
+  const seconds = () => Math.floor(now() / 1000)
+  /** Due and read, most overdue first. */
+  let queue: CatalogEntry[] = []
+  /** By number of the endpoint. */
+  const underWay = new Map<number, Promise<unknown>>()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  let refilling: Promise<void> | undefined
+  let refillAt = 0
+
+  async function find(id: number): Promise<CatalogEntry | undefined> {
+    return isStopped ? undefined : (await store.entriesById([id]))[0]
+  }
+
+  async function look(id: number, isByHand: boolean): Promise<ProbeNowResult> {
+    const before = await find(id)
+    if (before === undefined) return { state: 'missing' }
+    // What was read as due may have been saved, or looked at by hand, while it waited.
+    if (!isByHand && !isDue(before.endpoint, seconds())) return { state: 'changed' }
+    const result = await probe(before.endpoint, before.merchant.payTo)
+    const after = await find(id)
+    if (after === undefined) return { state: 'missing' }
+    // Saved while we looked: that save had its own look, at what stands there now.
+    if (isOther(after, before)) return { state: 'changed' }
+    const health = nextHealth(after.endpoint, result, seconds(), random)
+    const kept = isByHand ? asOneFailure(after.endpoint, health) : health
+    await store.saveProbe(id, kept, seconds())
+    log.debug({ endpointId: id, verdict: result.record.verdict }, 'endpoint probed')
+    return { state: 'probed', health: kept }
+  }
+
+  /** Runs a look whose host's turn is taken. */
+  function run({ id, url }: Endpoint, isByHand: boolean): Promise<ProbeNowResult> {
+    const work = look(id, isByHand).finally(() => {
+      pace.leave(hostKey(url))
+      underWay.delete(id)
+      if (!isStopped) pump()
+    })
+    underWay.set(id, work)
+    return work
+  }
+
+  /** When the store fails, the endpoint stays due. */
+  function runDue(endpoint: Endpoint): void {
+    run(endpoint, false).catch((err) => log.warn({ err }, 'a look at an endpoint was not kept'))
+  }
+
+  function pump(): void {
+    const waiting: CatalogEntry[] = []
+    for (const entry of queue) {
+      const { id, url } = entry.endpoint
+      if (underWay.has(id)) continue
+      if (underWay.size >= concurrency || !pace.enter(hostKey(url))) waiting.push(entry)
+      else runDue(entry.endpoint)
+    }
+    queue = waiting
+  }
+
+  async function refill(): Promise<void> {
+    const due = await store.dueEndpoints(seconds(), BATCH)
+    refillAt = now() + (due.length < BATCH ? IDLE_REFILL_MS : 0)
+    const { ready, later } = slots.share(
+      due.filter(({ endpoint }) => !underWay.has(endpoint.id)),
+      seconds(),
+    )
+    for (const { endpoint, at } of later) {
+      if (isStopped) return
+      await store.saveProbe(endpoint.id, { ...healthOf(endpoint), nextProbeAt: at }, seconds())
+    }
+    queue = ready
+  }
+
+  async function tick(): Promise<void> {
+    if (refilling !== undefined) return
+    // With a look to spare, all that is queued waits for its host: read again what else is due.
+    if (underWay.size < concurrency && now() >= refillAt) {
+      refilling = refill().catch((err) => log.warn({ err }, 'due endpoints could not be read'))
+      await refilling
+      refilling = undefined
+    }
+    if (!isStopped) pump()
+  }
+
+  return {
+    start() {
+      timer = setInterval(tick, TICK_MS)
+      void tick()
+    },
+    async stop() {
+      isStopped = true
+      clearInterval(timer)
+      await Promise.allSettled([refilling, ...underWay.values()])
+    },
+    async probeNow(merchantId, endpointId) {
+      const [entry] = await store.entriesById([endpointId])
+      if (entry?.merchant.id !== merchantId) return { state: 'missing' }
+      const { url } = entry.endpoint
+      if (!(await pace.enterWithin(hostKey(url), TURN_WAIT_MS))) return { state: 'busy' }
+      return run(entry.endpoint, true)
+    },
+  }
+}
+
+function isDue({ nextProbeAt }: Endpoint, nowSeconds: number): boolean {
+  return nextProbeAt !== null && nextProbeAt <= nowSeconds
+}
+
+/** Whether what was looked at is not what is listed any more. */
+function isOther(current: CatalogEntry, looked: CatalogEntry): boolean {
+  return (
+    current.merchant.revision !== looked.merchant.revision ||
+    current.merchant.payTo !== looked.merchant.payTo ||
+    current.endpoint.price !== looked.endpoint.price ||
+    JSON.stringify(current.endpoint.example) !== JSON.stringify(looked.endpoint.example)
+  )
+}
+
+/** Asking three times in a minute must not make an endpoint `failing`. */
+function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth {
+  const { failures, status, nextProbeAt, probe } = previous
+  if (next.failures === 0 || failures === 0 || probe === null || next.probe === null) return next
+  if (next.probe.checkedAt - probe.checkedAt >= SAME_FAILURE_SECONDS) return next
+  return { ...next, failures, status, nextProbeAt }
+}
+
+function healthOf({ accepts, status, probe, failures, nextProbeAt }: Endpoint): EndpointHealth {
+  return { accepts, status, probe, failures, nextProbeAt }
+}

@@ -1,0 +1,47 @@
+import '../../http/route-config.js'
+import type { FastifyInstance } from 'fastify'
+import { callerOf } from '../../http/rate-limit.js'
+import { type CallBudget, tooMany } from './call-budget.js'
+import { type HostPace, hostKey } from './host-pace.js'
+import { parseValidateBody, type ValidateRequest } from './validate-body.js'
+import type { Validation, Validator } from './validator.js'
+
+export interface ValidateRoutesOptions {
+  validator: Validator
+  /** The same as for probes by hand. */
+  budget: CallBudget
+  /** The same as for the schedule. */
+  pace: HostPace
+}
+
+/** How long a request waits for the turn of the host it names. */
+const TURN_WAIT_MS = 5_000
+const BUSY_SECONDS = 5
+
+/** `POST /discovery/validate`: the verdict of a probe for anybody, and a listing drafted from the live 402. */
+export async function validateRoutes(
+  app: FastifyInstance,
+  { validator, budget, pace }: ValidateRoutesOptions,
+): Promise<void> {
+  async function validateInTurn(wanted: ValidateRequest): Promise<Validation> {
+    const host = hostKey(wanted.url)
+    if (!(await pace.enterWithin(host, TURN_WAIT_MS))) {
+      throw tooMany('This host is being checked at this moment', BUSY_SECONDS)
+    }
+    try {
+      return await validator.validate(wanted)
+    } finally {
+      pace.leave(host)
+    }
+  }
+
+  app.post('/discovery/validate', async (request, reply) => {
+    const wanted = parseValidateBody(request.body)
+    reply.header('cache-control', 'no-store')
+    // What is refused for its text costs nobody a call, so it is not counted.
+    const refused = validator.refuse(wanted)
+    if (refused !== undefined) return refused
+    const { url } = wanted
+    return budget.spend(callerOf(request.ip), hostKey(url), () => validateInTurn(wanted))
+  })
+}

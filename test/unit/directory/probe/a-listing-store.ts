@@ -1,0 +1,92 @@
+import type { ProbeScheduleOptions } from '../../../../src/directory/probe/probe-schedule.js'
+import type {
+  CatalogEntry,
+  Endpoint,
+  EndpointHealth,
+  Merchant,
+} from '../../../../src/store/listings.js'
+import { asset, network, payTo } from './a-402.js'
+
+export function aMerchant(over: Partial<Merchant> = {}): Merchant {
+  return {
+    id: 'weather',
+    owner: '0x1111111111111111111111111111111111111111',
+    name: 'Weather',
+    description: '',
+    network,
+    asset: asset.address,
+    payTo,
+    revision: 1,
+    isOfficial: false,
+    isPartner: false,
+    hiddenReason: null,
+    agentId: null,
+    identity: null,
+    offer: null,
+    createdAt: 0,
+    updatedAt: 0,
+    deletedAt: null,
+    ...over,
+  }
+}
+
+export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
+  return {
+    id: 1,
+    merchantId: 'weather',
+    url: `https://api-${over.id ?? 1}.example.com/weather`,
+    method: 'GET',
+    title: 'Weather',
+    description: '',
+    pricing: 'fixed',
+    price: 10_000n,
+    tags: [],
+    example: { queryParams: {} },
+    inputSchema: null,
+    output: null,
+    accepts: [],
+    status: 'unverified',
+    probe: null,
+    failures: 0,
+    nextProbeAt: 0,
+    isHosted: false,
+    extras: {},
+    lastUpdated: 0,
+    createdAt: 0,
+    ...over,
+  }
+}
+
+/** The part of the listing store that a schedule uses, in memory. */
+export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
+  const rows = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  const saved: { id: number; health: EndpointHealth; now: number }[] = []
+  const toEntry = (endpoint: Endpoint): CatalogEntry => ({ endpoint, merchant })
+  const store: ProbeScheduleOptions['store'] = {
+    async dueEndpoints(now, limit) {
+      return [...rows.values()]
+        .filter(({ nextProbeAt }) => nextProbeAt !== null && nextProbeAt <= now)
+        .sort((a, b) => (a.nextProbeAt ?? 0) - (b.nextProbeAt ?? 0))
+        .slice(0, limit)
+        .map(toEntry)
+    },
+    entriesById: async (ids) =>
+      ids.flatMap((id) => {
+        const endpoint = rows.get(id)
+        return endpoint === undefined ? [] : [toEntry(endpoint)]
+      }),
+    async saveProbe(id, health, now) {
+      saved.push({ id, health, now })
+      const row = rows.get(id)
+      if (row !== undefined) rows.set(id, { ...row, ...health })
+    },
+  }
+  return {
+    store,
+    saved,
+    rows,
+    merchant,
+    endpointsOf: async () => [...rows.values()],
+    findMerchant: async (id: string) => (id === merchant.id ? merchant : undefined),
+  }
+}

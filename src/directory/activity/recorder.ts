@@ -1,0 +1,119 @@
+import type { Address } from 'viem'
+import type { ActivityStore, NewActivity } from '../../store/activity.js'
+import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import { type Attributor, canonicalResource } from './attribution.js'
+
+export interface ActivityRecorderOptions {
+  store: Pick<ActivityStore, 'append' | 'forget' | 'forgetHours'>
+  attributor: Attributor
+  /** Lower-case. */
+  isRelayer: (address: Address) => boolean
+  retentionDays: number
+  /** Told the merchants that have something new. */
+  onRecorded?: (merchantIds: ReadonlySet<string>) => void
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+}
+
+export interface ActivityRecorder {
+  /** Notes an answer; as cheap as a push, and never throws. */
+  record(answer: PaymentAnswer): void
+  /** Answers that were given up because they came faster than they could be kept. */
+  dropped(): number
+  /** Keeps what waits; the last call. */
+  stop(): Promise<void>
+}
+
+/** Answers wait this long for company: what they show is for people. */
+const FLUSH_MS = 250
+/** Rows of one commit: what a loop turn can spare. */
+const SLICE = 40
+/** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
+const MAX_WAITING = 20_000
+const SWEEP_MS = 60_000
+const SWEEP_ROWS = 500
+const DAY_MS = 86_400_000
+
+/** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
+export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
+  const { store, attributor, now, log } = options
+  let waiting: PaymentAnswer[] = []
+  let dropped = 0
+  let timer: NodeJS.Timeout | undefined
+  let flushing: Promise<void> | undefined
+  const sweeper = setInterval(() => {
+    sweep().catch((err) => log.warn({ err }, 'old activity could not be dropped'))
+  }, SWEEP_MS)
+  sweeper.unref()
+
+  async function toRow(answer: PaymentAnswer): Promise<NewActivity> {
+    const { payment, ...told } = answer
+    const { from: payer } = payment.authorization
+    const resource = canonicalResource(payment.resourceUrl)
+    const found = await attributor.find(payment.payTo, resource)
+    return {
+      ...told,
+      network: payment.network,
+      merchantId: found?.merchantId ?? null,
+      endpointId: found?.endpointId ?? null,
+      resource,
+      payTo: payment.payTo,
+      payer,
+      amount: payment.amount,
+      isSelf: payer === payment.payTo || payer === found?.owner || options.isRelayer(payer),
+    }
+  }
+
+  async function flush(): Promise<void> {
+    await attributor.refresh()
+    while (waiting.length > 0) {
+      const slice = waiting.slice(0, SLICE)
+      waiting = waiting.slice(SLICE)
+      const rows: NewActivity[] = []
+      for (const answer of slice) rows.push(await toRow(answer))
+      await store.append(rows)
+      options.onRecorded?.(new Set(rows.flatMap(({ merchantId }) => merchantId ?? [])))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  function startFlush(): Promise<void> {
+    timer = undefined
+    flushing ??= flush()
+      .catch((err) => log.warn({ err }, 'activity could not be kept'))
+      .finally(() => {
+        flushing = undefined
+        if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
+      })
+    return flushing
+  }
+
+  /** In small slices, so that nobody waits for it. */
+  async function sweep(): Promise<void> {
+    const before = now() - options.retentionDays * DAY_MS
+    while ((await store.forget(before, SWEEP_ROWS)) === SWEEP_ROWS) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await store.forgetHours(Math.floor((now() - 3 * DAY_MS) / 1000))
+  }
+
+  return {
+    record(answer) {
+      waiting.push(answer)
+      if (waiting.length > MAX_WAITING) {
+        waiting.shift()
+        dropped++
+      }
+      timer ??= setTimeout(startFlush, FLUSH_MS)
+    },
+    dropped: () => dropped,
+    async stop() {
+      clearInterval(sweeper)
+      clearTimeout(timer)
+      await flushing
+      await startFlush()
+      clearTimeout(timer)
+    },
+  }
+}

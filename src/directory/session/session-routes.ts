@@ -1,0 +1,91 @@
+import '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { RequestFault } from '../../http/request-fault.js'
+import { SESSION_SECONDS, type Session, type Sessions } from './sessions.js'
+import type { createSignIn } from './sign-in.js'
+
+export interface SessionRoutesOptions {
+  sessions: Sessions
+  signIn: ReturnType<typeof createSignIn>
+  domain: string
+  uri: string
+  chainId: number
+  checksum: (address: Address) => Address
+}
+
+export const SESSION_COOKIE = 'arcus_session'
+
+const signInBody = z.strictObject({ message: z.string(), signature: z.string() })
+
+/** Sign in with a wallet (ERC-4361) to read what only the owner may: a short-lived cookie that no script can read. */
+export async function sessionRoutes(
+  app: FastifyInstance,
+  options: SessionRoutesOptions,
+): Promise<void> {
+  const { sessions, signIn, domain, uri, chainId, checksum } = options
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+  })
+
+  app.get('/api/session/nonce', () => {
+    const { nonce, expiresAt } = sessions.issueNonce()
+    const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
+    return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
+  })
+
+  app.post('/api/session', async (request, reply) => {
+    const body = signInBody.safeParse(request.body)
+    if (!body.success) {
+      throw new RequestFault({
+        statusCode: 400,
+        code: 'invalid_request',
+        message: 'The body must be {"message": string, "signature": string} and nothing else.',
+      })
+    }
+    const result = await signIn(body.data.message, body.data.signature)
+    if (!result.ok) throw notSignedIn(`Sign-in refused: ${result.message}.`)
+    const { id, session } = sessions.open(result.address)
+    setCookie(reply, id, SESSION_SECONDS)
+    return tell(session)
+  })
+
+  app.get('/api/session', (request) => tell(requireSession(request, sessions)))
+
+  app.delete('/api/session', async (request, reply) => {
+    const id = request.cookies[SESSION_COOKIE]
+    if (id !== undefined) sessions.close(id)
+    setCookie(reply, '', 0)
+    return reply.code(204).send()
+  })
+
+  function setCookie(reply: FastifyReply, value: string, maxAge: number): void {
+    reply.setCookie(SESSION_COOKIE, value, {
+      httpOnly: true,
+      sameSite: 'strict',
+      secure: uri.startsWith('https:'),
+      path: '/api',
+      maxAge,
+    })
+  }
+
+  function tell({ address, expiresAt }: Session) {
+    return { address: checksum(address), expiresAt: secondsOf(expiresAt) }
+  }
+}
+
+/** Throws 401 unless somebody is signed in. */
+export function requireSession(request: FastifyRequest, sessions: Sessions): Session {
+  const session = sessions.find(request.cookies[SESSION_COOKIE])
+  if (session === undefined) throw notSignedIn('Sign in with the wallet that owns the listing.')
+  return session
+}
+
+function notSignedIn(message: string): RequestFault {
+  return new RequestFault({ statusCode: 401, code: 'not_signed_in', message })
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000)
+}

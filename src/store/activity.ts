@@ -1,0 +1,100 @@
+import type { Address, Hex } from 'viem'
+
+export type ActivityKind = 'verify' | 'settle'
+export type ActivityState = 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
+
+/** One answer of verify or settle, with whom it was about. */
+export interface NewActivity {
+  /** Unix milliseconds. */
+  at: number
+  kind: ActivityKind
+  network: string
+  /** `null` where nobody listed is paid. */
+  merchantId: string | null
+  endpointId: number | null
+  /** Origin and path of the paid URL as the payload tells it. */
+  resource: string | null
+  payTo: Address
+  payer: Address
+  /** Atomic units. */
+  amount: bigint
+  state: ActivityState
+  /** Wire code. */
+  reason: string | null
+  transaction: Hex | null
+  settlementId: string | null
+  latencyMs: number
+  /** 18-decimal units. */
+  gasCost: bigint | null
+  /** Paid by the owner, the recipient or a relayer. */
+  isSelf: boolean
+}
+
+export interface Activity extends NewActivity {
+  id: number
+}
+
+/** Sums of one merchant, or of everybody when `merchantId` is `undefined`. */
+export interface ActivityScope {
+  merchantId: string | undefined
+  endpointId?: number | undefined
+  /** `h` sums by hour, `d` by day (UTC). */
+  span: 'h' | 'd'
+  /** First Unix second of the first bucket. */
+  since: number
+}
+
+export interface ActivitySum {
+  /** First Unix second of the hour or day. */
+  bucket: number
+  kind: ActivityKind
+  state: ActivityState
+  reason: string | null
+  isSelf: boolean
+  count: number
+  /** Atomic units; of valid and settled payments only. */
+  amount: bigint
+  /** 10^-12 dollars. */
+  gas: bigint
+}
+
+export interface PayerTotals {
+  /** Payers that settled at least once, and at least twice. */
+  unique: number
+  repeat: number
+  /** What the one who paid most paid, atomic units. */
+  topAmount: bigint
+  amount: bigint
+}
+
+export interface ActivityFilter {
+  merchantId: string
+  endpointId?: number | undefined
+  kind?: ActivityKind | undefined
+  state?: ActivityState | undefined
+  /** Unix milliseconds. */
+  since?: number | undefined
+  /** Rows before this number: newest first. */
+  before?: number | undefined
+  limit: number
+}
+
+export interface ActivityStore {
+  /** Keeps the rows and their sums in one commit. A payment told as settled before is left out. */
+  append(rows: readonly NewActivity[]): Promise<void>
+  sums(scope: ActivityScope): Promise<ActivitySum[]>
+  payers(scope: ActivityScope): Promise<PayerTotals>
+  /** Counts by upper bound in milliseconds, rising. */
+  latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
+  list(filter: ActivityFilter): Promise<Activity[]>
+  /** Drops at most `limit` raw rows older than `before` (Unix milliseconds); the sums stay. */
+  forget(before: number, limit: number): Promise<number>
+  /** Drops payers by hour older than `bucket`, which only the shortest range reads. */
+  forgetHours(bucket: number): Promise<void>
+}
+
+/** Upper bounds of the latency steps, milliseconds; the last catches the rest. */
+export const latencySteps = [
+  1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000, 30_000,
+  3_600_000,
+] as const

@@ -1,0 +1,44 @@
+import type { Address, Hex } from 'viem'
+import type { Activity, ActivityKind, ActivityState } from '../activity.js'
+
+export interface ActivityRow {
+  id: number
+  at: number
+  kind: ActivityKind
+  network: string
+  merchant_id: string | null
+  endpoint_id: number | null
+  resource: string | null
+  pay_to: Address
+  payer: Address
+  amount: string
+  state: ActivityState
+  reason: string | null
+  transaction: Hex | null
+  settlement_id: string | null
+  latency_ms: number
+  gas_cost: string | null
+  is_self: number
+}
+
+export function toActivity(row: ActivityRow): Activity {
+  return {
+    id: row.id,
+    at: row.at,
+    kind: row.kind,
+    network: row.network,
+    merchantId: row.merchant_id,
+    endpointId: row.endpoint_id,
+    resource: row.resource,
+    payTo: row.pay_to,
+    payer: row.payer,
+    amount: BigInt(row.amount),
+    state: row.state,
+    reason: row.reason,
+    transaction: row.transaction,
+    settlementId: row.settlement_id,
+    latencyMs: row.latency_ms,
+    gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
+    isSelf: row.is_self === 1,
+  }
+}

@@ -1,0 +1,229 @@
+import cookie from '@fastify/cookie'
+import fastify, { type FastifyInstance } from 'fastify'
+import { getAddress } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { createSiweMessage } from 'viem/siwe'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { activityRoutes } from '../../src/directory/activity/activity-routes.js'
+import { sessionRoutes } from '../../src/directory/session/session-routes.js'
+import { createSessions } from '../../src/directory/session/sessions.js'
+import { createSignIn } from '../../src/directory/session/sign-in.js'
+import { installErrorHandling } from '../../src/http/errors.js'
+import type { ActivityStore } from '../../src/store/activity.js'
+import type { Merchant } from '../../src/store/listings.js'
+import { createActivityStore } from '../../src/store/sqlite/activity.js'
+import { openDatabase } from '../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
+import { anActivity } from '../support/an-activity.js'
+
+const owner = privateKeyToAccount(generatePrivateKey())
+const stranger = privateKeyToAccount(generatePrivateKey())
+
+let app: FastifyInstance
+let store: ActivityStore
+let clock: number
+
+beforeEach(async () => {
+  clock = Date.parse('2026-11-20T13:00:00Z')
+  const now = () => clock
+  const database = openDatabase(':memory:')
+  store = createActivityStore(database, createGroupCommit(database))
+  const merchant = {
+    id: 'weather',
+    owner: owner.address.toLowerCase(),
+    deletedAt: null,
+    hiddenReason: null,
+  } as Merchant
+  const sessions = createSessions(now)
+  const place = { domain: 'directory.example', uri: 'https://directory.example' }
+  const isContractSignature = async () => false
+  const signIn = createSignIn({ sessions, ...place, chainIds: [5042], isContractSignature, now })
+  app = fastify()
+  installErrorHandling(app)
+  await app.register(cookie)
+  const checksum = getAddress
+  await app.register(sessionRoutes, { sessions, signIn, ...place, chainId: 5042, checksum })
+  const findMerchant = async (id: string) => (id === 'weather' ? merchant : undefined)
+  await app.register(activityRoutes, { store, listings: { findMerchant }, sessions, checksum, now })
+})
+
+afterEach(() => app.close())
+
+async function messageFor(
+  account: typeof owner,
+  over: Partial<Parameters<typeof createSiweMessage>[0]> = {},
+) {
+  const { nonce, domain, uri, chainId } = (await app.inject('/api/session/nonce')).json()
+  return createSiweMessage({
+    address: account.address,
+    nonce,
+    domain,
+    uri,
+    chainId,
+    version: '1',
+    issuedAt: new Date(clock),
+    ...over,
+  })
+}
+
+const post = (payload: object) => app.inject({ method: 'POST', url: '/api/session', payload })
+
+async function signIn(account: typeof owner): Promise<string> {
+  const message = await messageFor(account)
+  const answer = await post({ message, signature: await account.signMessage({ message }) })
+  expect(answer.statusCode).toBe(200)
+  return String(answer.headers['set-cookie']).split(';')[0] as string
+}
+
+const get = (url: string, cookie?: string) =>
+  app.inject({ url, ...(cookie === undefined ? {} : { headers: { cookie } }) })
+
+describe('signing in', () => {
+  it('gives a cookie no script can read, short-lived and for this site alone', async () => {
+    const message = await messageFor(owner)
+    const answer = await post({ message, signature: await owner.signMessage({ message }) })
+    expect(answer.json()).toMatchObject({ address: owner.address })
+    const set = String(answer.headers['set-cookie'])
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Secure', 'Path=/api', 'Max-Age=3600']) {
+      expect(set).toContain(part)
+    }
+  })
+
+  it('uses a nonce up', async () => {
+    const message = await messageFor(owner)
+    const signature = await owner.signMessage({ message })
+    expect((await post({ message, signature })).statusCode).toBe(200)
+    expect((await post({ message, signature })).statusCode).toBe(401)
+  })
+
+  it.each([
+    ['another site', { domain: 'evil.example' }],
+    ['another chain', { chainId: 1 }],
+    ['a nonce of its own', { nonce: 'a'.repeat(32) }],
+    ['an end that is past', { expirationTime: new Date(Date.parse('2026-11-20T12:59:59Z')) }],
+    ['an issue to come', { issuedAt: new Date(Date.parse('2026-11-20T13:05:00Z')) }],
+  ])('refuses %s', async (_, over) => {
+    const message = await messageFor(owner, over)
+    const answer = await post({ message, signature: await owner.signMessage({ message }) })
+    expect(answer.statusCode).toBe(401)
+    expect(answer.json().error).toBe('not_signed_in')
+  })
+
+  it('refuses the signature of somebody else', async () => {
+    const message = await messageFor(owner)
+    const answer = await post({ message, signature: await stranger.signMessage({ message }) })
+    expect(answer.statusCode).toBe(401)
+  })
+
+  it('is over after an hour, or when asked', async () => {
+    const cookie = await signIn(owner)
+    expect((await get('/api/session', cookie)).json().address).toBe(owner.address)
+    clock += 3_600_000
+    expect((await get('/api/session', cookie)).statusCode).toBe(401)
+    const again = await signIn(owner)
+    await app.inject({ method: 'DELETE', url: '/api/session', headers: { cookie: again } })
+    expect((await get('/api/session', again)).statusCode).toBe(401)
+  })
+})
+
+describe('activity', () => {
+  it('is shown to the owner alone', async () => {
+    for (const path of ['', '/table', '.csv']) {
+      const url = `/api/merchants/weather/activity${path}`
+      expect((await get(url)).statusCode).toBe(401)
+      expect((await get(url, await signIn(stranger))).statusCode).toBe(403)
+      const answer = await get(url, await signIn(owner))
+      expect(answer.statusCode).toBe(200)
+      expect(answer.headers['cache-control']).toBe('no-store')
+    }
+  })
+
+  it('sums up a range: counts, success, revenue, payers, failures', async () => {
+    await store.append([
+      anActivity(),
+      anActivity({ isSelf: true, amount: 5n }),
+      anActivity({ state: 'failed', reason: 'insufficient_funds' }),
+      anActivity({ kind: 'verify', state: 'valid' }),
+      anActivity({ kind: 'verify', state: 'invalid', reason: 'expired' }),
+      anActivity({ at: clock - 3 * 86_400_000, amount: 1_000_000n }),
+    ])
+    const cookie = await signIn(owner)
+    const read = async (range: string) =>
+      (await get(`/api/merchants/weather/activity?range=${range}`, cookie)).json()
+    const day = await read('24h')
+    expect(day.summary).toMatchObject({
+      verify: { count: 2, valid: 1 },
+      settle: { count: 3, settled: 2, failed: 1, successRate: 2 / 3, p50Ms: 750 },
+      revenue: { amount: '10000', usd: '0.01' },
+      selfPayments: { count: 1, usd: '0.000005' },
+      payers: { unique: 1, repeat: 0, topShare: 1 },
+      failures: expect.arrayContaining([
+        { kind: 'settle', reason: 'insufficient_funds', count: 1 },
+      ]),
+    })
+    expect(day.series).toEqual([
+      {
+        at: Date.parse('2026-11-20T12:00:00Z') / 1000,
+        verifies: 2,
+        settled: 2,
+        failed: 1,
+        amount: '10000',
+        usd: '0.01',
+      },
+    ])
+    expect((await read('7d')).summary.revenue.usd).toBe('1.01')
+    expect((await read('7d')).summary.payers).toMatchObject({ unique: 1, repeat: 1 })
+  })
+
+  it('pages through the table without gaps', async () => {
+    await store.append(Array.from({ length: 5 }, (_, i) => anActivity({ amount: BigInt(i) })))
+    const cookie = await signIn(owner)
+    const seen: string[] = []
+    let next: number | null = null
+    do {
+      const before: string = next === null ? '' : `&before=${next}`
+      const page = (
+        await get(`/api/merchants/weather/activity/table?limit=2${before}`, cookie)
+      ).json()
+      seen.push(...page.items.map((it) => it.amount))
+      next = page.next
+    } while (next !== null)
+    expect(seen).toEqual(['4', '3', '2', '1', '0'])
+  })
+
+  it('is exported whole, with nothing a spreadsheet would run', async () => {
+    await store.append([anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }), anActivity()])
+    const text = (await get('/api/merchants/weather/activity.csv', await signIn(owner))).body
+    const lines = text.trim().split('\r\n')
+    expect(lines).toHaveLength(3)
+    expect(text).toContain(`"'=HYPERLINK(""x"")"`)
+    expect(text).toContain('0.01')
+  })
+
+  it.each([
+    ['range=1y', 'range'],
+    ['limit=0', 'limit'],
+    ['limit=201', 'limit'],
+    ['limit=1e1', 'limit'],
+    ['state=gone', 'state'],
+    ['endpoint=-1', 'endpoint'],
+    ['colour=red', 'colour'],
+  ])('names the parameter that is wrong: %s', async (query, name) => {
+    const url = `/api/merchants/weather/activity/table?${query}`
+    const answer = await get(url, await signIn(owner))
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ error: 'invalid_request' })
+    expect(answer.json().message).toContain(name)
+  })
+})
+
+describe('totals', () => {
+  it('are public, and leave self-payments out', async () => {
+    await store.append([anActivity(), anActivity({ isSelf: true, amount: 99n })])
+    const mine = (await get('/api/merchants/weather/stats')).json()
+    expect(mine['24h']).toMatchObject({ revenue: { usd: '0.01' }, payers: { unique: 1 } })
+    const whole = (await get('/api/stats')).json()
+    expect(whole.all.revenue.usd).toBe('0.01')
+    expect((await get('/api/merchants/nobody/stats')).statusCode).toBe(404)
+  })
+})

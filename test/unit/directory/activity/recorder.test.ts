@@ -1,0 +1,143 @@
+import type { Address } from 'viem'
+import { describe, expect, it, vi } from 'vitest'
+import { canonicalResource } from '../../../../src/directory/activity/attribution.js'
+import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
+import type { NewActivity } from '../../../../src/store/activity.js'
+import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
+
+const payer: Address = '0x4444444444444444444444444444444444444444'
+const payTo: Address = '0x3333333333333333333333333333333333333333'
+const owner: Address = '0x5555555555555555555555555555555555555555'
+
+function anAnswer(
+  over: Partial<PaymentAnswer> & { from?: Address; resourceUrl?: string } = {},
+): PaymentAnswer {
+  const {
+    from = payer,
+    resourceUrl = 'https://api.example.com/weather?city=Lisbon',
+    ...rest
+  } = over
+  return {
+    kind: 'settle',
+    at: 1,
+    latencyMs: 5,
+    payment: {
+      scheme: 'exact',
+      network: 'eip155:5042',
+      asset: payTo,
+      payTo,
+      amount: 10n,
+      maxTimeoutSeconds: 60,
+      quotedDomain: {},
+      acceptedScheme: 'exact',
+      acceptedNetwork: 'eip155:5042',
+      authorization: {
+        from,
+        to: payTo,
+        value: 10n,
+        validAfter: 0n,
+        validBefore: 1n,
+        nonce: '0x00',
+      },
+      signature: '0x00',
+      resourceUrl,
+    },
+    state: 'settled',
+    reason: null,
+    transaction: null,
+    settlementId: 'a',
+    gasCost: null,
+    ...rest,
+  }
+}
+
+function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<void> } = {}) {
+  const kept: NewActivity[] = []
+  const asked: (string | null)[] = []
+  const recorder = createActivityRecorder({
+    store: {
+      append: over.append ?? (async (rows) => void kept.push(...rows)),
+      forget: async () => 0,
+      forgetHours: async () => {},
+    },
+    attributor: {
+      async find(_payTo, resource) {
+        asked.push(resource)
+        return { merchantId: 'weather', endpointId: 7, owner }
+      },
+      refresh: async () => {},
+    },
+    isRelayer: (address) => address.startsWith('0x77'),
+    retentionDays: 90,
+    now: () => 1,
+    log: { warn() {} },
+  })
+  return { recorder, kept, asked }
+}
+
+describe('the recorder of activity', () => {
+  it('keeps who paid whom for what, a moment later', async () => {
+    const { recorder, kept, asked } = aRecorder()
+    recorder.record(anAnswer())
+    expect(kept).toEqual([])
+    await vi.waitUntil(() => kept.length === 1, 2_000)
+    expect(kept[0]).toMatchObject({
+      merchantId: 'weather',
+      endpointId: 7,
+      payer,
+      amount: 10n,
+      isSelf: false,
+    })
+    expect(asked).toEqual(['https://api.example.com/weather'])
+    await recorder.stop()
+  })
+
+  it('tells self-payments apart: by the owner, the recipient, a relayer', async () => {
+    const { recorder, kept } = aRecorder()
+    const relayer: Address = '0x7777777777777777777777777777777777777777'
+    for (const from of [owner, payTo, relayer, payer]) recorder.record(anAnswer({ from }))
+    await recorder.stop()
+    expect(kept.map(({ isSelf }) => isSelf)).toEqual([true, true, true, false])
+  })
+
+  it('keeps all that waits when it stops', async () => {
+    const { recorder, kept } = aRecorder()
+    for (let i = 0; i < 500; i++) recorder.record(anAnswer())
+    await recorder.stop()
+    expect(kept).toHaveLength(500)
+    expect(recorder.dropped()).toBe(0)
+  })
+
+  it('gives up the oldest rather than grow without end, and counts them', async () => {
+    const { recorder, kept } = aRecorder()
+    for (let i = 0; i < 20_010; i++) recorder.record(anAnswer({ at: i }))
+    expect(recorder.dropped()).toBe(10)
+    await recorder.stop()
+    expect(kept[0]?.at).toBe(10)
+  })
+
+  it('goes on after a store that failed', async () => {
+    let calls = 0
+    const kept: NewActivity[] = []
+    const { recorder } = aRecorder({
+      append: async (rows) => {
+        if (++calls === 1) throw new Error('disk full')
+        kept.push(...rows)
+      },
+    })
+    recorder.record(anAnswer())
+    await vi.waitUntil(() => calls === 1, 2_000)
+    recorder.record(anAnswer())
+    await vi.waitUntil(() => kept.length === 1, 2_000)
+    await recorder.stop()
+  })
+})
+
+describe('a paid URL', () => {
+  it('is counted by origin and path', () => {
+    expect(canonicalResource('https://A.example.com:443/x?y=1#z')).toBe('https://a.example.com/x')
+    expect(canonicalResource('ftp://example.com/x')).toBeNull()
+    expect(canonicalResource('nothing')).toBeNull()
+    expect(canonicalResource(undefined)).toBeNull()
+  })
+})

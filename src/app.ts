@@ -12,6 +12,8 @@ export interface AppOptions {
   server: ServerOptions
   rateLimit: { max: number; windowSeconds: number }
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
+  /** Routes of discovery and directory. */
+  directory?: (app: FastifyInstance) => Promise<void>
   readiness: readonly ReadinessCheck[]
   /** `undefined` leaves `/metrics` out. */
   metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
@@ -31,5 +33,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     metricsRoutes(app, options.metrics.render)
   }
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
+  const { directory } = options
+  // In a scope of its own: what it adds to every answer is no business of a payment.
+  if (directory !== undefined) await app.register(async (scope) => directory(scope))
   return app
 }

@@ -2,32 +2,19 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
-import { createBlockFeed } from './chain/block-feed.js'
-import { createPaymentFactsReader } from './chain/payment-facts.js'
-import { createRpc } from './chain/rpc.js'
-import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
-import { watchToken } from './chain/token-watch.js'
-import type { Config, NetworkConfig } from './config/config.js'
+import { composeDirectory } from './compose-directory.js'
+import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createDeliveries } from './facilitator/deliveries.js'
-import { createExactKind, EXACT } from './facilitator/exact-job.js'
-import { createGasGuard } from './facilitator/gas-guard.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
-import { type OperatorBlocks, watchOperatorBlocks } from './facilitator/operator-blocks.js'
+import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
-import { createBalances } from './metrics/balances.js'
-import { createMetrics, type Metrics } from './metrics/metrics.js'
-import { createRunway } from './metrics/runway.js'
-import { createReadinessChecks, type ReadyNetwork } from './readiness.js'
-import { createGasModel } from './relayer/gas-model.js'
-import { createRelayer, type Relayer } from './relayer/relayer.js'
-import { noRelayerEvents } from './relayer/relayer-events.js'
-import { createLocalSigner, type Signer } from './relayer/signer.js'
-import type { BudgetStore } from './store/budgets.js'
-import type { SettlementJournal } from './store/settlement-journal.js'
+import { createMetrics } from './metrics/metrics.js'
+import { createReadinessChecks } from './readiness.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
@@ -37,7 +24,7 @@ import { createSettlementJournal } from './store/sqlite/settlement-journal.js'
 import { createSightingStore } from './store/sqlite/sightings.js'
 import { createChecksum } from './x402/address.js'
 import { createAuthorizationDigest } from './x402/authorization-digest.js'
-import { createKeccak256, type Keccak256 } from './x402/keccak.js'
+import { createKeccak256 } from './x402/keccak.js'
 import { loadSignerRecovery } from './x402/signer-recovery.js'
 
 /** The service, built and not yet listening. */
@@ -90,6 +77,24 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
   const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
 
+  const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
+  // The settings name the mainnet first, and at least one network.
+  const [{ rpc, terms: listed }] = [...served.values()] as [ServedNetwork]
+  const directory = composeDirectory({
+    config,
+    rpc,
+    token: listed.token,
+    database,
+    commit,
+    keccak256,
+    recovery,
+    checksum,
+    isRelayer: (address) => own.has(address),
+    isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    now,
+    log,
+  })
+
   const app = await buildApp({
     server: {
       logger: log,
@@ -100,14 +105,15 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     rateLimit: config.rateLimit,
     facilitator: {
       networks: [...served.keys()],
-      relayerAddresses: [...new Set(networks.flatMap(({ relayer }) => relayer.addresses))].map(
-        checksum,
-      ),
+      relayerAddresses: [...own].map(checksum),
       verify: metrics?.measureVerify(verify) ?? verify,
       settle: metrics?.measureSettle(settle) ?? settle,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
       findPayment: createPaymentFinder({ journal, terms, checksum }),
+      onAnswer: directory.onAnswer,
+      catalogue: directory.catalogue,
     },
+    directory: directory.routes,
     readiness: createReadinessChecks(
       journal,
       keccak256,
@@ -116,6 +122,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     metrics,
   })
   for (const { relayer } of networks) await relayer.start()
+  await directory.start()
   const sweep = setInterval(() => {
     sightings
       .forgetSightings(Math.floor(now() / 1000))
@@ -127,117 +134,13 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     async close() {
       clearInterval(sweep)
       blocks.stop()
+      await directory.close()
       for (const { relayer, close } of networks) {
         relayer.stop()
         await close()
       }
       await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
       database.close()
-    },
-  }
-}
-
-interface ComposedNetwork {
-  relayer: Relayer
-  served: ServedNetwork
-  ready: ReadyNetwork
-  close(): Promise<void>
-}
-
-/** What all networks use. */
-interface Shared {
-  journal: SettlementJournal
-  budgets: BudgetStore
-  blocks: OperatorBlocks
-  keccak256: Keccak256
-  /** `undefined` when they are off. */
-  metrics: Metrics | undefined
-  log: Logger
-  now: () => number
-}
-
-async function composeNetwork(
-  place: NetworkConfig,
-  config: Config,
-  secrets: Secrets,
-  shared: Shared,
-): Promise<ComposedNetwork> {
-  const { network, chainId } = place
-  const log = shared.log.child({ network })
-  const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
-  const token = await readToken(rpc, shared.keccak256, place)
-  const hasMulticall3 = await readHasMulticall3(rpc)
-  log.info(
-    { asset: token.address, name: token.name, version: token.version, hasMulticall3 },
-    hasMulticall3
-      ? 'network served'
-      : 'network served; no Multicall3, payments are sent one by one',
-  )
-  const signers = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, shared.keccak256))
-  const [firstSigner] = signers as [Signer, ...Signer[]]
-  const readFacts = createPaymentFactsReader(rpc, token)
-  const feed = createBlockFeed(rpc)
-  const relayer = createRelayer({
-    network,
-    chainId,
-    rpc,
-    feed,
-    journal: shared.journal,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
-    signers,
-    gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
-    hasMulticall3,
-    maxBatch: config.maxBatch,
-    maxFeePerGas: config.maxFeePerGasWei,
-    keccak256: shared.keccak256,
-    now: shared.now,
-    events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
-    log,
-  })
-  const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
-  const own = new Set<Address>(relayer.addresses)
-  const { blocks, budgets, metrics, now } = shared
-  const chainSeconds = () => feed.latest()?.timestamp
-  const readRunway = createRunway({ network, budgets, now })
-  const readBalances = createBalances(rpc, relayer.addresses, now)
-  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
-  return {
-    relayer,
-    served: {
-      terms: {
-        token,
-        minAmount: config.minAmount,
-        isRelayer: (address) => own.has(address),
-        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-      },
-      rpc,
-      readFacts,
-      chainSeconds,
-      relayer: relayer.addresses[0] as Address,
-      tokenMismatch: tokenWatch.mismatch,
-      guardGas: createGasGuard({
-        network,
-        budgets,
-        dailyGasLimit: config.dailyGasLimit,
-        failedGasBudget: config.failedGasBudget,
-        maxFeePerGas: config.maxFeePerGasWei,
-        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now,
-      }),
-    },
-    ready: {
-      network,
-      chainId,
-      asset: place.asset,
-      rpc,
-      relayer,
-      feePerGas: () => feed.latest()?.baseFeePerGas,
-      readRunway,
-    },
-    async close() {
-      tokenWatch.stop()
-      await rpc.close()
     },
   }
 }

@@ -45,6 +45,8 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
   return {
     HOST: '127.0.0.1',
     LOG_LEVEL: 'warn',
+    // The sample API, and whatever is being built on this machine, may be listed.
+    PROBE_ALLOW_PRIVATE_HOSTS: 'true',
     // A blank one hides what a `.env` meant for production says.
     TESTNET_RPC_URLS: '',
     ...options.env,

@@ -61,6 +61,7 @@ export async function facilitatorRoutes(
     const startedAt = performance.now()
     const result = await options.verify(request.body)
     tell(reportVerify(result, startedAt))
+    if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
     return reply.code(result.status).send(result.body)
   })
 
@@ -69,7 +70,6 @@ export async function facilitatorRoutes(
     if (limited && !(await options.isVerified(request.body)))
       throw rateLimitFault(retryAfterSeconds)
     const startedAt = performance.now()
-    options.catalogue?.prepare(payloadOf(request.body))
     const result = await options.settle({
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),

@@ -2,8 +2,12 @@ import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import './route-config.js'
 
-/** Public reads, open to browsers everywhere. `/verify` and `/settle` are for servers and stay closed. */
-const publicPaths = /^\/(supported|health|payments\/.*|discovery\/.*|api\/.*)\/?$/
+/**
+ * What is open to browsers everywhere: public reads, and writes that carry a signature. `/verify` and `/settle` are for
+ * servers and stay closed, and what a session may read is for the directory's own pages.
+ */
+const publicPaths =
+  /^\/(supported|health|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 
@@ -22,7 +26,7 @@ export async function installCors(app: FastifyInstance): Promise<void> {
   })
   await app.register(cors, {
     origin: '*',
-    methods: ['GET', 'HEAD', 'OPTIONS', 'POST'],
+    methods: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'],
     allowedHeaders: ['content-type', 'idempotency-key'],
     exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag'],
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,

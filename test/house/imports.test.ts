@@ -5,7 +5,13 @@ const sources = readSources()
 
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
 const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
-const appLevel = ['app.ts', 'compose.ts', 'readiness.ts']
+const appLevel = [
+  'app.ts',
+  'compose.ts',
+  'compose-directory.ts',
+  'compose-network.ts',
+  'readiness.ts',
+]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
 const appRooms = [...metrics, 'metrics', ...appLevel]
@@ -97,7 +103,7 @@ describe('what only one room does', () => {
   it.each([
     ['better-sqlite3', ['store']],
     ['undici', ['chain', 'directory']],
-    ['pino', ['http', 'main.ts', 'compose.ts']],
+    ['pino', ['http', 'main.ts', 'compose.ts', 'compose-directory.ts', 'compose-network.ts']],
   ])('is %s in %j', (name, rooms) => {
     const users = faults(({ room }, target) => target === name && !rooms.includes(room))
     expect(users).toEqual([])

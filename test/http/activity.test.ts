@@ -185,7 +185,7 @@ describe('activity', () => {
       const page = (
         await get(`/api/merchants/weather/activity/table?limit=2${before}`, cookie)
       ).json()
-      seen.push(...page.items.map((it) => it.amount))
+      seen.push(...page.items.map((it: { amount: string }) => it.amount))
       next = page.next
     } while (next !== null)
     expect(seen).toEqual(['4', '3', '2', '1', '0'])

@@ -26,7 +26,7 @@ describe('cross-origin access', () => {
     expect(preflight.statusCode).toBe(204)
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
+      'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST, PUT, DELETE',
       'access-control-allow-headers': 'content-type, idempotency-key',
       'access-control-max-age': '86400',
     })
@@ -39,6 +39,21 @@ describe('cross-origin access', () => {
     expect(post.headers['access-control-allow-origin']).toBeUndefined()
     const preflight = await app.inject({ method: 'OPTIONS', url, headers })
     expect(preflight.statusCode).toBe(405)
+    expect(preflight.headers['access-control-allow-origin']).toBeUndefined()
+  })
+
+  it.each([
+    '/api/session',
+    '/api/session/nonce',
+    '/api/merchants/weather/activity',
+    '/api/merchants/weather/activity/table',
+    '/api/merchants/weather/activity.csv',
+  ])('is closed on %s, which a session opens', async (url) => {
+    edges = await anEdgesServer({ routes: (app) => void app.get(url, () => ({})) })
+    const read = await edges.app.inject({ url, headers })
+    expect(read.statusCode).toBe(200)
+    expect(read.headers['access-control-allow-origin']).toBeUndefined()
+    const preflight = await edges.app.inject({ method: 'OPTIONS', url, headers })
     expect(preflight.headers['access-control-allow-origin']).toBeUndefined()
   })
 

@@ -1,0 +1,99 @@
+import { openDatabase } from '../src/store/sqlite/database.js'
+import { type Corpus, createCorpus } from './discovery-corpus.js'
+
+/** Fills a new database with a made-up catalog: `tsx bench/discovery-seed.ts FILE ENDPOINTS`. */
+const [file, count] = process.argv.slice(2) as [string, string]
+const CREATED_AT = 1_700_000_000
+const ROWS_A_COMMIT = 20_000
+const network = 'eip155:5042'
+const asset = '0x3600000000000000000000000000000000000000'
+
+const database = openDatabase(file)
+database.pragma('synchronous = OFF')
+seed(createCorpus(Number(count)))
+database.close()
+
+function seed(corpus: Corpus): void {
+  const insertMerchant = database.prepare(
+    `INSERT INTO merchants (id, owner, name, description, network, asset, pay_to, revision, is_official,
+       created_at, updated_at)
+     VALUES (@id, @payTo, @name, @about, @network, @asset, @payTo, 1, @isOfficial, @createdAt, @createdAt)`,
+  )
+  const insertEndpoint = database.prepare(
+    `INSERT INTO endpoints (merchant_id, position, url, method, title, description, pricing, price, tags,
+       example, input_schema, output, extras, accepts, status, last_updated, created_at)
+     VALUES (@merchantId, @position, @url, @method, @title, @description, @pricing, @price, @tags,
+       @example, @inputSchema, '{"type":"json"}', '{}', @accepts, @status, @createdAt, @createdAt)`,
+  )
+  const insertAll = database.transaction((from: number, to: number) => {
+    for (let endpoint = from; endpoint < to; endpoint++) {
+      const merchant = corpus.merchantOf(endpoint)
+      if (endpoint === 0 || corpus.merchantOf(endpoint - 1) !== merchant) {
+        insertMerchant.run(merchantRow(corpus, merchant))
+      }
+      insertEndpoint.run(endpointRow(corpus, endpoint))
+    }
+  })
+  for (let from = 0; from < corpus.endpoints; from += ROWS_A_COMMIT) {
+    insertAll(from, Math.min(from + ROWS_A_COMMIT, corpus.endpoints))
+  }
+  database.pragma('wal_checkpoint(TRUNCATE)')
+}
+
+function merchantRow(corpus: Corpus, merchant: number) {
+  return {
+    id: merchantId(merchant),
+    payTo: payTo(merchant),
+    name: corpus.merchantName(merchant),
+    about: corpus.merchantAbout(merchant),
+    network,
+    asset,
+    isOfficial: merchant % 50 === 0 ? 1 : 0,
+    createdAt: CREATED_AT + merchant,
+  }
+}
+
+function endpointRow(corpus: Corpus, endpoint: number) {
+  const merchant = corpus.merchantOf(endpoint)
+  const amount = String(1_000 + (endpoint % 97) * 500)
+  const isPost = endpoint % 4 === 3
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string', minLength: 1 }, days: { type: 'integer', maximum: 14 } },
+    required: ['city'],
+  }
+  return {
+    merchantId: merchantId(merchant),
+    position: endpoint % 10,
+    url: `https://api-${merchant}.example.com/v1/${corpus.path(endpoint)}`,
+    method: isPost ? 'POST' : 'GET',
+    title: corpus.title(endpoint),
+    description: corpus.description(endpoint),
+    pricing: endpoint % 9 === 0 ? 'metered' : 'fixed',
+    price: amount,
+    tags: JSON.stringify(corpus.tags(endpoint)),
+    example: isPost ? '{"body":{"city":"Lisbon"}}' : '{"queryParams":{"city":"Lisbon","days":3}}',
+    inputSchema: endpoint % 5 === 0 ? null : JSON.stringify(schema),
+    accepts: JSON.stringify([
+      {
+        scheme: 'exact',
+        network,
+        amount,
+        asset,
+        payTo: payTo(merchant),
+        maxTimeoutSeconds: 60,
+        extra: { name: 'USDC', version: '2' },
+      },
+    ]),
+    status: endpoint % 50 === 7 ? 'failing' : endpoint % 20 === 3 ? 'unverified' : 'live',
+    createdAt: CREATED_AT + endpoint,
+  }
+}
+
+function merchantId(merchant: number): string {
+  return `merchant-${merchant}`
+}
+
+function payTo(merchant: number): string {
+  return `0x${(merchant + 1).toString(16).padStart(40, '0')}`
+}

@@ -1,0 +1,40 @@
+/** How long the event loop did nothing else, longest turn since the last look and how many were above 5 ms. */
+export interface LoopTurns {
+  worstMs: number
+  over5Ms: number
+}
+
+/** What is shorter is the loop turning by itself. */
+const LEAST_MS = 0.2
+const LONG_MS = 5
+
+/** Watches the event loop of this process from now on; each call of the result starts anew. */
+export function watchTurns(): () => LoopTurns {
+  let worstMs = 0
+  let over5Ms = 0
+  let turnedAt = performance.now()
+  let usedMs = cpuMs()
+  setImmediate(function turn() {
+    const now = performance.now()
+    const used = cpuMs()
+    // On a machine shared with others the clock runs on while this process waits for a processor; what all its
+    // threads used meanwhile is at least what its event loop did.
+    const ms = Math.min(now - turnedAt, used - usedMs)
+    if (ms > LEAST_MS) worstMs = Math.max(worstMs, ms)
+    if (ms > LONG_MS) over5Ms++
+    turnedAt = now
+    usedMs = used
+    setImmediate(turn)
+  })
+  return () => {
+    const seen = { worstMs, over5Ms }
+    worstMs = 0
+    over5Ms = 0
+    return seen
+  }
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}

@@ -1,0 +1,131 @@
+/**
+ * Lists a paid API in an Arcus directory from a terminal.
+ *
+ * The directory calls the URL once, without payment: it must answer 402 and ask for the directory's stablecoin, paid to
+ * the address of the listing. Then the listing is live. Run again with the same id and key, it replaces the listing.
+ *
+ * With `npm run dev` in another terminal, this lists its sample API as its merchant (a public test key of anvil):
+ *
+ *   PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts \
+ *     --id penny-quotes --name "Penny quotes" --url http://localhost:4022/quote \
+ *     --title "A quote" --price 0.01 --pay-to 0x...
+ *
+ * `npm run dev` prints the merchant's address; its directory calls local addresses only when it is started with
+ * PROBE_ALLOW_PRIVATE_HOSTS=true.
+ */
+import { parseArgs } from 'node:util'
+import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { createListingClient } from '../src/listing-client/client.js'
+import type { Listing, ListingEndpoint } from '../src/listing-client/listing.js'
+import { ListingError } from '../src/listing-client/listing-error.js'
+
+const usage = `PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
+
+  --id ID              merchant id: 3 to 40 of a-z, 0-9 and hyphens
+  --name TEXT          name of the merchant
+  --url URL            the paid endpoint
+  --title TEXT         what the endpoint gives
+  --price DOLLARS      as 0.01, at most six decimals
+  --pay-to ADDRESS     who is paid; the signer's own address unless given
+  --about TEXT         description of the merchant
+  --method METHOD      GET (default) or POST
+  --example JSON       example parameters for GET, example body for POST: {"city":"Lisbon"}
+  --schema JSON        JSON Schema of the parameters
+  --metered            the price is a ceiling
+  --directory URL      default http://localhost:4021
+
+PRIVATE_KEY is the key of the listing's owner. It signs; it is not sent, and needs no funds.`
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  const wish = readWish()
+  if (wish === undefined) {
+    process.stderr.write(`${usage}\n`)
+    return 2
+  }
+  const { directoryUrl, key, id, listing } = wish
+  const signer = privateKeyToAccount(key)
+  const client = createListingClient({ directoryUrl, signer })
+  try {
+    const saved = await client.save(id, { ...listing, payTo: listing.payTo ?? signer.address })
+    process.stdout.write(`${saved.id} is listed, revision ${saved.revision}.\n`)
+    for (const { method, url, state } of saved.endpoints) {
+      process.stdout.write(`  ${method} ${url}: ${state.status}\n`)
+    }
+    for (const { path, message } of saved.warnings) {
+      process.stdout.write(`  note on ${path}: ${message}\n`)
+    }
+    return 0
+  } catch (error) {
+    if (!(error instanceof ListingError)) throw error
+    process.stderr.write(`Not listed (${error.code}): ${error.message}\n`)
+    return 1
+  }
+}
+
+interface Wish {
+  directoryUrl: string
+  key: Hex
+  id: string
+  listing: Omit<Listing, 'payTo'> & { payTo: Address | undefined }
+}
+
+function readWish(): Wish | undefined {
+  const { id, name, url, title, price, 'pay-to': payTo, ...rest } = readOptions()
+  const key = process.env.PRIVATE_KEY ?? ''
+  if (!isHex(key) || key.length !== 66) return undefined
+  if (!id || !name || !url || !title || !price || !/^\d+(\.\d{1,6})?$/.test(price)) return undefined
+  if (payTo !== undefined && !isAddress(payTo)) return undefined
+  const endpoint: ListingEndpoint = {
+    url,
+    title,
+    price: parseUnits(price, 6).toString(),
+    pricing: rest.metered ? 'metered' : 'fixed',
+    ...(rest.schema === undefined ? {} : { inputSchema: parseJson(rest.schema, '--schema') }),
+    ...callOf(rest.method, rest.example === undefined ? {} : parseJson(rest.example, '--example')),
+  }
+  const listing = { name, description: rest.about ?? '', payTo, endpoints: [endpoint] }
+  return { directoryUrl: rest.directory, key, id, listing }
+}
+
+function callOf(method: string, example: Record<string, string>) {
+  return method.toUpperCase() === 'POST'
+    ? { method: 'POST' as const, example: { body: example } }
+    : { method: 'GET' as const, example: { queryParams: example } }
+}
+
+function parseJson(text: string, flag: string) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    process.stderr.write(`${flag} wants JSON, not ${text}\n`)
+    process.exit(2)
+  }
+}
+
+function readOptions() {
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      options: {
+        id: text,
+        name: text,
+        url: text,
+        title: text,
+        price: text,
+        'pay-to': text,
+        about: text,
+        method: { type: 'string', default: 'GET' },
+        example: text,
+        schema: text,
+        metered: { type: 'boolean', default: false },
+        directory: { type: 'string', default: 'http://localhost:4021' },
+      },
+    }).values
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${usage}\n`)
+    process.exit(2)
+  }
+}

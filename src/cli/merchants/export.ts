@@ -1,0 +1,58 @@
+import { open, rename, rm } from 'node:fs/promises'
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { FILE_FORMAT, FILE_VERSION } from './catalog-file.js'
+import { type Desk, everyMerchant } from './desk.js'
+import { Refusal } from './refusal.js'
+
+/** Writes every merchant that stands, hidden ones too, and says how many; signed messages stay in the database. */
+export async function exportMerchants(
+  desk: Desk,
+  write: (piece: string) => Promise<unknown> | unknown,
+): Promise<number> {
+  const exportedAt = new Date(desk.now() * 1000).toISOString()
+  const head = JSON.stringify({ format: FILE_FORMAT, version: FILE_VERSION, exportedAt })
+  await write(`${head.slice(0, -1)},"merchants":[`)
+  let count = 0
+  for await (const { merchant } of everyMerchant(desk)) {
+    if (merchant.deletedAt !== null) continue
+    const endpoints = await desk.store.endpointsOf(merchant.id)
+    await write(`${count === 0 ? '' : ','}\n${JSON.stringify(toFiled(merchant, endpoints))}`)
+    count++
+  }
+  await write('\n]}\n')
+  return count
+}
+
+/** The same into a file, which is there whole or not at all. */
+export async function exportToFile(desk: Desk, path: string): Promise<string> {
+  const draft = `${path}.${process.pid}.part`
+  const handle = await open(draft, 'w', 0o600).catch((error) => {
+    throw new Refusal(`${path} cannot be written: ${(error as Error).message}.`)
+  })
+  try {
+    const count = await exportMerchants(desk, (piece) => handle.write(piece))
+    await handle.sync()
+    await handle.close()
+    await rename(draft, path)
+    return `${count} ${count === 1 ? 'merchant' : 'merchants'} written to ${path}`
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(draft, { force: true })
+    throw new Refusal(`${path} cannot be written: ${(error as Error).message}.`)
+  }
+}
+
+function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
+  const { id, owner, name, description, network, asset, payTo } = merchant
+  const { isOfficial, isPartner, hiddenReason } = merchant
+  const marks = { isOfficial, isPartner, hiddenReason }
+  const listing = { id, owner, name, description, network, asset, payTo, ...marks }
+  return { ...listing, endpoints: endpoints.map(toFiledEndpoint) }
+}
+
+function toFiledEndpoint(endpoint: Endpoint) {
+  const { url, method, title, description, pricing, price, tags } = endpoint
+  const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
+  const listed = { url, method, title, description, pricing, price: price.toString(), tags }
+  return { ...listed, example, inputSchema, output, isHosted, extras, accepts }
+}

@@ -1,0 +1,240 @@
+import compress from '@fastify/compress'
+import cookie from '@fastify/cookie'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Address } from 'viem'
+import { isContractSignature } from './chain/contract-signature.js'
+import type { Rpc } from './chain/rpc.js'
+import type { Token } from './chain/token.js'
+import type { Config } from './config/config.js'
+import { activityRoutes } from './directory/activity/activity-routes.js'
+import { createAttributor } from './directory/activity/attribution.js'
+import { createActivityRecorder } from './directory/activity/recorder.js'
+import { createAutoCatalog } from './directory/auto-catalog/auto-catalog.js'
+import { createCatalog } from './directory/catalog/catalog.js'
+import { catalogRoutes } from './directory/catalog/routes.js'
+import { createHistoryReader } from './directory/history.js'
+import { createFileGet } from './directory/identity/file-get.js'
+import { createIdentityWatch } from './directory/identity/identity-watch.js'
+import { createIdentityReader } from './directory/identity/read-identity.js'
+import { createIdentityRegistry, IDENTITY_NETWORK } from './directory/identity/registry.js'
+import { createMerchantView } from './directory/merchant-view.js'
+import { createCallBudget } from './directory/probe/call-budget.js'
+import { createGuardedFetch } from './directory/probe/guarded-fetch.js'
+import { createHostPace } from './directory/probe/host-pace.js'
+import { createProbe } from './directory/probe/probe.js'
+import { probeRoutes } from './directory/probe/probe-routes.js'
+import { createProbeSchedule } from './directory/probe/probe-schedule.js'
+import { validateRoutes } from './directory/probe/validate-routes.js'
+import { createValidator } from './directory/probe/validator.js'
+import { createSaveAllowance } from './directory/save-allowance.js'
+import { createSaveLooks } from './directory/save-looks.js'
+import { createSchemaCheck } from './directory/schema-check.js'
+import { sessionRoutes } from './directory/session/session-routes.js'
+import { createSessions } from './directory/session/sessions.js'
+import { createSignIn } from './directory/session/sign-in.js'
+import { createSigningTerms } from './directory/signing-terms.js'
+import { createWriteCheck } from './directory/write-check.js'
+import { writeRoutes } from './directory/write-routes.js'
+import { createSignatureCheck } from './directory/write-signature.js'
+import { createWrites } from './directory/writes.js'
+import { createCatalogIndex } from './discovery/catalog-index.js'
+import { createCatalogSearch } from './discovery/catalog-search.js'
+import { discoveryRoutes } from './discovery/routes.js'
+import { createTurns } from './discovery/turns.js'
+import type { Catalogue } from './facilitator/routes.js'
+import { createActivityStore } from './store/sqlite/activity.js'
+import type { Database } from './store/sqlite/database.js'
+import type { GroupCommit } from './store/sqlite/group-commit.js'
+import { createListingStore } from './store/sqlite/listings.js'
+import type { Keccak256 } from './x402/keccak.js'
+import type { PaymentAnswer } from './x402/payment-answer.js'
+import type { SignerRecovery } from './x402/signer-recovery.js'
+
+/** Discovery and the merchant directory, built and not yet started. */
+export interface ComposedDirectory {
+  /** Its routes, as a plugin. */
+  routes(app: FastifyInstance): Promise<void>
+  /** Takes in what payments say of the resources they were for. */
+  catalogue: Catalogue
+  onAnswer(answer: PaymentAnswer): void
+  start(): Promise<void>
+  /** Before the database is closed. */
+  close(): Promise<void>
+}
+
+export interface DirectoryWorld {
+  config: Config
+  /** The network listings are about: the mainnet where it is served. */
+  rpc: Rpc
+  token: Token
+  database: Database
+  commit: GroupCommit
+  keccak256: Keccak256
+  recovery: SignerRecovery
+  checksum: (address: Address) => Address
+  isRelayer: (address: Address) => boolean
+  isPayToBlocked: (payTo: Address) => boolean
+  /** Unix milliseconds. */
+  now: () => number
+  log: Logger
+}
+
+/** Endpoints an owner's saves may have looked at: a full listing six times over, then five a second. */
+const SAVE_ALLOWANCE = { capacity: 600, perSecond: 5 }
+/** Smaller answers are not worth the work. */
+const COMPRESS_FROM_BYTES = 1_024
+
+/** Builds every value of discovery and directory. */
+export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
+  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { network, chainId } = token
+  const log = world.log.child({ room: 'directory' })
+  const store = createListingStore(world.database, world.commit)
+  const activity = createActivityStore(world.database, world.commit)
+  const asset = { address: token.address, name: token.name, version: token.version }
+  const audience = new URL(config.directoryUrl).origin
+
+  const stopping = new AbortController()
+  const rules = {
+    allowPrivateHosts: config.probeAllowPrivateHosts,
+    ownOrigins: [config.baseUrl, config.directoryUrl],
+  }
+  const fetch = createGuardedFetch({ ...rules, baseUrl: config.baseUrl, signal: stopping.signal })
+  const probe = createProbe({ fetch, network, asset, now })
+  const pace = createHostPace(now)
+  const budget = createCallBudget({ now })
+  const schedule = createProbeSchedule({ store, probe, now, pace, log })
+  const validator = createValidator({ fetch, rules, network, asset, now })
+
+  const registry = createIdentityRegistry({
+    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
+    registry: config.identityRegistry,
+  })
+  const readIdentity = createIdentityReader({
+    registry,
+    get: createFileGet(fetch),
+    now,
+    allowHttp: config.probeAllowPrivateHosts,
+  })
+  const identities = createIdentityWatch({ store, registry, readIdentity, now, log })
+
+  const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
+    isContractSignature(rpc, claim)
+  const schemas = createSchemaCheck()
+  // Strangers' schemas must not keep owners waiting.
+  const offeredSchemas = createSchemaCheck()
+  const checkSignature = createSignatureCheck({
+    chainId,
+    recovery,
+    isContractSignature: asksContract,
+  })
+  const check = createWriteCheck({
+    listings: store,
+    audience,
+    chainId,
+    checkSignature,
+    keccak256,
+    now,
+  })
+  const writes = createWrites({
+    listings: {
+      ...store,
+      async applyWrite(write, change) {
+        const result = await store.applyWrite(write, change)
+        // Any write can change what an identity was checked against.
+        if (result.state === 'applied') void identities.checkNow(write.merchantId)
+        return result
+      },
+    },
+    check,
+    schemas,
+    look: createSaveLooks({ probe, network, asset, now }),
+    allowance: createSaveAllowance({ ...SAVE_ALLOWANCE, now }),
+    network,
+    asset: token.address,
+    now,
+  })
+
+  const turns = createTurns()
+  const index = createCatalogIndex({
+    source: store,
+    turns,
+    onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
+  })
+  const search = createCatalogSearch(turns)
+  const catalog = createCatalog({ store, checksum })
+  const catalogue = createAutoCatalog({
+    store,
+    networks: new Map([[network, { asset: token.address }]]),
+    schemaCheck: offeredSchemas,
+    targetRules: rules,
+    isPayToBlocked: world.isPayToBlocked,
+    now,
+    log,
+  })
+  const recorder = createActivityRecorder({
+    store: activity,
+    attributor: createAttributor(store),
+    isRelayer: world.isRelayer,
+    retentionDays: config.activityRetentionDays,
+    now,
+    log,
+  })
+  const sessions = createSessions(now)
+  const domain = new URL(config.directoryUrl).host
+  const place = { sessions, domain, uri: audience }
+  const signIn = createSignIn({
+    ...place,
+    chainIds: [chainId],
+    isContractSignature: asksContract,
+    now,
+  })
+
+  return {
+    catalogue,
+    onAnswer: recorder.record,
+    async routes(app) {
+      await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
+      await app.register(cookie)
+      await app.register(discoveryRoutes, { index, search, listings: store, turns })
+      await app.register(validateRoutes, { validator, budget, pace })
+      const facilitator = config.baseUrl
+      await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
+      await app.register(writeRoutes, {
+        writes,
+        listings: store,
+        view: createMerchantView(store, checksum, now),
+        readHistory: createHistoryReader(store, chainId),
+        signingTerms: createSigningTerms({
+          audience,
+          network,
+          chainId,
+          asset: checksum(token.address),
+          now,
+        }),
+      })
+      await app.register(probeRoutes, { store, schedule, budget })
+      await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
+      await app.register(activityRoutes, {
+        store: activity,
+        listings: store,
+        sessions,
+        checksum,
+        now,
+      })
+    },
+    async start() {
+      index.start()
+      catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
+      schedule.start()
+      await identities.start()
+    },
+    async close() {
+      stopping.abort()
+      identities.stop()
+      await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
+      await Promise.all([schemas.close(), offeredSchemas.close()])
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import type { Logger } from 'pino'
+import type { Address } from 'viem'
+import { createBlockFeed } from './chain/block-feed.js'
+import { createPaymentFactsReader } from './chain/payment-facts.js'
+import { createRpc } from './chain/rpc.js'
+import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
+import { watchToken } from './chain/token-watch.js'
+import type { Config, NetworkConfig } from './config/config.js'
+import type { Secrets } from './config/secrets.js'
+import { createExactKind, EXACT } from './facilitator/exact-job.js'
+import { createGasGuard } from './facilitator/gas-guard.js'
+import type { ServedNetwork } from './facilitator/judge.js'
+import type { OperatorBlocks } from './facilitator/operator-blocks.js'
+import { createBalances } from './metrics/balances.js'
+import type { Metrics } from './metrics/metrics.js'
+import { createRunway } from './metrics/runway.js'
+import type { ReadyNetwork } from './readiness.js'
+import { createGasModel } from './relayer/gas-model.js'
+import { createRelayer, type Relayer } from './relayer/relayer.js'
+import { noRelayerEvents } from './relayer/relayer-events.js'
+import { createLocalSigner, type Signer } from './relayer/signer.js'
+import type { BudgetStore } from './store/budgets.js'
+import type { SettlementJournal } from './store/settlement-journal.js'
+import type { Keccak256 } from './x402/keccak.js'
+
+/** One network of the settings: its chain, its token, its relayers. */
+export interface ComposedNetwork {
+  relayer: Relayer
+  served: ServedNetwork
+  ready: ReadyNetwork
+  close(): Promise<void>
+}
+
+/** What all networks use. */
+export interface Shared {
+  journal: SettlementJournal
+  budgets: BudgetStore
+  blocks: OperatorBlocks
+  keccak256: Keccak256
+  /** `undefined` when they are off. */
+  metrics: Metrics | undefined
+  log: Logger
+  now: () => number
+}
+
+/**
+ * Builds what serves one network. Rejects with `TokenMismatchError` or `RpcUnavailableError` when the chain is not as set.
+ */
+export async function composeNetwork(
+  place: NetworkConfig,
+  config: Config,
+  secrets: Secrets,
+  shared: Shared,
+): Promise<ComposedNetwork> {
+  const { network, chainId } = place
+  const log = shared.log.child({ network })
+  const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  const token = await readToken(rpc, shared.keccak256, place)
+  const hasMulticall3 = await readHasMulticall3(rpc)
+  log.info(
+    { asset: token.address, name: token.name, version: token.version, hasMulticall3 },
+    hasMulticall3
+      ? 'network served'
+      : 'network served; no Multicall3, payments are sent one by one',
+  )
+  const signers = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, shared.keccak256))
+  const [firstSigner] = signers as [Signer, ...Signer[]]
+  const readFacts = createPaymentFactsReader(rpc, token)
+  const feed = createBlockFeed(rpc)
+  const relayer = createRelayer({
+    network,
+    chainId,
+    rpc,
+    feed,
+    journal: shared.journal,
+    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
+    signers,
+    gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
+    hasMulticall3,
+    maxBatch: config.maxBatch,
+    maxFeePerGas: config.maxFeePerGasWei,
+    keccak256: shared.keccak256,
+    now: shared.now,
+    events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
+    log,
+  })
+  const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
+  const own = new Set<Address>(relayer.addresses)
+  const { blocks, budgets, metrics, now } = shared
+  const chainSeconds = () => feed.latest()?.timestamp
+  const readRunway = createRunway({ network, budgets, now })
+  const readBalances = createBalances(rpc, relayer.addresses, now)
+  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  return {
+    relayer,
+    served: {
+      terms: {
+        token,
+        minAmount: config.minAmount,
+        isRelayer: (address) => own.has(address),
+        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+      },
+      rpc,
+      readFacts,
+      chainSeconds,
+      relayer: relayer.addresses[0] as Address,
+      tokenMismatch: tokenWatch.mismatch,
+      guardGas: createGasGuard({
+        network,
+        budgets,
+        dailyGasLimit: config.dailyGasLimit,
+        failedGasBudget: config.failedGasBudget,
+        maxFeePerGas: config.maxFeePerGasWei,
+        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+        now,
+      }),
+    },
+    ready: {
+      network,
+      chainId,
+      asset: place.asset,
+      rpc,
+      relayer,
+      feePerGas: () => feed.latest()?.baseFeePerGas,
+      readRunway,
+    },
+    async close() {
+      tokenWatch.stop()
+      await rpc.close()
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { parentPort } from 'node:worker_threads'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+
+/** What the worker is asked, one at a time. */
+export interface SchemaQuestion {
+  schema: Record<string, unknown>
+  value: unknown
+}
+
+/** `schema` when it does not compile, `value` when that does not satisfy it. */
+export type SchemaAnswer = { ok: true } | { ok: false; fault: 'schema' | 'value'; message: string }
+
+/** Strangers choose these words in part. */
+const MAX_MESSAGE_CHARS = 200
+
+const ajv = new Ajv2020({
+  // Keywords and formats that are not known mean nothing, as the standard has it.
+  strict: false,
+  validateFormats: false,
+  // Copying what is referred to into each place that does so lets a short schema become endless code.
+  inlineRefs: false,
+  logger: false,
+})
+
+parentPort?.on('message', (question: SchemaQuestion) => {
+  parentPort?.postMessage(answer(question))
+})
+
+function answer({ schema, value }: SchemaQuestion): SchemaAnswer {
+  try {
+    const validate = ajv.compile(schema)
+    if (validate(value) === true) return { ok: true }
+    return { ok: false, fault: 'value', message: describe(validate.errors?.[0]) }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'it cannot be compiled'
+    return { ok: false, fault: 'schema', message: message.slice(0, MAX_MESSAGE_CHARS) }
+  } finally {
+    ajv.removeSchema(schema)
+  }
+}
+
+function describe(error: ErrorObject | undefined): string {
+  if (error === undefined) return 'it does not match'
+  const where = error.instancePath === '' ? 'it' : error.instancePath
+  return `${where} ${error.message ?? 'does not match'}`.slice(0, MAX_MESSAGE_CHARS)
+}

@@ -1,0 +1,148 @@
+import { RequestFault } from '../http/request-fault.js'
+
+interface WriteCode {
+  /** On the wire, in `error`. */
+  code: string
+  status: number
+  /** What it means, for the documentation. */
+  meaning: string
+}
+
+/** Every way a write of a listing is refused, each with a code of its own. */
+export const writeCodes = {
+  invalidWrite: {
+    code: 'invalid_write',
+    status: 400,
+    meaning: 'The request is not { message, signature, body }, or a member has the wrong form.',
+  },
+  invalidListing: {
+    code: 'invalid_listing',
+    status: 400,
+    meaning: 'The body breaks a rule or a limit; the sentence names the field.',
+  },
+  invalidMerchantId: {
+    code: 'invalid_merchant_id',
+    status: 400,
+    meaning: 'The id has the wrong form, or is reserved.',
+  },
+  unknownAction: {
+    code: 'unknown_action',
+    status: 400,
+    meaning: 'The message names an action that does not exist.',
+  },
+  wrongAction: {
+    code: 'wrong_action',
+    status: 400,
+    meaning: 'The message is signed for another action than it was sent for.',
+  },
+  wrongMerchant: {
+    code: 'wrong_merchant',
+    status: 400,
+    meaning: 'The message names another merchant than the path.',
+  },
+  wrongAudience: {
+    code: 'wrong_audience',
+    status: 400,
+    meaning: 'The message was signed for another directory.',
+  },
+  wrongChain: {
+    code: 'wrong_chain',
+    status: 400,
+    meaning: 'The message was signed in the domain of another chain.',
+  },
+  writeExpired: { code: 'write_expired', status: 400, meaning: 'The deadline is past.' },
+  issuedInFuture: {
+    code: 'issued_in_future',
+    status: 400,
+    meaning: 'The message is issued later than our clock and the allowed skew.',
+  },
+  deadlineTooFar: {
+    code: 'deadline_too_far',
+    status: 400,
+    meaning: 'The deadline is further ahead than allowed, or before the message was issued.',
+  },
+  bodyMismatch: {
+    code: 'body_mismatch',
+    status: 400,
+    meaning: 'The body is not the one whose hash was signed.',
+  },
+  payToMismatch: {
+    code: 'pay_to_mismatch',
+    status: 400,
+    meaning: 'The payTo of the message is not the one the listing has, or will have.',
+  },
+  invalidSignature: {
+    code: 'invalid_signature',
+    status: 401,
+    meaning: 'The signature is not one of the owner over this message.',
+  },
+  notOwner: { code: 'not_owner', status: 403, meaning: 'The merchant belongs to somebody else.' },
+  notOffered: {
+    code: 'not_offered',
+    status: 403,
+    meaning: 'There is no open offer of the merchant to the signer.',
+  },
+  merchantNotFound: {
+    code: 'merchant_not_found',
+    status: 404,
+    meaning: 'There is no such merchant.',
+  },
+  merchantDeleted: {
+    code: 'merchant_deleted',
+    status: 410,
+    meaning: 'The merchant was deleted; its id stays with its owner.',
+  },
+  replayedNonce: {
+    code: 'replayed_nonce',
+    status: 409,
+    meaning: 'The owner used this nonce before.',
+  },
+  staleRevision: {
+    code: 'stale_revision',
+    status: 409,
+    meaning: 'The revision is not the next one; `details.revision` is the present one.',
+  },
+  endpointRefused: {
+    code: 'endpoint_refused',
+    status: 422,
+    meaning: 'An endpoint gave a definite wrong answer; `details.endpoints` says which and what.',
+  },
+  tooManySaves: {
+    code: 'too_many_saves',
+    status: 429,
+    meaning: 'The owner had many endpoints checked in a short time.',
+  },
+  bodyTooLarge: {
+    code: 'body_too_large',
+    status: 413,
+    meaning: 'The request is larger than the published limit.',
+  },
+  chainUnavailable: {
+    code: 'chain_unavailable',
+    status: 503,
+    meaning: 'The signature may be a contract wallet’s, and the chain could not be asked.',
+  },
+  busy: {
+    code: 'busy',
+    status: 503,
+    meaning: 'Too many schemas wait to be checked; try again.',
+  },
+} as const satisfies Record<string, WriteCode>
+
+export type WriteCodeKey = keyof typeof writeCodes
+
+/** A write that is refused; answered as `{ error, message, details? }`. */
+export class WriteFault extends RequestFault {
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(
+    key: WriteCodeKey,
+    message: string,
+    details?: Readonly<Record<string, unknown>>,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    const { code, status } = writeCodes[key]
+    super({ statusCode: status, code, message, headers })
+    this.details = details
+  }
+}

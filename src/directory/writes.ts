@@ -1,0 +1,146 @@
+import type { Address } from 'viem'
+import type { ListingChange, ListingStore, Merchant } from '../store/listings.js'
+import { type ListingBody, parseListing } from './listing-body.js'
+import { listingLimits as limits } from './listing-limits.js'
+import { merchantIdKind } from './merchant-id.js'
+import type { SaveAllowance } from './save-allowance.js'
+import type { LookedAt } from './save-looks.js'
+import { checkSchemas } from './schema-agreement.js'
+import type { SchemaCheck } from './schema-check.js'
+import { parseAcceptance, parseDeletion, parseLink, parseOffer } from './small-bodies.js'
+import {
+  type CheckedWrite,
+  missingFault,
+  offerFault,
+  ownerFault,
+  replayFault,
+  staleFault,
+  type WriteCheck,
+} from './write-check.js'
+import { WriteFault } from './write-codes.js'
+
+/** Every write an owner can make; each takes the request as it was sent and throws a `WriteFault`. */
+export interface Writes {
+  save(merchantId: string, request: unknown): Promise<{ merchant: Merchant; isNew: boolean }>
+  delete(merchantId: string, request: unknown): Promise<Merchant>
+  offerOwner(merchantId: string, request: unknown): Promise<Merchant>
+  acceptOwner(merchantId: string, request: unknown): Promise<Merchant>
+  linkAgent(merchantId: string, request: unknown): Promise<Merchant>
+}
+
+export interface WritesOptions {
+  listings: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'applyWrite'>
+  check: WriteCheck
+  schemas: Pick<SchemaCheck, 'check'>
+  look: (
+    endpoints: ListingBody['endpoints'],
+    payTo: Address,
+    known: Awaited<ReturnType<ListingStore['endpointsOf']>>,
+  ) => Promise<LookedAt[]>
+  allowance: SaveAllowance
+  /** CAIP-2. */
+  network: string
+  /** Lower case. */
+  asset: Address
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+export function createWrites(options: WritesOptions): Writes {
+  const { listings, check, schemas, look, allowance, network, asset } = options
+  const nowSeconds = () => Math.floor(options.now() / 1000)
+
+  /** The store judges owner, revision and nonce once more, in the transaction of the change. */
+  async function apply({ write }: CheckedWrite<unknown>, change: ListingChange): Promise<Merchant> {
+    const result = await listings.applyWrite({ ...write, acceptedAt: nowSeconds() }, change)
+    if (result.state === 'applied') return result.merchant
+    if (result.state === 'replayed') throw replayFault()
+    if (result.state === 'stale') throw staleFault(result.revision)
+    if (result.state === 'notOwner') throw ownerFault(false)
+    if (result.state === 'notOffered') throw offerFault()
+    throw missingFault(await listings.findMerchant(write.merchantId))
+  }
+
+  /** An id nobody may choose can still be there: found in payments, or made by the operator. */
+  async function checkId(merchantId: string): Promise<void> {
+    const kind = merchantIdKind(merchantId)
+    if (kind === 'chosen') return
+    if (kind !== 'malformed' && (await listings.findMerchant(merchantId)) !== undefined) return
+    const { minChars, maxChars } = limits.merchantId
+    const text =
+      kind === 'malformed'
+        ? `The merchant id must be ${minChars} to ${maxChars} of a-z, 0-9 and inner hyphens.`
+        : 'The merchant id is reserved; choose another.'
+    throw new WriteFault('invalidMerchantId', text)
+  }
+
+  return {
+    async save(merchantId, request) {
+      await checkId(merchantId)
+      const checked = await check(request, {
+        merchantId,
+        actions: { fresh: 'listing.create', standing: 'listing.update' },
+        parseBody: parseListing,
+        payToOf: ({ payTo }) => payTo,
+      })
+      const { endpoints, ...described } = checked.body
+      const known = checked.merchant === undefined ? [] : await listings.endpointsOf(merchantId)
+      const isOwned = checked.merchant?.owner != null
+      await checkSchemas(endpoints, isOwned ? known : [], schemas)
+      const waitSeconds = allowance.take(checked.write.owner, endpoints.length)
+      if (waitSeconds > 0) throw paceFault(waitSeconds)
+      const looked = await look(endpoints, described.payTo, known)
+      const merchant = await apply(checked, {
+        kind: 'save',
+        merchant: { ...described, network, asset },
+        endpoints: looked,
+      })
+      return { merchant, isNew: checked.write.action === 'listing.create' }
+    },
+
+    async delete(merchantId, request) {
+      const checked = await check(request, {
+        merchantId,
+        actions: { standing: 'listing.delete' },
+        parseBody: parseDeletion,
+      })
+      return apply(checked, { kind: 'delete' })
+    },
+
+    async offerOwner(merchantId, request) {
+      const checked = await check(request, {
+        merchantId,
+        actions: { standing: 'owner.offer' },
+        parseBody: parseOffer,
+      })
+      const { to } = checked.body
+      const now = nowSeconds()
+      // An offer to oneself that is over at once is how one is taken back.
+      if (to === null) return apply(checked, { kind: 'offer', to: checked.write.owner, until: now })
+      return apply(checked, { kind: 'offer', to, until: now + limits.offer.openSeconds })
+    },
+
+    async acceptOwner(merchantId, request) {
+      const checked = await check(request, {
+        merchantId,
+        actions: { standing: 'owner.accept' },
+        parseBody: parseAcceptance,
+      })
+      return apply(checked, { kind: 'accept' })
+    },
+
+    async linkAgent(merchantId, request) {
+      const checked = await check(request, {
+        merchantId,
+        actions: { standing: 'agent.link' },
+        parseBody: parseLink,
+      })
+      return apply(checked, { kind: 'link', agentId: checked.body.agentId })
+    },
+  }
+}
+
+function paceFault(waitSeconds: number): WriteFault {
+  const text = `This owner had many endpoints checked just now; try again in ${waitSeconds} seconds.`
+  return new WriteFault('tooManySaves', text, undefined, { 'retry-after': String(waitSeconds) })
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** A JSON answer that anybody may keep for a minute and ask for again by its tag. */
+export interface CachedBody {
+  json: string
+  /** Weak, because the same answer also travels compressed. */
+  etag: string
+}
+
+const CACHE_CONTROL = 'public, max-age=60'
+
+export function toCachedBody(json: string): CachedBody {
+  const digest = createHash('sha256').update(json).digest('base64url').slice(0, 27)
+  return { json, etag: `W/"${digest}"` }
+}
+
+/** Sends the answer, or 304 to a caller that has it. */
+export function sendCached(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { json, etag }: CachedBody,
+): FastifyReply {
+  reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
+  if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  return reply.type('application/json; charset=utf-8').send(json)
+}
+
+/** Compares as RFC 9110 sec. 13.1.2 does: weakly, with a list, or `*` for anything. */
+export function hasTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  const opaque = (tag: string) => tag.replace(/^W\//, '')
+  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? []
+  return tags.some((tag) => opaque(tag) === opaque(etag))
+}

@@ -1,0 +1,102 @@
+import { advance, type CatalogSource, LoadStopped, loadView } from './catalog-loader.js'
+import type { CatalogView } from './catalog-view.js'
+import type { Turns } from './turns.js'
+
+export interface CatalogIndexOptions {
+  source: CatalogSource
+  turns: Turns
+  /** Told what went wrong while the catalog was read; it is read again. */
+  onFault: (error: unknown) => void
+  /** For tests; `MAX_CHANGED` otherwise. */
+  maxChanged?: number
+}
+
+/** The catalog in memory, following the store. */
+export interface CatalogIndex {
+  /** Reads the catalog in the background; until that is done there is no view. */
+  start(): void
+  /** Resolves when nothing is read any more. */
+  stop(): Promise<void>
+  isReady(): boolean
+  /**
+   * The catalog as it stands in the store now; `undefined` while it is first read. After a flood of changes it may lag
+   * behind for a moment.
+   */
+  current(): Promise<CatalogView | undefined>
+}
+
+/** Past so many changed documents, which every search looks through one by one, the base is built anew. */
+const MAX_CHANGED = 5_000
+/** Behind by more changes than these the catalog is read anew, and searches do not wait for it. */
+const MAX_LAG = 5_000
+const RETRY_MS = 1_000
+
+export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
+  const { source, turns, onFault, maxChanged = MAX_CHANGED } = options
+  let view: CatalogView | undefined
+  let isStopped = false
+  let loading: Promise<void> | undefined
+  let following: Promise<void> | undefined
+  let retry: NodeJS.Timeout | undefined
+
+  const lagOf = async ({ sequence }: CatalogView) => (await source.lastChange()) - sequence
+
+  /** One step towards the store; calls that come meanwhile wait for the same. */
+  function follow(): Promise<void> {
+    following ??= step().finally(() => {
+      following = undefined
+    })
+    return following
+  }
+
+  async function step(): Promise<void> {
+    const before = view
+    if (before === undefined) return
+    const after = await advance(before, source, turns)
+    // A base that was built meanwhile is newer; what it lacks is the next step.
+    if (view === before) view = after
+    if (after.changed.length > maxChanged) load()
+  }
+
+  function load(): void {
+    if (loading !== undefined || isStopped) return
+    loading = build()
+      .catch((error) => {
+        if (error instanceof LoadStopped) return
+        onFault(error)
+        retry = setTimeout(load, RETRY_MS)
+      })
+      .finally(() => {
+        loading = undefined
+      })
+  }
+
+  async function build(): Promise<void> {
+    const isOver = () => isStopped
+    let built = await loadView(source, turns, isOver)
+    for (let lag = await lagOf(built); lag > 0 && lag <= MAX_LAG; lag = await lagOf(built)) {
+      if (isStopped) throw new LoadStopped()
+      built = await advance(built, source, turns)
+    }
+    view = built
+  }
+
+  return {
+    start: load,
+    async stop() {
+      isStopped = true
+      clearTimeout(retry)
+      await Promise.all([loading, following?.catch(() => {})])
+    },
+    isReady: () => view !== undefined,
+    async current() {
+      while (view !== undefined) {
+        const lag = await lagOf(view)
+        if (lag > MAX_LAG) load()
+        if (lag <= 0 || lag > MAX_LAG) break
+        await follow()
+      }
+      return view
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { ListingReader } from '../store/listings.js'
+import { createBaseIndexBuilder } from './base-index-builder.js'
+import { type CatalogView, firstView } from './catalog-view.js'
+import { toIndexDocument, toIndexMerchant } from './index-document.js'
+import type { Turns } from './turns.js'
+import { createDraft } from './view-draft.js'
+
+export type CatalogSource = Pick<
+  ListingReader,
+  'scanForIndex' | 'indexedOf' | 'findMerchant' | 'lastChange' | 'changesAfter'
+>
+
+/** Rows read at once: as many as the last read suggests for half a turn. */
+const MIN_ROWS = 8
+const MAX_ROWS = 512
+const READ_MS = 0.5
+const CHANGES_AT_ONCE = 200
+
+/** Thrown out of a load that was told to stop. */
+export class LoadStopped extends Error {
+  override readonly name = 'LoadStopped'
+}
+
+/** Reads the whole catalog into a new view, in turns. Rejects with what the store rejects with, or `LoadStopped`. */
+export async function loadView(
+  source: CatalogSource,
+  turns: Turns,
+  isStopped: () => boolean,
+): Promise<CatalogView> {
+  // What changes while rows are read is seen now or then; it is read once more afterwards, so nothing is missed.
+  const sequence = await source.lastChange()
+  const builder = createBaseIndexBuilder(turns)
+  let rows = MIN_ROWS
+  for (let after = 0; ; ) {
+    await turns.next()
+    if (isStopped()) throw new LoadStopped()
+    const startedAt = performance.now()
+    const page = await source.scanForIndex(after, rows)
+    const isSlow = performance.now() - startedAt > READ_MS
+    rows = isSlow ? Math.max(MIN_ROWS, rows >>> 1) : Math.min(MAX_ROWS, rows * 2)
+    for (const row of page) {
+      if (!builder.hasMerchant(row.merchantId)) {
+        const merchant = await source.findMerchant(row.merchantId)
+        builder.addMerchant(toIndexMerchant(row.merchantId, merchant))
+      }
+      builder.add(toIndexDocument(row))
+      after = row.id
+      if (turns.isOver()) await turns.next()
+    }
+    if (page.length === 0) break
+  }
+  return firstView(await builder.finish(), sequence)
+}
+
+/** The view after the next changes, at most so many at once; the view itself when there are none. */
+export async function advance(
+  view: CatalogView,
+  source: CatalogSource,
+  turns: Turns,
+): Promise<CatalogView> {
+  const changes = await source.changesAfter(view.sequence, CHANGES_AT_ONCE)
+  const last = changes.at(-1)
+  if (last === undefined) return view
+  const draft = createDraft(view)
+  for (const id of new Set(changes.map(({ merchantId }) => merchantId))) {
+    draft.put(id, await source.findMerchant(id), await source.indexedOf(id))
+    if (turns.isOver()) await turns.next()
+  }
+  return draft.finish(last.sequence)
+}

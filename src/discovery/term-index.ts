@@ -1,0 +1,134 @@
+import { addBits, type Bits, keepBits, nextBit } from './bits.js'
+import { urlPieces } from './fold.js'
+import {
+  type EndpointField,
+  endpointFields,
+  type Field,
+  type MerchantField,
+  merchantFields,
+} from './index-document.js'
+import { createPostingsBuilder, type Postings } from './postings.js'
+import type { Scratch } from './scratch.js'
+import type { Turns } from './turns.js'
+import { createVocabularyBuilder, type Vocabulary } from './vocabulary.js'
+
+/** Finds what holds a word, field by field. Does not change. */
+export interface TermIndex {
+  /** The documents one of whose fields holds the folded word, for each group of fields; no field is in two groups. */
+  find(word: string, groups: readonly (readonly Field[])[]): Promise<Bits[]>
+}
+
+export interface TermIndexBuilder {
+  /** Documents and merchants each come in ascending order of their numbers. */
+  addDocument(number: number, texts: Record<EndpointField, string>): void
+  addMerchant(number: number, texts: Record<MerchantField, string>): void
+  /** To be called once, after the last text. */
+  finish(surroundings: TermSurroundings): Promise<TermIndex>
+}
+
+export interface TermSurroundings {
+  documents: number
+  merchants: number
+  /** From merchants to their documents. */
+  merchantPostings: Postings
+  scratch: Scratch
+  turns: Turns
+}
+
+/** URLs have words of their own, and far more of them. */
+const plainFields = endpointFields.filter((field) => field !== 'url')
+const STEPS_BETWEEN_LOOKS = 2_048
+
+export function createTermIndexBuilder(): TermIndexBuilder {
+  const words = createVocabularyBuilder()
+  const urlWords = createVocabularyBuilder()
+  const documents = createPostingsBuilder(2)
+  const merchants = createPostingsBuilder(1)
+  const urls = createPostingsBuilder(0)
+
+  return {
+    addDocument(number, texts) {
+      plainFields.forEach((name, field) => {
+        words.add(texts[name], (token) => documents.add(token, number, field))
+      })
+      urlWords.add(texts.url, (token) => urls.add(token, number))
+    },
+    addMerchant(number, texts) {
+      merchantFields.forEach((name, field) => {
+        words.add(texts[name], (token) => merchants.add(token, number, field))
+      })
+    },
+    async finish(surroundings) {
+      const { turns } = surroundings
+      return createTermIndex(surroundings, {
+        words: await words.finish(turns),
+        urlWords: await urlWords.finish(turns),
+        documents: await documents.finish(surroundings.documents, turns),
+        merchants: await merchants.finish(surroundings.merchants, turns),
+        urls: await urls.finish(surroundings.documents, turns),
+      })
+    },
+  }
+}
+
+interface TermParts {
+  words: Vocabulary
+  urlWords: Vocabulary
+  documents: Postings
+  merchants: Postings
+  urls: Postings
+}
+
+function createTermIndex(surroundings: TermSurroundings, parts: TermParts): TermIndex {
+  const { scratch, turns, merchantPostings } = surroundings
+  const sizes = surroundings
+
+  /** From merchants to all their documents. */
+  async function expand(found: Bits, into: Bits): Promise<void> {
+    const targets = [into]
+    let steps = 0
+    for (let merchant = nextBit(found, 0); merchant !== -1; ) {
+      steps += 2 + merchantPostings.addTo(targets, merchant)
+      merchant = nextBit(found, merchant + 1)
+      if (steps < STEPS_BETWEEN_LOOKS) continue
+      steps = 0
+      if (turns.isOver()) await turns.next()
+    }
+  }
+
+  /** In URLs a word is looked for piece by piece; one that is nothing but slashes is in all of them. */
+  async function findInUrls(word: string, into: Bits): Promise<void> {
+    const found = scratch.take(sizes.documents).fill(0xffffffff)
+    for (const piece of urlPieces(word)) {
+      const withPiece = scratch.take(sizes.documents)
+      const targets = [withPiece]
+      await parts.urlWords.eachWith(piece, (token) => parts.urls.addTo(targets, token))
+      keepBits(found, withPiece)
+      scratch.give(withPiece)
+    }
+    addBits(into, found)
+    scratch.give(found)
+  }
+
+  return {
+    async find(word, groups) {
+      const found = groups.map(() => scratch.take(sizes.documents))
+      const merchantsFound = groups.map(() => scratch.take(sizes.merchants))
+      const groupOf = (field: Field) => groups.findIndex((group) => group.includes(field))
+      const targets = plainFields.map((field) => found[groupOf(field)])
+      const merchantTargets = merchantFields.map((field) => merchantsFound[groupOf(field)])
+      await parts.words.eachWith(
+        word,
+        (token) =>
+          parts.documents.addTo(targets, token) + parts.merchants.addTo(merchantTargets, token),
+      )
+      for (const [i, merchants] of merchantsFound.entries()) {
+        await expand(merchants, found[i] as Bits)
+        scratch.give(merchants)
+      }
+      const inUrls = found[groupOf('url')]
+      if (inUrls !== undefined) await findInUrls(word, inUrls)
+      return found
+    },
+  }
+}

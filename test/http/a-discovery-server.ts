@@ -1,0 +1,28 @@
+import { pino } from 'pino'
+import { createCatalogSearch } from '../../src/discovery/catalog-search.js'
+import { discoveryRoutes } from '../../src/discovery/routes.js'
+import { installCors } from '../../src/http/cors.js'
+import { installErrorHandling } from '../../src/http/errors.js'
+import { installNotFound } from '../../src/http/not-found.js'
+import { createServer } from '../../src/http/server.js'
+import { aCatalog, whenReady } from '../unit/discovery/a-catalog.js'
+
+/** The discovery routes over an empty catalog in memory. */
+export async function aDiscoveryServer({ isLoading = false } = {}) {
+  const { store, turns, index } = await aCatalog()
+  const app = createServer({
+    logger: pino({ level: 'silent' }),
+    bodyLimitBytes: 10_000,
+    settleWaitSeconds: 1,
+    trustProxy: false,
+  })
+  installErrorHandling(app)
+  installNotFound(app)
+  await installCors(app)
+  const search = createCatalogSearch(turns)
+  await app.register(discoveryRoutes, { index, search, listings: store, turns })
+  app.addHook('onClose', () => index.stop())
+  if (!isLoading) await whenReady(index)
+  const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
+  return { app, store, index, get }
+}

@@ -1,0 +1,701 @@
+import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
+import { parseListing } from '../../src/directory/listing-body.js'
+import { hashBody } from '../../src/listing-client/canonical-json.js'
+import {
+  LISTING_PRIMARY_TYPE,
+  listingTypedData,
+  listingWriteTypes,
+  toListingWrite,
+} from '../../src/listing-client/listing-write.js'
+import {
+  aListing,
+  anAccount,
+  anEndpoint,
+  aSignedWrite,
+  chainId,
+  directoryUrl,
+  type SignedRequest,
+  send,
+  startDirectory,
+  startSeconds,
+  type TestDirectory,
+} from '../support/a-directory.js'
+
+const owner = anAccount()
+const other = anAccount()
+
+let directory: TestDirectory
+beforeEach(async () => {
+  directory = await startDirectory()
+})
+afterEach(() => directory.close())
+
+async function create(id = 'weather') {
+  const request = await aSignedWrite(owner, { message: { merchantId: id } })
+  expect((await send(directory, request, id)).statusCode).toBe(201)
+  return request
+}
+
+/** Sends it and gives status and code. */
+async function refusal(request: SignedRequest, ...rest: [id?: string, action?: 'listing.create']) {
+  const response = await send(directory, request, ...rest)
+  return [response.statusCode, response.json().error]
+}
+
+describe('a saved listing', () => {
+  it('is there at once, as its owner sees it', async () => {
+    const response = await send(directory, await aSignedWrite(owner))
+    expect(response.statusCode).toBe(201)
+    const read = await directory.app.inject('/api/merchants/weather')
+    expect(read.json()).toEqual(response.json())
+    expect(read.headers['cache-control']).toBe('no-store')
+    expect(read.json()).toMatchObject({
+      id: 'weather',
+      owner: owner.address,
+      revision: 1,
+      network: 'eip155:5042',
+      payTo: aListing().payTo,
+      flags: { official: false, partner: false, hiddenReason: null },
+      offer: null,
+      warnings: [],
+      endpoints: [
+        {
+          url: 'https://api.example.com/weather',
+          price: '10000',
+          output: { type: 'json' },
+          state: {
+            status: 'live',
+            accepts: [{ live: true, amount: '10000' }],
+            extras: { mimeType: 'application/json' },
+            nextProbeAt: startSeconds + 6 * 3_600,
+          },
+        },
+      ],
+    })
+  })
+
+  it('is replaced by its owner, with the endpoints as they are told without their state', async () => {
+    await create()
+    const { name, description, payTo, endpoints } = (
+      await directory.app.inject('/api/merchants/weather')
+    ).json()
+    const listed = endpoints.map(({ state: _, ...endpoint }: { state: unknown }) => endpoint)
+    const body = { name: `${name} 2`, description, payTo, endpoints: listed }
+    const request = await aSignedWrite(owner, {
+      action: 'listing.update',
+      body,
+      message: { revision: 2 },
+    })
+    const response = await send(directory, request)
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ name: 'Weather 2', revision: 2 })
+  })
+
+  it('takes integers as digits, as wallets write them, and any case of hex', async () => {
+    const request = await aSignedWrite(owner)
+    const { message } = request
+    const spelled = {
+      ...message,
+      owner: message.owner.toLowerCase(),
+      bodyHash: `0x${message.bodyHash.slice(2).toUpperCase()}`,
+      revision: '1',
+      issuedAt: String(message.issuedAt),
+      deadline: String(message.deadline),
+    }
+    expect((await send(directory, { ...request, message: spelled } as never)).statusCode).toBe(201)
+  })
+
+  it('takes a signature with a parity of 0 or 1', async () => {
+    const request = await aSignedWrite(owner)
+    const v = request.signature.endsWith('1b') ? '00' : '01'
+    const signature = `${request.signature.slice(0, -2) as Hex}${v}` as const
+    expect((await send(directory, { ...request, signature })).statusCode).toBe(201)
+  })
+})
+
+describe('a write is refused', () => {
+  it('when it was accepted before', async () => {
+    const request = await create()
+    expect(await refusal(request)).toEqual([409, 'replayed_nonce'])
+  })
+
+  it('when its nonce was used for another merchant', async () => {
+    const { message } = await create()
+    const { nonce } = message
+    const again = await aSignedWrite(owner, { message: { nonce, merchantId: 'second' } })
+    expect(await refusal(again, 'second')).toEqual([409, 'replayed_nonce'])
+    expect(await directory.store.findMerchant('second')).toBeUndefined()
+  })
+
+  it('out of order, and told the present revision', async () => {
+    await create()
+    for (const revision of [0, 1, 3]) {
+      const request = await aSignedWrite(owner, {
+        action: 'listing.update',
+        message: { revision },
+      })
+      const response = await send(directory, request)
+      expect([response.statusCode, response.json().error]).toEqual([409, 'stale_revision'])
+      expect(response.json().details).toEqual({ revision: 1 })
+    }
+  })
+
+  it('when made for another directory', async () => {
+    const request = await aSignedWrite(owner, { message: { audience: 'https://other.example' } })
+    expect(await refusal(request)).toEqual([400, 'wrong_audience'])
+  })
+
+  it('when signed in the domain of another chain, said or not', async () => {
+    const request = await aSignedWrite(owner, { chain: 5042002 })
+    expect(await refusal(request)).toEqual([400, 'wrong_chain'])
+    expect(await refusal({ ...request, chainId: 5042002 })).toEqual([400, 'wrong_chain'])
+    const right = await aSignedWrite(owner)
+    expect((await send(directory, { ...right, chainId })).statusCode).toBe(201)
+  })
+
+  it.each([
+    ['at its deadline', { deadline: startSeconds }, 'write_expired'],
+    ['one second before', { deadline: startSeconds + 1 }, undefined],
+    ['issued 60 seconds ahead', { issuedAt: startSeconds + 60 }, undefined],
+    ['issued 61 seconds ahead', { issuedAt: startSeconds + 61 }, 'issued_in_future'],
+    ['with ten minutes to go', { deadline: startSeconds + 600 }, undefined],
+    ['with a second more', { deadline: startSeconds + 601 }, 'deadline_too_far'],
+    ['issued eleven minutes before its deadline', { issuedAt: startSeconds - 60 }, undefined],
+    ['issued longer ago', { issuedAt: startSeconds - 61 }, 'deadline_too_far'],
+  ])('by its times: %s', async (_, message, code) => {
+    const response = await send(directory, await aSignedWrite(owner, { message }))
+    expect(response.statusCode).toBe(code === undefined ? 201 : 400)
+    expect(response.json().error).toBe(code)
+  })
+
+  it('when its body was altered after signing', async () => {
+    const request = await aSignedWrite(owner)
+    const body = aListing({ name: 'Whether' })
+    expect(await refusal({ ...request, body })).toEqual([400, 'body_mismatch'])
+  })
+
+  it('when any field of its message was altered after signing', async () => {
+    const { message, ...rest } = await aSignedWrite(owner)
+    const nonce = `0x${'ab'.repeat(32)}` as const
+    for (const change of [
+      { nonce },
+      { issuedAt: startSeconds - 1 },
+      { deadline: startSeconds + 9 },
+    ]) {
+      const altered = { ...rest, message: { ...message, ...change } }
+      expect(await refusal(altered)).toEqual([401, 'invalid_signature'])
+    }
+    const owned = { ...rest, message: { ...message, owner: other.address } }
+    expect(await refusal(owned)).toEqual([401, 'invalid_signature'])
+  })
+
+  it('when the money named in clear is not that of the listing', async () => {
+    const request = await aSignedWrite(owner, { message: { payTo: other.address } })
+    expect(await refusal(request)).toEqual([400, 'pay_to_mismatch'])
+    await create()
+    const deletion = await aSignedWrite(owner, {
+      action: 'listing.delete',
+      body: {},
+      message: { revision: 2, payTo: other.address },
+    })
+    expect(await refusal(deletion)).toEqual([400, 'pay_to_mismatch'])
+  })
+
+  it('from anybody but the owner, for every action', async () => {
+    await create()
+    for (const [action, body] of [
+      ['listing.update', aListing()],
+      ['listing.delete', {}],
+      ['owner.offer', { to: other.address }],
+      ['agent.link', { agentId: '0' }],
+    ] as const) {
+      const request = await aSignedWrite(other, { action, body, message: { revision: 2 } })
+      expect(await refusal(request)).toEqual([403, 'not_owner'])
+    }
+  })
+
+  it('when sent to the route of another action, or named as none', async () => {
+    const deletion = await aSignedWrite(owner, { action: 'listing.delete' })
+    expect(await refusal(deletion, 'weather', 'listing.create')).toEqual([400, 'wrong_action'])
+    const unknown = await aSignedWrite(owner, { action: 'listing.steal' as never })
+    expect(await refusal(unknown)).toEqual([400, 'unknown_action'])
+    const update = await aSignedWrite(owner, { action: 'listing.update' })
+    expect(await refusal(update)).toEqual([400, 'wrong_action'])
+  })
+
+  it('when sent to another merchant', async () => {
+    expect(await refusal(await aSignedWrite(owner), 'climate')).toEqual([400, 'wrong_merchant'])
+  })
+
+  it('for a merchant that is not there', async () => {
+    const request = await aSignedWrite(owner, { action: 'listing.delete', body: {} })
+    expect(await refusal(request)).toEqual([404, 'merchant_not_found'])
+  })
+
+  it.each(['ab', 'Weather', '-weather', 'weather-', 'a_b_c', 'a'.repeat(41), 'we ather'])(
+    'for the malformed id %j',
+    async (id) => {
+      const request = await aSignedWrite(owner, { message: { merchantId: id } })
+      expect(await refusal(request, encodeURIComponent(id))).toEqual([400, 'invalid_merchant_id'])
+    },
+  )
+
+  it.each(['validate', 'signing', 'payto-shop', `payto-${zeroAddress}`])(
+    'for the reserved id %s',
+    async (id) => {
+      const request = await aSignedWrite(owner, { message: { merchantId: id } })
+      expect(await refusal(request, id)).toEqual([400, 'invalid_merchant_id'])
+    },
+  )
+
+  it.each([
+    ['nothing', undefined],
+    ['a list', []],
+    ['an unknown member', async () => ({ ...(await aSignedWrite(owner)), extra: 1 })],
+    ['no body', async () => ({ ...(await aSignedWrite(owner)), body: undefined })],
+    [
+      'a negative revision',
+      () =>
+        aSignedWrite(owner, { message: { revision: 0 } }).then((it) => ({
+          ...it,
+          message: { ...it.message, revision: -1 },
+        })),
+    ],
+    [
+      'a signature that is not hex',
+      async () => ({ ...(await aSignedWrite(owner)), signature: '0xzz' }),
+    ],
+    [
+      'an endless signature',
+      async () => ({ ...(await aSignedWrite(owner)), signature: `0x${'00'.repeat(8_193)}` }),
+    ],
+  ])('when it holds %s', async (_, make) => {
+    const payload = typeof make === 'function' ? await make() : make
+    const response = await directory.app.inject({
+      method: 'PUT',
+      url: '/api/merchants/weather',
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify(payload ?? null),
+    })
+    expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_write'])
+  })
+
+  it('beyond the size that is published, and told that size', async () => {
+    const response = await directory.app.inject({
+      method: 'PUT',
+      url: '/api/merchants/weather',
+      payload: { padding: 'x'.repeat(1_048_576) },
+    })
+    expect(response.statusCode).toBe(413)
+    expect(response.json()).toMatchObject({ error: 'body_too_large' })
+    expect(response.json().message).toContain('524288 bytes')
+  })
+})
+
+describe('two writes of one revision that come together', () => {
+  it('are one accepted and one refused, and one is in the history', async () => {
+    let open = () => {}
+    directory.probes.gate = new Promise((resolve) => {
+      open = resolve
+    })
+    const requests = [await aSignedWrite(owner), await aSignedWrite(owner)]
+    const sent = requests.map((request) => send(directory, request))
+    while (directory.probes.called.length < 2) await new Promise((next) => setTimeout(next, 5))
+    open()
+    const codes = (await Promise.all(sent)).map((response) => response.json().error)
+    expect(codes.sort()).toEqual(['stale_revision', undefined])
+    expect(await directory.store.historyOf('weather', 0, 10)).toHaveLength(1)
+  })
+
+  it('hold even when the deadline passes during the look at the endpoints', async () => {
+    let open = () => {}
+    directory.probes.gate = new Promise((resolve) => {
+      open = resolve
+    })
+    const sent = send(directory, await aSignedWrite(owner))
+    while (directory.probes.called.length < 1) await new Promise((next) => setTimeout(next, 5))
+    directory.clock.seconds += 601
+    open()
+    expect((await sent).statusCode).toBe(201)
+  })
+})
+
+describe('the look at endpoints', () => {
+  const down = {
+    record: {
+      verdict: 'unreachable',
+      message: 'It did not answer in time.',
+      warnings: [],
+      seen: { failure: 'timeout' },
+      checkedAt: startSeconds,
+    },
+    accepts: [],
+    extras: {},
+  }
+  const wrong = {
+    record: {
+      ...down.record,
+      verdict: 'not_402',
+      message: 'It answered 200.',
+      seen: { status: 200 },
+    },
+    accepts: [],
+    isDefinite: true,
+  }
+
+  it('comes only after owner, revision and signature', async () => {
+    await create()
+    directory.probes.called.length = 0
+    const stranger = await aSignedWrite(other, {
+      action: 'listing.update',
+      message: { revision: 2 },
+    })
+    await send(directory, stranger)
+    const forged = await aSignedWrite(other, {
+      action: 'listing.update',
+      message: { revision: 2, owner: owner.address },
+    })
+    expect(await refusal(forged)).toEqual([401, 'invalid_signature'])
+    await send(directory, await aSignedWrite(owner, { action: 'listing.update' }))
+    expect(directory.probes.called).toEqual([])
+  })
+
+  it('refuses the save for definite wrong answers and names every one with what was seen', async () => {
+    const urls = ['https://a.example/x', 'https://b.example/x', 'https://c.example/x']
+    for (const url of urls.slice(1)) directory.probes.results.set(url, wrong)
+    const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
+    const response = await send(directory, await aSignedWrite(owner, { body }))
+    expect(response.statusCode).toBe(422)
+    const { error, message, details } = response.json()
+    expect(error).toBe('endpoint_refused')
+    expect(message).toMatch(
+      /endpoints\[1\] \(GET https:\/\/b.example\/x\): not_402.*endpoints\[2\]/,
+    )
+    expect(details.endpoints).toMatchObject([
+      { path: 'endpoints[1]', url: urls[1], reason: 'not_402', seen: { status: 200 } },
+      { path: 'endpoints[2]', url: urls[2], reason: 'not_402', seen: { status: 200 } },
+    ])
+    expect(await directory.store.findMerchant('weather')).toBeUndefined()
+  })
+
+  it('stops calling after ten definite wrong answers', async () => {
+    const urls = Array.from({ length: 60 }, (_, index) => `https://a.example/${index}`)
+    for (const url of urls) directory.probes.results.set(url, wrong)
+    const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
+    expect((await send(directory, await aSignedWrite(owner, { body }))).statusCode).toBe(422)
+    expect(directory.probes.called.length).toBeLessThan(15)
+  })
+
+  it('saves what does not answer as unverified, with reason, time of the next look, and the listed terms', async () => {
+    directory.probes.results.set(anEndpoint().url, down)
+    const response = await send(directory, await aSignedWrite(owner))
+    expect(response.statusCode).toBe(201)
+    const [{ state }] = response.json().endpoints
+    expect(state).toMatchObject({
+      status: 'unverified',
+      failures: 1,
+      probe: { verdict: 'unreachable', message: 'It did not answer in time.' },
+      accepts: [{ scheme: 'exact', network: 'eip155:5042', amount: '10000' }],
+    })
+    expect(state.nextProbeAt).toBeGreaterThan(startSeconds)
+    expect(response.json().warnings).toMatchObject([{ path: 'endpoints[0]', code: 'unverified' }])
+  })
+
+  it('neither heals a failing endpoint nor makes one fail by saving often', async () => {
+    directory.probes.results.set(anEndpoint().url, down)
+    await send(directory, await aSignedWrite(owner))
+    for (const revision of [2, 3, 4]) {
+      const request = await aSignedWrite(owner, { action: 'listing.update', message: { revision } })
+      expect((await send(directory, request)).json().endpoints[0].state.status).toBe('unverified')
+    }
+    const [endpoint] = await directory.store.endpointsOf('weather')
+    if (endpoint === undefined) throw new Error('no endpoint')
+    await directory.store.saveProbe(endpoint.id, { ...endpoint, status: 'failing', failures: 3 }, 1)
+    const request = await aSignedWrite(owner, {
+      action: 'listing.update',
+      message: { revision: 5 },
+    })
+    expect((await send(directory, request)).json().endpoints[0].state).toMatchObject({
+      status: 'failing',
+      failures: 4,
+    })
+  })
+
+  it('is bounded per owner, who is told when to come again', async () => {
+    await directory.close()
+    directory = await startDirectory({ capacity: 2, perSecond: 0.5 })
+    await create('first')
+    await create('second')
+    const request = await aSignedWrite(owner, { message: { merchantId: 'third' } })
+    const response = await send(directory, request, 'third')
+    expect([response.statusCode, response.json().error]).toEqual([429, 'too_many_saves'])
+    expect(response.headers['retry-after']).toBe('2')
+    const another = await aSignedWrite(other, { message: { merchantId: 'third' } })
+    expect((await send(directory, another, 'third')).statusCode).toBe(201)
+  })
+})
+
+describe('a schema', () => {
+  const inputSchema = {
+    type: 'object',
+    properties: { city: { type: 'string', minLength: 3 } },
+    required: ['city'],
+  }
+  const withSchema = (wish: object) => aListing({ endpoints: [anEndpoint(wish)] })
+
+  it('is satisfied by the example, or the save is refused', async () => {
+    const bad = withSchema({ inputSchema, example: { queryParams: { city: 'x' } } })
+    const response = await send(directory, await aSignedWrite(owner, { body: bad }))
+    expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_listing'])
+    expect(response.json().message).toContain('endpoints[0].example.queryParams')
+    const good = withSchema({ inputSchema })
+    expect((await send(directory, await aSignedWrite(owner, { body: good }))).statusCode).toBe(201)
+  })
+
+  it('that cannot be compiled is refused', async () => {
+    const body = withSchema({
+      inputSchema: { type: 'object', properties: { a: { type: 'nope' } } },
+    })
+    const response = await send(directory, await aSignedWrite(owner, { body }))
+    expect(response.json()).toMatchObject({ error: 'invalid_listing' })
+    expect(response.json().message).toContain('endpoints[0].inputSchema')
+  })
+})
+
+describe('ownership', () => {
+  const offer = (to: string | null, revision = 2) =>
+    aSignedWrite(owner, { action: 'owner.offer', body: { to }, message: { revision } })
+  const accept = (by = other, revision = 3, message = {}) =>
+    aSignedWrite(by, { action: 'owner.accept', body: {}, message: { revision, ...message } })
+
+  it('passes in two steps: one offers, the other accepts', async () => {
+    await create()
+    const link = { agentId: '7' }
+    await send(
+      directory,
+      await aSignedWrite(owner, { action: 'agent.link', body: link, message: { revision: 2 } }),
+    )
+    const offered = await send(directory, await offer(other.address, 3))
+    expect(offered.json().offer).toEqual({ to: other.address, until: startSeconds + 7 * 86_400 })
+    expect(offered.json().owner).toBe(owner.address)
+    const accepted = await send(directory, await accept(other, 4))
+    expect(accepted.statusCode).toBe(200)
+    expect(accepted.json()).toMatchObject({ owner: other.address, offer: null, agentId: null })
+    const old = await aSignedWrite(owner, { action: 'listing.update', message: { revision: 5 } })
+    expect(await refusal(old)).toEqual([403, 'not_owner'])
+    const fresh = await aSignedWrite(other, { action: 'listing.update', message: { revision: 5 } })
+    expect((await send(directory, fresh)).statusCode).toBe(200)
+  })
+
+  it('is not accepted without an offer, by somebody else, or too late', async () => {
+    await create()
+    expect(await refusal(await accept(other, 2))).toEqual([403, 'not_offered'])
+    await send(directory, await offer(other.address))
+    expect(await refusal(await accept(owner))).toEqual([403, 'not_offered'])
+    directory.clock.seconds += 7 * 86_400
+    const times = { issuedAt: directory.clock.seconds, deadline: directory.clock.seconds + 60 }
+    expect(await refusal(await accept(other, 3, times))).toEqual([403, 'not_offered'])
+    expect((await directory.app.inject('/api/merchants/weather')).json().offer).toBeNull()
+  })
+
+  it('that was offered can be taken back', async () => {
+    await create()
+    await send(directory, await offer(other.address))
+    const back = await send(directory, await offer(null, 3))
+    expect(back.json().offer).toBeNull()
+    expect(await refusal(await accept(other, 4))).toEqual([403, 'not_offered'])
+  })
+
+  it('of what was found in payments is claimed by the key that is paid, and by no other', async () => {
+    const id = `payto-${owner.address.toLowerCase()}`
+    const [endpoint] = parseListing(aListing()).endpoints
+    if (endpoint === undefined) throw new Error('no endpoint')
+    const health = {
+      accepts: [],
+      status: 'unverified',
+      probe: null,
+      failures: 0,
+      nextProbeAt: null,
+    } as const
+    await directory.store.saveUnclaimed(
+      {
+        id,
+        name: 'api.example.com',
+        network: 'eip155:5042',
+        asset: '0x3600000000000000000000000000000000000000',
+        payTo: owner.address.toLowerCase() as never,
+      },
+      { ...endpoint, ...health, accepts: [], extras: {} },
+      startSeconds,
+    )
+    const shown = await directory.app.inject(`/api/merchants/${id}`)
+    expect(shown.json()).toMatchObject({ owner: null, revision: 0, flags: { unclaimed: true } })
+    const body = aListing({ payTo: owner.address })
+    const message = { merchantId: id, payTo: owner.address }
+    expect(await refusal(await aSignedWrite(other, { body, message }), id)).toEqual([
+      403,
+      'not_owner',
+    ])
+    const deletion = await aSignedWrite(owner, { action: 'listing.delete', body: {}, message })
+    expect(await refusal(deletion, id)).toEqual([403, 'not_owner'])
+    const claimed = await send(directory, await aSignedWrite(owner, { body, message }), id)
+    expect(claimed.statusCode).toBe(201)
+    expect(claimed.json()).toMatchObject({ owner: owner.address, flags: { unclaimed: false } })
+  })
+})
+
+describe('a deleted merchant', () => {
+  it('is gone, keeps its id for its owner, and goes on in its revisions', async () => {
+    await create()
+    const deletion = { action: 'listing.delete', body: {}, message: { revision: 2 } } as const
+    expect((await send(directory, await aSignedWrite(owner, deletion))).statusCode).toBe(200)
+    const read = await directory.app.inject('/api/merchants/weather')
+    expect(read.statusCode).toBe(410)
+    expect(read.json()).toMatchObject({ error: 'merchant_deleted', details: { revision: 2 } })
+    const again = { ...deletion, message: { revision: 3 } }
+    expect(await refusal(await aSignedWrite(owner, again))).toEqual([410, 'merchant_deleted'])
+    const taken = await aSignedWrite(other, { message: { revision: 3 } })
+    expect(await refusal(taken)).toEqual([403, 'not_owner'])
+    const back = await aSignedWrite(owner, { message: { revision: 3 } })
+    expect((await send(directory, back)).statusCode).toBe(201)
+  })
+})
+
+describe('an agent', () => {
+  const link = (agentId: unknown, revision = 2) =>
+    aSignedWrite(owner, { action: 'agent.link', body: { agentId }, message: { revision } })
+
+  it('is linked by its number, zero too, and unlinked', async () => {
+    await create()
+    expect((await send(directory, await link('0'))).json().agentId).toBe('0')
+    expect((await send(directory, await link(null, 3))).json().agentId).toBeNull()
+  })
+
+  it.each(['', '-1', '01', '0x1', '1e3', 1, (2n ** 256n).toString()])(
+    'is not linked as %j',
+    async (agentId) => {
+      await create()
+      expect(await refusal(await link(agentId))).toEqual([400, 'invalid_listing'])
+    },
+  )
+})
+
+describe('a contract wallet', () => {
+  const wallet = '0x2222222222222222222222222222222222222222'
+  const asWallet = (message = {}) => aSignedWrite(other, { message: { owner: wallet, ...message } })
+
+  it('owns a listing when its code stands behind the signature, and is asked each time', async () => {
+    const asked: unknown[] = []
+    directory.contract.isContractSignature = async (claim) => asked.push(claim) > 0
+    const request = await asWallet()
+    expect((await send(directory, request)).json().owner).toBe(wallet)
+    expect(asked).toEqual([
+      {
+        address: wallet,
+        signature: request.signature,
+        hash: hashTypedData(listingTypedData(chainId, toListingWrite(request.message))),
+      },
+    ])
+    directory.contract.isContractSignature = async () => false
+    const next = await aSignedWrite(other, {
+      action: 'listing.update',
+      message: { owner: wallet, revision: 2 },
+    })
+    expect(await refusal(next)).toEqual([401, 'invalid_signature'])
+  })
+
+  it('is not asked when the key of the address signed', async () => {
+    directory.contract.isContractSignature = async () => {
+      throw new Error('asked')
+    }
+    await create()
+  })
+
+  it('gets a 503 while the chain cannot be asked', async () => {
+    directory.contract.isContractSignature = async () => {
+      throw new RpcUnavailableError('no node')
+    }
+    expect(await refusal(await asWallet())).toEqual([503, 'chain_unavailable'])
+  })
+})
+
+describe('the history', () => {
+  async function writeThree() {
+    await create()
+    const update = { action: 'listing.update', message: { revision: 2 } } as const
+    await send(directory, await aSignedWrite(owner, update))
+    const offer = { action: 'owner.offer', body: { to: other.address }, message: { revision: 3 } }
+    await send(directory, await aSignedWrite(owner, offer as never))
+  }
+
+  it('lets anybody verify again who said what', async () => {
+    await writeThree()
+    const { entries, domain, next } = (
+      await directory.app.inject('/api/merchants/weather/history')
+    ).json()
+    expect(next).toBeNull()
+    expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+      'listing.create',
+      'listing.update',
+      'owner.offer',
+    ])
+    for (const { message, body, signature } of entries) {
+      expect(hashBody(body)).toBe(message.bodyHash)
+      const signed = {
+        domain,
+        types: listingWriteTypes,
+        primaryType: LISTING_PRIMARY_TYPE,
+        message,
+      }
+      expect(await recoverTypedDataAddress({ ...signed, signature } as never)).toBe(owner.address)
+    }
+  })
+
+  it('is read in pages that make up the whole', async () => {
+    await writeThree()
+    const first = (await directory.app.inject('/api/merchants/weather/history?limit=2')).json()
+    expect([first.entries.length, first.next]).toEqual([2, 2])
+    const rest = (
+      await directory.app.inject('/api/merchants/weather/history?after=2&limit=2')
+    ).json()
+    expect([rest.entries.length, rest.next]).toEqual([1, null])
+    const exact = (await directory.app.inject('/api/merchants/weather/history?limit=3')).json()
+    expect([exact.entries.length, exact.next]).toEqual([3, null])
+  })
+
+  it.each([
+    ['limit=0', 'limit must be a whole number from 1 to 100'],
+    ['limit=101', 'limit must be a whole number from 1 to 100'],
+    ['after=-1', 'after must be'],
+    ['after=1&after=2', 'after must be'],
+  ])('names the wrong parameter and its limit: %s', async (query, message) => {
+    const response = await directory.app.inject(`/api/merchants/weather/history?${query}`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().message).toContain(message)
+  })
+
+  it('of an id that was never used is a 404', async () => {
+    const response = await directory.app.inject('/api/merchants/nobody/history')
+    expect([response.statusCode, response.json().error]).toEqual([404, 'merchant_not_found'])
+  })
+})
+
+describe('GET /api/signing', () => {
+  it('tells all a client needs', async () => {
+    const response = await directory.app.inject('/api/signing')
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.json()).toMatchObject({
+      domain: { name: 'Arcus', version: '1', chainId: 5042 },
+      primaryType: 'ListingWrite',
+      types: { ListingWrite: listingWriteTypes.ListingWrite },
+      audience: directoryUrl,
+      network: 'eip155:5042',
+      asset: '0x3600000000000000000000000000000000000000',
+      time: { now: startSeconds, skewSeconds: 60, maxDeadlineSeconds: 600 },
+      limits: { name: { maxChars: 60 }, endpoints: { max: 100 } },
+    })
+    expect(Object.keys(response.json().actions)).toHaveLength(6)
+  })
+})

@@ -1,0 +1,214 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createCatalogSearch, type RankedPlace } from '../../src/discovery/catalog-search.js'
+import type { CatalogView } from '../../src/discovery/catalog-view.js'
+import type { CatalogFilter } from '../../src/discovery/conditions.js'
+import { fold } from '../../src/discovery/fold.js'
+import type { CatalogEntry, ListingStore } from '../../src/store/listings.js'
+import { aCatalog, anEndpoint, aQuote, save, whenReady } from '../unit/discovery/a-catalog.js'
+
+const letters = fc.constantFrom(...'aAbß%_ ', 'é', 'e\u0301', 'Σ', 'ς', '天', '\u{1f327}', ' ')
+const text = fc.string({ unit: letters, maxLength: 12 })
+const anyWords = fc.string({ unit: letters, maxLength: 3 })
+const anyPayTo = fc.constantFrom('0xAa', '0xbB')
+const anyScheme = fc.constantFrom('exact', 'batch-settlement')
+const anyNetwork = fc.constantFrom('eip155:5042', 'eip155:5042002')
+const anyStatus = fc.constantFrom('live' as const, 'unverified' as const, 'failing' as const)
+
+const anyDraft = fc.record({
+  url: fc.constantFrom('a', 'b', 'c', 'd').map((path) => `https://api.example.com/${path}`),
+  title: text,
+  description: text,
+  tags: fc.array(text, { maxLength: 2 }),
+  method: fc.constantFrom('GET' as const, 'POST' as const),
+  status: anyStatus,
+  extras: fc.constantFrom({}, { extensions: { bazaar: {} } }),
+  accepts: fc.array(
+    fc
+      .record({
+        payTo: anyPayTo,
+        scheme: anyScheme,
+        network: anyNetwork,
+        amount: fc.constantFrom('5', '50'),
+      })
+      .map(aQuote),
+    { maxLength: 2 },
+  ),
+})
+
+const anyId = fc.constantFrom('one', 'two', 'three')
+const anyChange = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('save' as const),
+      merchant: fc.record({ id: anyId, name: text, description: text, isOfficial: fc.boolean() }),
+      endpoints: fc.uniqueArray(anyDraft, {
+        minLength: 1,
+        maxLength: 4,
+        selector: ({ url }) => url,
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('hide' as const),
+      id: anyId,
+      hiddenReason: fc.constantFrom(null, 'spam'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('probe' as const),
+      id: anyId,
+      status: anyStatus,
+    }),
+  },
+)
+type Change = typeof anyChange extends fc.Arbitrary<infer T> ? T : never
+
+/** None, one or two at a time: more leave next to nothing to be found. */
+const anyFilter: fc.Arbitrary<CatalogFilter> = fc
+  .array(
+    fc.oneof(
+      fc.record({ merchant: anyId }),
+      fc.record({ payTo: fc.constantFrom('0xaa', '0xBB') }),
+      fc.record({ payTo: fc.constantFrom('0xaa', '0xBB'), network: anyNetwork }),
+      fc.record({ scheme: anyScheme, network: anyNetwork }),
+      fc.record({ extension: fc.constantFrom('bazaar', 'toString') }),
+      fc.record({ method: fc.constantFrom('GET', 'POST') }),
+      fc.record({ maxPrice: fc.constantFrom(4, 5, 50) }),
+      fc.record({ verified: fc.boolean() }),
+      fc.record({ official: fc.boolean() }),
+    ),
+    { maxLength: 2 },
+  )
+  .map((filters) => Object.assign({}, ...filters))
+
+/** What the issue says, word by word, about a single entry. */
+function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: CatalogFilter): boolean {
+  const texts = [endpoint.title, endpoint.description, merchant.name, merchant.description]
+  const words = fold(q).split(/\s+/).filter(Boolean)
+  const { payTo, scheme, network, extension, maxPrice } = filter
+  const isQuoted = (quote: Record<string, unknown>) =>
+    (payTo === undefined || String(quote.payTo).toLowerCase() === payTo.toLowerCase()) &&
+    (scheme === undefined || quote.scheme === scheme) &&
+    (network === undefined || quote.network === network)
+  const hasQuoteFilter = [payTo, scheme, network].some((it) => it !== undefined)
+  const amounts = endpoint.accepts.map(({ amount }) => Number(amount))
+  const price = amounts.length === 0 ? Number(endpoint.price) : Math.min(...amounts)
+  return (
+    words.every((word) => texts.some((it) => fold(it).includes(word))) &&
+    (filter.merchant === undefined
+      ? endpoint.status !== 'failing'
+      : merchant.id === filter.merchant) &&
+    (!hasQuoteFilter || endpoint.accepts.some(isQuoted)) &&
+    (extension === undefined || Object.hasOwn(Object(endpoint.extras.extensions), extension)) &&
+    (filter.method === undefined || endpoint.method === filter.method) &&
+    (maxPrice === undefined || price <= maxPrice) &&
+    (filter.verified === undefined || (endpoint.status === 'live') === filter.verified) &&
+    (filter.official === undefined || merchant.isOfficial === filter.official)
+  )
+}
+
+async function make(store: ListingStore, change: Change, now: number): Promise<void> {
+  if (change.kind === 'save') await save(store, change.merchant, change.endpoints, now)
+  else if (change.kind === 'hide') await store.setFlags(change.id, change, now)
+  else {
+    const [endpoint] = await store.endpointsOf(change.id)
+    if (endpoint === undefined) return
+    await store.saveProbe(endpoint.id, { ...anEndpoint(endpoint), status: change.status }, now)
+  }
+}
+
+const search = (turns: Parameters<typeof createCatalogSearch>[0]) => createCatalogSearch(turns)
+
+async function pages(
+  finder: ReturnType<typeof search>,
+  view: CatalogView,
+  query: { q: string; filter: CatalogFilter },
+  limit: number,
+) {
+  const ids: number[] = []
+  for (let offset = 0; ; offset += limit) {
+    const page = await finder.list(view, { ...query, offset, limit })
+    ids.push(...page.ids)
+    if (page.ids.length < limit) return { ids, total: page.total }
+  }
+}
+
+/** Tier of the best fields in which each word is, live before others; nothing when a word is nowhere. */
+function rankOf({ endpoint, merchant }: CatalogEntry, q: string): number | undefined {
+  const words = fold(q).split(/\s+/).filter(Boolean)
+  const tiers = [
+    [endpoint.title],
+    endpoint.tags,
+    [merchant.name],
+    [endpoint.description, merchant.description],
+    [new URL(endpoint.url).host, ...new URL(endpoint.url).pathname.split('/')],
+  ]
+  const tierOf = (word: string) =>
+    tiers.findIndex((texts) => texts.some((text) => fold(text).includes(word)))
+  const found = words.map(tierOf)
+  if (words.length === 0 || found.includes(-1)) return undefined
+  return Math.max(...found) * 2 + (endpoint.status === 'live' ? 0 : 1)
+}
+
+async function rankedPages(
+  finder: ReturnType<typeof search>,
+  view: CatalogView,
+  query: { query: string; filter: CatalogFilter },
+) {
+  const ids: number[] = []
+  let after: RankedPlace | undefined
+  do {
+    const page = await finder.rank(view, { ...query, limit: 2, after })
+    ids.push(...page.ids)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return ids
+}
+
+it('finds exactly what a look at every entry finds, after any changes, page by page', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyChange, { minLength: 1, maxLength: 4 }),
+      fc.array(anyChange, { minLength: 1, maxLength: 6 }),
+      fc.array(fc.record({ q: anyWords, filter: anyFilter }), { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(0, 2, 100),
+      async (before, after, queries, maxChanged) => {
+        const { store, index, turns, faults, database } = await aCatalog(maxChanged)
+        const finder = search(turns)
+        for (const [i, change] of before.entries()) await make(store, change, i + 1)
+        await whenReady(index)
+        for (const [i, change] of after.entries()) {
+          await make(store, change, 100 + i)
+          const view = (await index.current()) as CatalogView
+          const entries = await store.scanEntries(0, 1_000)
+          for (const { q, filter } of queries) {
+            const expected = entries.filter((entry) => isFound(entry, q, filter))
+            const found = await pages(finder, view, { q, filter }, 2)
+            expect(found.ids).toEqual(expected.map(({ endpoint }) => endpoint.id))
+            expect(found.total).toBe(expected.length)
+            const { merchant: _, ...rankFilter } = filter
+            const ranked = entries
+              .filter((entry) => isFound(entry, '', rankFilter))
+              .map((entry) => ({ id: entry.endpoint.id, rank: rankOf(entry, q) }))
+              .filter(({ rank }) => rank !== undefined)
+              .sort((a, b) => Number(a.rank) - Number(b.rank) || a.id - b.id)
+            const asked = { query: q, filter: rankFilter }
+            if (q.trim() !== '') {
+              expect(await rankedPages(finder, view, asked)).toEqual(ranked.map(({ id }) => id))
+            }
+          }
+        }
+        await index.stop()
+        database.close()
+        expect(faults).toEqual([])
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,225 @@
+import type { FastifyInstance } from 'fastify'
+import { type Address, getAddress, type Hex } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { createHistoryReader } from '../../src/directory/history.js'
+import { createMerchantView } from '../../src/directory/merchant-view.js'
+import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
+import { createSaveAllowance } from '../../src/directory/save-allowance.js'
+import { createSaveLooks } from '../../src/directory/save-looks.js'
+import { createSchemaCheck } from '../../src/directory/schema-check.js'
+import { createSigningTerms } from '../../src/directory/signing-terms.js'
+import { createWriteCheck } from '../../src/directory/write-check.js'
+import { writeRoutes } from '../../src/directory/write-routes.js'
+import {
+  createSignatureCheck,
+  type IsContractSignature,
+} from '../../src/directory/write-signature.js'
+import { createWrites } from '../../src/directory/writes.js'
+import { installErrorHandling } from '../../src/http/errors.js'
+import { createLogger } from '../../src/http/logger.js'
+import { createServer } from '../../src/http/server.js'
+import { hashBody } from '../../src/listing-client/canonical-json.js'
+import type { Listing, ListingEndpoint } from '../../src/listing-client/listing.js'
+import {
+  type ListingAction,
+  type ListingWriteJson,
+  listingTypedData,
+  toListingWrite,
+} from '../../src/listing-client/listing-write.js'
+import type { ListingStore } from '../../src/store/listings.js'
+import { openDatabase } from '../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
+import { createListingStore } from '../../src/store/sqlite/listings.js'
+import { createKeccak256 } from '../../src/x402/keccak.js'
+import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+
+export const directoryUrl = 'https://directory.example'
+export const network = 'eip155:5042'
+export const chainId = 5042
+export const asset: Address = '0x3600000000000000000000000000000000000000'
+export const startSeconds = 1_800_000_000
+
+export interface TestDirectory {
+  app: FastifyInstance
+  store: ListingStore
+  /** Unix seconds, to be moved by tests. */
+  clock: { seconds: number }
+  /** What is answered for each URL, and what was called; live unless set. */
+  probes: { results: Map<string, Partial<ProbeResult>>; called: string[]; gate: Promise<void> }
+  /** What contract wallets answer; no unless set. */
+  contract: { isContractSignature: IsContractSignature }
+  close(): Promise<void>
+}
+
+/** The routes of writes over the real store in memory, with a clock, endpoints and contract wallets of the test's own. */
+export async function startDirectory(
+  allowance: { capacity: number; perSecond: number } = { capacity: 1_000, perSecond: 1 },
+  audience = directoryUrl,
+): Promise<TestDirectory> {
+  const clock = { seconds: startSeconds }
+  const now = () => clock.seconds * 1000
+  const database = openDatabase(':memory:')
+  const commit = createGroupCommit(database)
+  const store = createListingStore(database, commit)
+  const keccak256 = await createKeccak256()
+  const recovery = await loadSignerRecovery(keccak256)
+  const schemas = createSchemaCheck()
+  const contract: TestDirectory['contract'] = { isContractSignature: async () => false }
+  const probes: TestDirectory['probes'] = {
+    results: new Map(),
+    called: [],
+    gate: Promise.resolve(),
+  }
+  const probe: Probe = async ({ url, price }, payTo) => {
+    probes.called.push(url)
+    await probes.gate
+    return { ...live(price, payTo, clock.seconds), ...probes.results.get(url) }
+  }
+  const checkSignature = createSignatureCheck({
+    chainId,
+    recovery,
+    isContractSignature: (claim) => contract.isContractSignature(claim),
+  })
+  const writes = createWrites({
+    listings: store,
+    check: createWriteCheck({
+      listings: store,
+      audience,
+      chainId,
+      checkSignature,
+      keccak256,
+      now,
+    }),
+    schemas,
+    look: createSaveLooks({
+      probe,
+      network,
+      asset: { address: asset, name: 'USDC', version: '2' },
+      now,
+      random: () => 0.5,
+    }),
+    allowance: createSaveAllowance({ ...allowance, now }),
+    network,
+    asset,
+    now,
+  })
+  const app = createServer({
+    logger: createLogger({ level: 'silent' }),
+    bodyLimitBytes: 262_144,
+    settleWaitSeconds: 30,
+    trustProxy: false,
+  })
+  installErrorHandling(app)
+  await app.register(writeRoutes, {
+    writes,
+    listings: store,
+    view: createMerchantView(store, getAddress, now),
+    readHistory: createHistoryReader(store, chainId),
+    signingTerms: createSigningTerms({ audience, network, chainId, asset, now }),
+  })
+  return {
+    app,
+    store,
+    clock,
+    probes,
+    contract,
+    async close() {
+      await app.close()
+      await schemas.close()
+      await commit.close()
+      database.close()
+    },
+  }
+}
+
+export function live(price: bigint, payTo: Address, checkedAt: number): ProbeResult {
+  return {
+    record: { verdict: 'live', message: 'It asks as listed.', warnings: [], seen: {}, checkedAt },
+    accepts: [{ scheme: 'exact', network, amount: price.toString(), payTo, live: true }],
+    isDefinite: false,
+    extras: { mimeType: 'application/json' },
+  }
+}
+
+export function anAccount(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+export function anEndpoint(wish: Partial<ListingEndpoint> = {}): ListingEndpoint {
+  return {
+    url: 'https://api.example.com/weather',
+    method: 'GET',
+    title: 'Weather',
+    price: '10000',
+    example: { queryParams: { city: 'Lisbon' } },
+    ...wish,
+  } as ListingEndpoint
+}
+
+export function aListing(wish: Partial<Listing> = {}): Listing {
+  return {
+    name: 'Weather',
+    description: 'Of cities',
+    payTo: '0x1111111111111111111111111111111111111111',
+    endpoints: [anEndpoint()],
+    ...wish,
+  }
+}
+
+export interface SignedRequest {
+  message: ListingWriteJson
+  signature: Hex
+  body: unknown
+  chainId?: number
+}
+
+let nonces = 0
+
+/** A signed request as an owner's client makes it; `message` and `chain` alter what is signed. */
+export async function aSignedWrite(
+  account: PrivateKeyAccount,
+  wish: {
+    action?: ListingAction
+    body?: unknown
+    message?: Partial<ListingWriteJson>
+    chain?: number
+  } = {},
+): Promise<SignedRequest> {
+  const body = wish.body ?? aListing()
+  const message: ListingWriteJson = {
+    action: wish.action ?? 'listing.create',
+    audience: directoryUrl,
+    merchantId: 'weather',
+    owner: account.address,
+    payTo: aListing().payTo,
+    bodyHash: hashBody(body),
+    revision: 1,
+    nonce: `0x${(++nonces).toString(16).padStart(64, '0')}`,
+    issuedAt: startSeconds,
+    deadline: startSeconds + 600,
+    ...wish.message,
+  }
+  const typedData = listingTypedData(wish.chain ?? chainId, toListingWrite(message))
+  return { message, signature: await account.signTypedData(typedData), body }
+}
+
+const routes = {
+  'listing.create': { method: 'PUT', path: '' },
+  'listing.update': { method: 'PUT', path: '' },
+  'listing.delete': { method: 'DELETE', path: '' },
+  'owner.offer': { method: 'POST', path: '/owner-offer' },
+  'owner.accept': { method: 'POST', path: '/owner-acceptance' },
+  'agent.link': { method: 'PUT', path: '/agent' },
+} as const
+
+/** Sends a request to the route of its action, or of another. */
+export function send(
+  { app }: TestDirectory,
+  request: SignedRequest | { message?: unknown },
+  id = 'weather',
+  action?: ListingAction,
+) {
+  const named = (request as SignedRequest).message?.action
+  const { method, path } = routes[action ?? named ?? 'listing.create'] ?? routes['listing.create']
+  return app.inject({ method, url: `/api/merchants/${id}${path}`, payload: request })
+}

@@ -1,0 +1,81 @@
+import type { Address } from 'viem'
+import type { Desk } from '../../../src/cli/merchants/desk.js'
+import { readConfig } from '../../../src/config/config.js'
+import type { ListingStore } from '../../../src/store/listings.js'
+import { createBlockStore } from '../../../src/store/sqlite/blocks.js'
+import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { createMerchantRoster } from '../../../src/store/sqlite/merchant-roster.js'
+import { anEndpoint, asset, owner, payTo } from '../directory/listed-merchants.js'
+
+export const buyback: Address = '0x5555555555555555555555555555555555555555'
+export const settings = {
+  MAINNET_RPC_URLS: 'http://127.0.0.1:1',
+  MAINNET_ASSET: asset,
+  BUYBACK_ADDRESS: buyback,
+}
+
+/** A desk over memory; `now` stands still. */
+export function openDesk(env: NodeJS.ProcessEnv = settings): Desk {
+  const database = openDatabase(':memory:')
+  const commit = createGroupCommit(database)
+  return {
+    config: readConfig(env),
+    store: createListingStore(database, commit),
+    roster: createMerchantRoster(database),
+    blocks: createBlockStore(database, commit),
+    now: () => 2_000,
+    async close() {
+      await commit.close()
+      database.close()
+    },
+  }
+}
+
+let nonces = 0
+
+/** Lists as an owner whose message passed every check. */
+export async function list(
+  store: ListingStore,
+  id: string,
+  { endpoints = [anEndpoint()], paidTo = payTo, name = `Merchant ${id}` } = {},
+) {
+  await store.applyWrite(
+    {
+      merchantId: id,
+      revision: 1,
+      owner,
+      nonce: `0x${(++nonces).toString(16).padStart(64, '0')}`,
+      action: 'listing.create',
+      message: '{}',
+      body: '{}',
+      signature: '0x',
+      acceptedAt: 1_000,
+    },
+    {
+      kind: 'save',
+      merchant: { name, description: '', network: 'eip155:5042', asset, payTo: paidTo },
+      endpoints,
+    },
+  )
+}
+
+/** The operator's own entry: nobody signed it. */
+export async function enter(store: ListingStore, id: string) {
+  const merchant = {
+    id,
+    owner: null,
+    name: id,
+    description: '',
+    network: 'eip155:5042',
+    asset,
+    payTo,
+  }
+  const marks = { isOfficial: false, isPartner: true, hiddenReason: null }
+  await store.saveByOperator(
+    { ...merchant, ...marks },
+    [{ ...anEndpoint(), isHosted: true }],
+    1_000,
+  )
+}

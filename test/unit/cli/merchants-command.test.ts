@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { list, settings } from './a-desk.js'
+
+const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
+const path = join(folder, 'arcus.db')
+/** Held open throughout, as by the service. */
+let service: ReturnType<typeof open>
+
+function open() {
+  const database = openDatabase(path)
+  const commit = createGroupCommit(database)
+  return {
+    database,
+    commit,
+    store: createListingStore(database, commit),
+  }
+}
+
+beforeAll(async () => {
+  service = open()
+  await list(service.store, 'weather')
+})
+
+afterAll(async () => {
+  await service.commit.close()
+  service.database.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', command, ...args], {
+    env: { ...process.env, BASE_URL: '', ...settings, DATABASE_URL: `sqlite:${path}`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const text = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    text.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    text.stderr += chunk
+  })
+  const [code] = await once(child, 'close')
+  return { code, ...text }
+}
+
+describe('npm run merchants', () => {
+  it('explains itself', async () => {
+    const { code, stdout } = await run(['--help'])
+    expect(code).toBe(0)
+    for (const word of [
+      'list',
+      'official ID on|off',
+      'hosted ID URL',
+      'import FILE',
+      '--dry-run',
+    ]) {
+      expect(stdout).toContain(word)
+    }
+  })
+
+  it('changes what a running service reads from the same file', async () => {
+    const before = await service.store.lastChange()
+    const { code, stdout, stderr } = await run(['hide', 'weather', '--reason', 'Sells nothing'])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'weather is hidden: Sells nothing\n',
+      stderr: '',
+    })
+    expect(await service.store.changesAfter(before, 10)).toMatchObject([{ merchantId: 'weather' }])
+    expect(await service.store.scanMerchants('', 10)).toEqual([])
+    expect((await run(['unhide', 'weather'])).code).toBe(0)
+    expect(await service.store.scanMerchants('', 10)).toHaveLength(1)
+  })
+
+  it('exports to the terminal what it imports again', async () => {
+    const exported = await run(['export'])
+    expect(exported.code).toBe(0)
+    const file = join(folder, 'merchants.json')
+    writeFileSync(file, exported.stdout)
+    expect(JSON.parse(readFileSync(file, 'utf8')).merchants).toMatchObject([{ id: 'weather' }])
+    const { code, stdout } = await run(['import', file, '--replace', '--dry-run'])
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: '0 would be added, 1 would be replaced; every endpoint would be looked at anew\n',
+    })
+  })
+
+  it('ends with 2 when it is not understood and 1 when it cannot be done, in one sentence', async () => {
+    expect(await run(['lost'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'There is no command "lost"; try --help.\n',
+    })
+    expect(await run(['show', 'nobody'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'There is no merchant "nobody"; list shows those there are.\n',
+    })
+  })
+
+  it('makes no database where there is none, and takes no other file for one', async () => {
+    const missing = join(folder, 'missing.db')
+    const ended = await run(['list'], { DATABASE_URL: `sqlite:${missing}` })
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toMatch(/^There is no database at .*missing\.db: start the service once/)
+    expect(existsSync(missing)).toBe(false)
+    const text = join(folder, 'text.db')
+    writeFileSync(text, 'no database'.repeat(100))
+    expect((await run(['list'], { DATABASE_URL: `sqlite:${text}` })).stderr).toMatch(
+      /^The database cannot be used: [^\n]+\n$/,
+    )
+  })
+})

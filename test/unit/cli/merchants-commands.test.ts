@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { UsageError } from '../../../src/cli/arguments.js'
+import { readCommand } from '../../../src/cli/merchants/commands.js'
+import type { Desk } from '../../../src/cli/merchants/desk.js'
+import { anEndpoint, payTo } from '../directory/listed-merchants.js'
+import { list, openDesk } from './a-desk.js'
+
+let desk: Desk
+
+beforeEach(async () => {
+  desk = openDesk()
+  await list(desk.store, 'weather')
+})
+
+afterEach(() => desk.close())
+
+async function run(...args: string[]): Promise<string> {
+  const command = readCommand(args)
+  if (command === 'help') return 'help'
+  let told = ''
+  await command(desk, async (text) => {
+    told += text
+  })
+  return told
+}
+
+it('shows its help when asked for it, or for nothing', async () => {
+  expect(await run()).toBe('help')
+  expect(await run('list', '--help')).toBe('help')
+})
+
+it.each([
+  [['lost'], 'There is no command "lost"; try --help.'],
+  [['toString'], 'There is no command "toString"; try --help.'],
+  [['show'], 'show wants 1 argument, got 0; try --help.'],
+  [['list', 'all'], 'list wants 0 arguments, got 1; try --help.'],
+  [['partner', 'weather'], 'partner wants 2 arguments, got 1; try --help.'],
+  [['hosted', 'weather', 'on'], 'hosted wants 3 or 4 arguments, got 2; try --help.'],
+  [['partner', 'weather', 'yes'], 'Say on or off, got "yes".'],
+  [['hosted', 'weather', 'https://a.example', 'GET'], 'Say on or off, got "GET".'],
+  [['partner', 'weather', 'on', '--reason', 'x'], 'partner knows no --reason; try --help.'],
+  [['import', 'x.json', '--out', 'y'], 'import knows no --out; try --help.'],
+  [['list', '--al'], "Unknown option '--al'; try --help."],
+  [['hide', 'weather'], 'Say why with --reason "…": the public will read it.'],
+  [['block', 'merchant', payTo], 'Say payer or payTo, got "merchant".'],
+  [['unblock', 'payer', '0x12'], 'ADDRESS must be 20 bytes of hex with 0x prefix, got "0x12".'],
+])('does not understand %j', async (args, sentence) => {
+  const error = await run(...args).catch((thrown) => thrown)
+  expect(error).toBeInstanceOf(UsageError)
+  expect(error.message).toBe(sentence)
+})
+
+it('runs what it understands', async () => {
+  expect(await run('partner', 'weather', 'on')).toBe('weather is a partner\n')
+  expect(await run('list')).toBe('weather  1 endpoint  partner  Merchant weather\n1 merchant\n')
+  expect(await run('hosted', 'weather', anEndpoint().url, 'get', 'on')).toMatch(
+    /is hosted by Arcus\n$/,
+  )
+  expect(await run('block', 'payer', payTo.replace('a', 'A'))).toBe(`payer ${payTo} is blocked\n`)
+  expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} is free again\n`)
+  expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
+  expect(JSON.parse(await run('export')).merchants).toMatchObject([
+    { id: 'weather', isPartner: true },
+  ])
+})

@@ -1,0 +1,345 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Desk } from '../../../src/cli/merchants/desk.js'
+import { exportToFile } from '../../../src/cli/merchants/export.js'
+import { importMerchants } from '../../../src/cli/merchants/import.js'
+import {
+  hide,
+  markHosted,
+  markOfficial,
+  markPartner,
+  unhide,
+} from '../../../src/cli/merchants/mark.js'
+import { listMerchants, showMerchant } from '../../../src/cli/merchants/show.js'
+import { anEndpoint, payTo } from '../directory/listed-merchants.js'
+import { buyback, enter, list, openDesk, settings } from './a-desk.js'
+
+let desk: Desk
+let folder: string
+
+beforeEach(() => {
+  desk = openDesk()
+  folder = mkdtempSync(join(tmpdir(), 'merchants-'))
+})
+
+afterEach(async () => {
+  await desk.close()
+  rmSync(folder, { recursive: true })
+})
+
+const url = anEndpoint().url
+const merchant = (id = 'weather') => desk.store.findMerchant(id)
+const theEndpoint = async (id = 'weather') => (await desk.store.endpointsOf(id))[0]
+const linesOf = async () => {
+  const lines: string[] = []
+  for await (const line of listMerchants(desk)) lines.push(line)
+  return lines
+}
+
+describe('marks', () => {
+  it('make official whom BUYBACK_ADDRESS pays, however it is spelled, and nobody else', async () => {
+    await list(desk.store, 'weather')
+    await list(desk.store, 'own', { paidTo: buyback })
+    await expect(markOfficial(desk, 'weather', true)).rejects.toThrow(
+      `weather cannot be official: its payTo is ${payTo}, and BUYBACK_ADDRESS is ${buyback}.`,
+    )
+    expect((await merchant())?.isOfficial).toBe(false)
+    expect(await markOfficial(desk, 'own', true)).toBe('own is official')
+    expect((await merchant('own'))?.isOfficial).toBe(true)
+    expect(await markOfficial(desk, 'own', false)).toBe('own is not official')
+    expect((await merchant('own'))?.isOfficial).toBe(false)
+  })
+
+  it('make nobody official while BUYBACK_ADDRESS is unset', async () => {
+    const without = openDesk({ ...settings, BUYBACK_ADDRESS: '' })
+    await list(without.store, 'own', { paidTo: buyback })
+    await expect(markOfficial(without, 'own', true)).rejects.toThrow(/BUYBACK_ADDRESS is not set/)
+    expect(await markOfficial(without, 'own', false)).toBe('own is not official')
+    await without.close()
+  })
+
+  it('make a partner, and show in list and show', async () => {
+    await list(desk.store, 'weather')
+    await markPartner(desk, 'weather', true)
+    expect(await linesOf()).toEqual([
+      'weather  1 endpoint  partner  Merchant weather',
+      '1 merchant',
+    ])
+    expect(await showMerchant(desk, 'weather')).toMatch(/marks +partner/)
+    await markPartner(desk, 'weather', false)
+    expect(await linesOf()).toEqual(['weather  1 endpoint  Merchant weather', '1 merchant'])
+  })
+
+  it('hide with a reason the public reads, and leave a trail for a running service', async () => {
+    await list(desk.store, 'weather')
+    const before = await desk.store.lastChange()
+    expect(await hide(desk, 'weather', '  Sells nothing ')).toBe('weather is hidden: Sells nothing')
+    expect(await desk.store.scanMerchants('', 10)).toEqual([])
+    expect(await desk.store.changesAfter(before, 10)).toMatchObject([{ merchantId: 'weather' }])
+    expect(await linesOf()).toContain(
+      'weather  1 endpoint  hidden: "Sells nothing"  Merchant weather',
+    )
+    expect(await unhide(desk, 'weather')).toBe('weather is listed again')
+    expect(await unhide(desk, 'weather')).toBe('weather was not hidden')
+    expect(await desk.store.scanMerchants('', 10)).toHaveLength(1)
+  })
+
+  it.each([
+    [undefined, /--reason/],
+    [' ', /--reason/],
+    ['a\u202eb', /U\+202E/],
+    ['x'.repeat(201), /at most 200/],
+  ])('do not hide for %j', async (reason, message) => {
+    await list(desk.store, 'weather')
+    await expect(hide(desk, 'weather', reason)).rejects.toThrow(message)
+    expect((await merchant())?.hiddenReason).toBeNull()
+  })
+
+  it('need a merchant that stands', async () => {
+    await expect(markPartner(desk, 'nobody', true)).rejects.toThrow('There is no merchant "nobody"')
+    await expect(hide(desk, 'nobody', 'x')).rejects.toThrow('There is no merchant')
+    await expect(showMerchant(desk, '__proto__')).rejects.toThrow('There is no merchant')
+  })
+})
+
+describe('a hosted endpoint', () => {
+  const target = { id: 'weather', url, method: undefined, isHosted: true }
+
+  it('is found by its URL in any spelling', async () => {
+    await list(desk.store, 'weather')
+    const shouted = url.replace('https://api.example.com', 'HTTPS://API.example.com:443')
+    expect(await markHosted(desk, { ...target, url: shouted })).toBe(
+      `GET ${url} of weather is hosted by Arcus`,
+    )
+    expect((await theEndpoint())?.isHosted).toBe(true)
+    await markHosted(desk, { ...target, method: 'GET', isHosted: false })
+    expect((await theEndpoint())?.isHosted).toBe(false)
+  })
+
+  it('wants its method said when the URL is listed with both', async () => {
+    const both = [anEndpoint(), anEndpoint({ method: 'POST', example: { body: {} } })]
+    await list(desk.store, 'weather', { endpoints: both })
+    await expect(markHosted(desk, target)).rejects.toThrow(/with GET and with POST: say which/)
+    await markHosted(desk, { ...target, method: 'POST' })
+    const hosted = (await desk.store.endpointsOf('weather')).filter(({ isHosted }) => isHosted)
+    expect(hosted).toMatchObject([{ method: 'POST' }])
+  })
+
+  it.each([
+    [{ url: 'https://api.example.com/other' }, /lists no endpoint https/],
+    [{ method: 'POST' }, /lists no endpoint POST https/],
+    [{ method: 'PUT' }, /METHOD must be GET or POST/],
+    [{ url: 'weather' }, /URL cannot be read/],
+    [{ id: 'nobody' }, /There is no merchant/],
+  ])('is not %j', async (change, message) => {
+    await list(desk.store, 'weather')
+    await expect(markHosted(desk, { ...target, ...change })).rejects.toThrow(message)
+  })
+})
+
+describe('a file of merchants', () => {
+  const path = () => join(folder, 'merchants.json')
+  const plain = { isDryRun: false, replaces: false }
+
+  /** What is published of every merchant, without numbers and dates. */
+  async function published(of: Desk) {
+    const all = []
+    for (const id of ['entered', 'hidden', 'weather']) {
+      const { createdAt, updatedAt, revision, ...kept } =
+        (await of.store.findMerchant(id)) ?? ({} as never)
+      const endpoints = await of.store.endpointsOf(id)
+      all.push({
+        ...kept,
+        endpoints: endpoints.map(
+          ({ id: _, lastUpdated, createdAt: __, status, probe, nextProbeAt, accepts, ...listed }) =>
+            listed,
+        ),
+      })
+    }
+    return all
+  }
+
+  async function fill(of: Desk) {
+    await list(of.store, 'weather')
+    await list(of.store, 'hidden', {
+      endpoints: [anEndpoint({ extras: { mimeType: 'text/plain' } })],
+    })
+    await of.store.setFlags('hidden', { hiddenReason: 'Fraud' }, 1_500)
+    await enter(of.store, 'entered')
+  }
+
+  it('brings everything that is published to another database, to be looked at anew', async () => {
+    await fill(desk)
+    expect(await exportToFile(desk, path())).toBe(`3 merchants written to ${path()}`)
+    expect(readdirSync(folder)).toEqual(['merchants.json'])
+    const other = openDesk()
+    expect(await importMerchants(other, path(), plain)).toBe(
+      '3 added, 0 replaced; every endpoint is looked at anew',
+    )
+    expect(await published(other)).toEqual(await published(desk))
+    const [entry] = await other.store.dueEndpoints(2_000, 10)
+    expect(entry?.endpoint).toMatchObject({
+      status: 'unverified',
+      accepts: [{ scheme: 'exact', amount: '10000', payTo }],
+    })
+    await other.close()
+  })
+
+  it('writes nothing on a dry run', async () => {
+    await fill(desk)
+    await exportToFile(desk, path())
+    const other = openDesk()
+    expect(await importMerchants(other, path(), { ...plain, isDryRun: true })).toBe(
+      '3 would be added, 0 would be replaced; every endpoint would be looked at anew',
+    )
+    expect(await other.store.lastChange()).toBe(0)
+    await other.close()
+  })
+
+  it('does not go over what owners signed unless told so', async () => {
+    await fill(desk)
+    await exportToFile(desk, path())
+    const before = await desk.store.lastChange()
+    await expect(importMerchants(desk, path(), plain)).rejects.toThrow(
+      'The owners of hidden, weather signed what stands: leave them out, or say --replace. Nothing was written.',
+    )
+    expect(await desk.store.lastChange()).toBe(before)
+    expect(await importMerchants(desk, path(), { ...plain, replaces: true })).toMatch(
+      /^0 added, 3 replaced/,
+    )
+    expect((await merchant())?.revision).toBe(1)
+  })
+
+  const aMerchant = (over: object = {}, endpoint: object = {}) => ({
+    id: 'weather',
+    name: 'Weather',
+    network: 'eip155:5042',
+    asset: settings.MAINNET_ASSET,
+    payTo,
+    endpoints: [{ url, method: 'GET', title: 'Weather', price: '10000', ...endpoint }],
+    ...over,
+  })
+  const aFile = (merchants: unknown) => ({ format: 'arcus-merchants', version: 1, merchants })
+
+  it('needs no more than a listing does', async () => {
+    writeFileSync(path(), JSON.stringify(aFile([aMerchant()])))
+    expect(await importMerchants(desk, path(), plain)).toMatch(/^1 added/)
+    expect((await theEndpoint())?.accepts).toMatchObject([
+      { scheme: 'exact', amount: '10000', payTo },
+    ])
+    expect((await merchant())?.owner).toBeNull()
+  })
+
+  it.each([
+    ['no JSON', '{', /is not JSON/],
+    ['another format', { ...aFile([]), format: 'csv' }, /format must be "arcus-merchants"/],
+    ['another version', { ...aFile([]), version: 2 }, /version must be "1"/],
+    ['a list', [], /The file must be an object/],
+    ['no merchants', aFile(undefined), /merchants is required/],
+    [
+      'unknown members',
+      aFile([aMerchant({ verified: true })]),
+      /merchants\[0\] has members that are not known here: "verified"/,
+    ],
+    ['a malformed id', aFile([aMerchant({ id: 'A B' })]), /merchants\[0\]\.id must be 3 to 40/],
+    ['an id of the service', aFile([aMerchant({ id: 'signing' })]), /no word of the service/],
+    [
+      "somebody else's found id",
+      aFile([aMerchant({ id: `payto-${buyback}` })]),
+      /id must be payto- and its payTo/,
+    ],
+    ['an id twice', aFile([aMerchant(), aMerchant()]), /merchants\[1\]\.id must not stand twice/],
+    [
+      'an endpoint twice',
+      aFile([aMerchant({ endpoints: [1, 2].map(() => aMerchant().endpoints[0]) })]),
+      /endpoints\[1\] must not be listed twice: GET https/,
+    ],
+    [
+      'another network',
+      aFile([aMerchant({ network: 'eip155:1' })]),
+      /network must be eip155:5042, got "eip155:1"/,
+    ],
+    [
+      'another asset',
+      aFile([aMerchant({ asset: buyback })]),
+      /asset must be the stablecoin of eip155:5042/,
+    ],
+    ['a bad payTo', aFile([aMerchant({ payTo: '0x12' })]), /payTo must be an address/],
+    [
+      'official without right',
+      aFile([aMerchant({ isOfficial: true })]),
+      /isOfficial must not be true: its payTo/,
+    ],
+    [
+      'a bad URL',
+      aFile([aMerchant({}, { url: 'ftp://x' })]),
+      /merchants\[0\]\.endpoints\[0\]\.url must be an absolute URL/,
+    ],
+    [
+      'a bad method',
+      aFile([aMerchant({}, { method: 'PUT' })]),
+      /endpoints\[0\]\.method must be "GET" or "POST"/,
+    ],
+    [
+      'a bad price',
+      aFile([aMerchant({}, { price: '0.01' })]),
+      /endpoints\[0\]\.price must be a whole number/,
+    ],
+    [
+      'a bad flag',
+      aFile([aMerchant({}, { isHosted: 'yes' })]),
+      /endpoints\[0\]\.isHosted must be a boolean/,
+    ],
+    [
+      'strange extras',
+      aFile([aMerchant({}, { extras: { html: '' } })]),
+      /endpoints\[0\]\.extras must have no members but/,
+    ],
+    [
+      'strange accepts',
+      aFile([aMerchant({}, { accepts: [{}] })]),
+      /endpoints\[0\]\.accepts\[0\] must be a payment requirement/,
+    ],
+    [
+      'turned text',
+      aFile([aMerchant({ name: 'a\u202eb' })]),
+      /name must not contain the character U\+202E/,
+    ],
+  ])('with %s is refused as a whole', async (_, content, message) => {
+    const json = typeof content === 'string' ? content : JSON.stringify(content)
+    writeFileSync(path(), json)
+    await expect(importMerchants(desk, path(), plain)).rejects.toThrow(message)
+    expect(await desk.store.lastChange()).toBe(0)
+  })
+
+  it('tells the first ten problems and counts the rest', async () => {
+    const many = Array.from({ length: 30 }, (_, n) => aMerchant({ id: `m-${n}x`, payTo: '0x' }))
+    writeFileSync(path(), JSON.stringify(aFile([aMerchant(), ...many])))
+    const message = await importMerchants(desk, path(), plain).catch(
+      (error: Error) => error.message,
+    )
+    expect(message).toMatch(/nothing was written:\n {2}merchants\[1\]\.payTo/)
+    expect(message).toMatch(/\n {2}and 20 more$/)
+  })
+
+  it('that is not there is named', async () => {
+    await expect(importMerchants(desk, join(folder, 'none.json'), plain)).rejects.toThrow(
+      /none.json cannot be read/,
+    )
+    await expect(exportToFile(desk, join(folder, 'no', 'x.json'))).rejects.toThrow(
+      /x.json cannot be written/,
+    )
+  })
+
+  it('of nobody is a file all the same', async () => {
+    await exportToFile(desk, path())
+    expect(JSON.parse(readFileSync(path(), 'utf8'))).toEqual({
+      format: 'arcus-merchants',
+      version: 1,
+      exportedAt: '1970-01-01T00:33:20.000Z',
+      merchants: [],
+    })
+  })
+})

@@ -1,0 +1,80 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSchemaCheck } from '../../../../src/directory/schema-check.js'
+
+const schemas = createSchemaCheck()
+afterAll(() => schemas.close())
+
+const faultOf = async (schema: Record<string, unknown>, value: unknown = {}) => {
+  const verdict = await schemas.check(schema, value)
+  return verdict.ok ? undefined : verdict.fault
+}
+
+describe('a schema and its example', () => {
+  it('agree, or it is said which of them is wrong', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
+    expect(await faultOf(schema, { a: 1 })).toBeUndefined()
+    expect(await schemas.check(schema, { a: 'x' })).toEqual({
+      ok: false,
+      fault: 'value',
+      message: '/a must be integer',
+    })
+    expect(await faultOf({ type: 'objekt' })).toBe('schema')
+    expect(await faultOf({ type: 'object', $ref: '#/$defs/none' })).toBe('schema')
+    expect(await faultOf({ type: 'object', pattern: '(' })).toBe('schema')
+  })
+
+  it('are judged as 2020-12 says: unknown keywords and formats mean nothing', async () => {
+    expect(await faultOf({ type: 'object', 'x-note': 1, format: 'none' })).toBeUndefined()
+    const tuple = { prefixItems: [{ type: 'string' }], items: false }
+    expect(await faultOf({ properties: { a: tuple } }, { a: ['x', 1] })).toBe('value')
+  })
+
+  it('are told apart from those judged before, under the same anchors', async () => {
+    const anchored = (type: string) => ({
+      $defs: { a: { $anchor: 'a', type } },
+      properties: { a: { $ref: '#a' } },
+    })
+    expect(await faultOf(anchored('string'), { a: 'x' })).toBeUndefined()
+    expect(await faultOf(anchored('number'), { a: 'x' })).toBe('value')
+  })
+})
+
+describe('schemas made to take for ever', () => {
+  const doubling: Record<string, unknown> = { d80: { type: 'string' } }
+  for (let level = 0; level < 80; level++) {
+    const next = { $ref: `#/$defs/d${level + 1}` }
+    doubling[`d${level}`] = { anyOf: [next, next] }
+  }
+
+  it.each([
+    ['a pattern', { properties: { a: { pattern: '(a+)+$' } } }, { a: `${'a'.repeat(60)}!` }],
+    ['references that double', { $defs: doubling, $ref: '#/$defs/d0' }, {}],
+  ])('are given up, and never hold up the service: %s', async (_, schema, value) => {
+    let longestGap = 0
+    let last = performance.now()
+    const timer = setInterval(() => {
+      longestGap = Math.max(longestGap, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    const [slow, next] = await Promise.all([
+      faultOf(schema, value),
+      faultOf({ type: 'object' }, {}),
+    ])
+    clearInterval(timer)
+    expect([slow, next]).toEqual(['slow', undefined])
+    // The thread may take half a second; this one must not notice.
+    expect(longestGap).toBeLessThan(300)
+  })
+
+  it('are refused when they refer to themselves without end', async () => {
+    expect(await faultOf({ type: 'object', $ref: '#' })).toBe('schema')
+  })
+})
+
+it('is refused when five hundred wait', async () => {
+  const verdicts = await Promise.all(
+    Array.from({ length: 502 }, () => schemas.check({ type: 'object' }, {})),
+  )
+  const busy = verdicts.filter((verdict) => !verdict.ok && verdict.fault === 'busy')
+  expect(busy).toHaveLength(1)
+})

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { toItem } from '../../../src/discovery/item.js'
+import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
+import { aMerchant, anEndpoint, aQuote } from './a-catalog.js'
+
+function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {
+  return {
+    endpoint: {
+      ...anEndpoint({ url: 'https://api.example.com/v1' }),
+      id: 7,
+      merchantId: 'weather',
+      createdAt: 1_000,
+      lastUpdated: 2_000,
+      ...endpoint,
+    },
+    merchant: {
+      ...aMerchant(),
+      revision: 1,
+      agentId: null,
+      identity: null,
+      offer: null,
+      createdAt: 1_000,
+      updatedAt: 1_000,
+      deletedAt: null,
+      ...merchant,
+    },
+  }
+}
+
+function anIdentity(isControlled: boolean): Identity {
+  const check = { passed: true, detail: '', checkedAt: 1_000 }
+  const control = { ...check, passed: isControlled }
+  return {
+    agentId: '0',
+    registry: '0x8004000000000000000000000000000000000000',
+    checks: { control, pay: check, file: check, domain: { ...check, passed: false } },
+  }
+}
+
+describe('a discovery item', () => {
+  it('has the members of the product specification, each as it says', () => {
+    const inputSchema = {
+      type: 'object',
+      properties: { city: { type: 'string' } },
+      required: ['city'],
+    }
+    const entry = anEntry(
+      { inputSchema, isHosted: true, pricing: 'metered' },
+      { isOfficial: true, identity: anIdentity(true) },
+    )
+    expect(toItem(entry)).toEqual({
+      resource: 'https://api.example.com/v1',
+      type: 'http',
+      x402Version: 2,
+      accepts: [aQuote()],
+      lastUpdated: 2_000,
+      metadata: {
+        title: 'Forecast',
+        description: 'By city',
+        provider: 'Weather House',
+        merchant: {
+          id: 'weather',
+          name: 'Weather House',
+          official: true,
+          partner: false,
+          identity: { agentId: '0' },
+        },
+        pricing: 'metered',
+        hostedByArcus: true,
+        input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } },
+        inputSchema,
+        output: { type: 'json' },
+      },
+      description: 'By city',
+    })
+  })
+
+  it('says how to call a POST endpoint with its body', () => {
+    const body = { text: 'hello', n: [1, { deep: null }] }
+    const { metadata } = toItem(anEntry({ method: 'POST', example: { body } }))
+    expect(metadata.input).toEqual({ type: 'http', method: 'POST', bodyType: 'json', body })
+  })
+
+  it('names an agent only while its owner is proven to control it', () => {
+    const identityOf = (identity: Identity | null) =>
+      toItem(anEntry({}, { agentId: '0', identity })).metadata.merchant.identity
+    expect(identityOf(null)).toBeNull()
+    expect(identityOf(anIdentity(false))).toBeNull()
+    expect(identityOf(anIdentity(true))).toEqual({ agentId: '0' })
+  })
+
+  it('has an input schema and an output even where the listing gave none', () => {
+    const { metadata } = toItem(anEntry({ inputSchema: null, output: null }))
+    expect(metadata.inputSchema).toEqual({
+      type: 'object',
+      properties: { city: {} },
+      required: [],
+    })
+    expect(metadata.output).toEqual({ type: 'json' })
+  })
+
+  it('carries the optional members of the official packages when they are what they should be', () => {
+    const extras = {
+      mimeType: 'application/json',
+      serviceName: 'Weather',
+      iconUrl: 'https://example.com/icon.png',
+      extensions: { bazaar: { info: {} } },
+    }
+    const tags = ['weather']
+    expect(toItem(anEntry({ extras, tags }))).toMatchObject({ ...extras, tags })
+    const odd = {
+      mimeType: 1,
+      serviceName: {},
+      iconUrl: null,
+      extensions: ['bazaar'],
+      resource: 'x',
+    }
+    const item = toItem(anEntry({ extras: odd, description: '' }))
+    expect(Object.keys(item)).toEqual([
+      'resource',
+      'type',
+      'x402Version',
+      'accepts',
+      'lastUpdated',
+      'metadata',
+    ])
+    expect(item.resource).toBe('https://api.example.com/v1')
+  })
+
+  it('leaves hostile names of parameters as they are', () => {
+    const example = JSON.parse('{"queryParams":{"__proto__":{"x":1},"constructor":"y"}}')
+    const json = JSON.parse(JSON.stringify(toItem(anEntry({ example }))))
+    expect(Object.keys(json.metadata.input.queryParams)).toEqual(['__proto__', 'constructor'])
+    expect(Object.keys(json.metadata.inputSchema.properties)).toEqual(['__proto__', 'constructor'])
+  })
+})

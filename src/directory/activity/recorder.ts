@@ -28,7 +28,7 @@ export interface ActivityRecorder {
 /** Answers wait this long for company: what they show is for people. */
 const FLUSH_MS = 250
 /** Rows of one commit: what a loop turn can spare. */
-const SLICE = 40
+const SLICE = 150
 /** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
 const SWEEP_MS = 60_000

@@ -74,7 +74,7 @@ function placesOf(row: NewActivity): unknown[][] {
 }
 
 function add(into: Map<string, { key: unknown[]; sum: Sum }>, key: unknown[], more: Sum): void {
-  const name = JSON.stringify(key)
+  const name = key.join('|')
   const known = into.get(name)
   if (known === undefined) {
     into.set(name, { key, sum: more })

@@ -4,7 +4,12 @@ import type { GroupCommit } from './group-commit.js'
 import { createChangeWriter } from './listing-changes.js'
 import { createEndpointWriter } from './listing-endpoints.js'
 import { createListingReader } from './listing-reads.js'
-import type { MerchantRow } from './listing-rows.js'
+import {
+  type EndpointDraft,
+  type EndpointRow,
+  type MerchantRow,
+  toEndpoint,
+} from './listing-rows.js'
 
 export function createListingStore(database: Database, commit: GroupCommit): ListingStore {
   const endpoints = createEndpointWriter(database)
@@ -75,7 +80,8 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
         else if (row.owner !== null) return 'owned'
         const known = endpoints.find(merchant.id, endpoint.url, endpoint.method)
         const position = known?.position ?? endpoints.count(merchant.id)
-        endpoints.save(merchant.id, endpoint, { position, now, isTouched: false })
+        const draft = known === undefined ? endpoint : withNewerLook(endpoint, known)
+        endpoints.save(merchant.id, draft, { position, now, isTouched: false })
         endpoints.noteChange(merchant.id, now)
         return known === undefined ? 'added' : 'refreshed'
       }),
@@ -115,4 +121,11 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
         return true
       }),
   }
+}
+
+/** What a look found since the draft was made stays: a payment says less than the endpoint itself. */
+function withNewerLook(draft: EndpointDraft, row: EndpointRow): EndpointDraft {
+  const { accepts, status, probe, failures, nextProbeAt } = toEndpoint(row)
+  if (probe === null || probe.checkedAt <= (draft.probe?.checkedAt ?? 0)) return draft
+  return { ...draft, accepts, status, probe, failures, nextProbeAt }
 }

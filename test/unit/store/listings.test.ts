@@ -196,6 +196,30 @@ describe('what is found in payments', () => {
     expect(entry).toMatchObject({ merchant: { owner: null }, endpoint: { title: 'Forecast' } })
   })
 
+  it('keeps what a look found since', async () => {
+    await see()
+    const [entry] = await store.scanEntries(0, 10)
+    const probe = { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: 3_000 }
+    const looked = {
+      accepts: [{ amount: '7' }],
+      status: 'live',
+      failures: 0,
+      nextProbeAt: 9,
+    } as const
+    await store.saveProbe(
+      entry?.endpoint.id as number,
+      { ...looked, accepts: [{ amount: '7' }], probe },
+      3_000,
+    )
+    await see({ title: 'Later', status: 'unverified' })
+    const [after] = await store.scanEntries(0, 10)
+    expect(after?.endpoint).toMatchObject({
+      title: 'Later',
+      status: 'live',
+      accepts: [{ amount: '7' }],
+    })
+  })
+
   it('never goes over the listing of an owner', async () => {
     await save()
     expect(await see()).toBe('owned')

@@ -15,6 +15,7 @@ import type { SignerRecovery } from '../x402/signer-recovery.js'
 import { EXACT, exactKey } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
+import { createRecentSignatures } from './recent-signatures.js'
 import { rejectionOfRevert } from './revert-reasons.js'
 
 /** One network as the facilitator serves it. */
@@ -75,6 +76,7 @@ const HINT_BLOCKS = 5_000
  */
 export function createJudge(options: JudgeOptions): Judge {
   const { served, journal, sightings, computeDigest, recovery, now } = options
+  const recent = createRecentSignatures()
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
   return async (payment, marginSeconds) => {
@@ -159,7 +161,7 @@ export function createJudge(options: JudgeOptions): Judge {
           `The signature of ${from} deploys a wallet (ERC-6492); deploy it before paying here.`,
         )
       }
-      if (recovery.signerMatches(digestBytes, payment.signature, from)) return payment.signature
+      if (isPayers(digest, payment.signature, digestBytes, from)) return payment.signature
       return reject(
         'signature',
         `The signature does not recover to the payer ${from} under the domain of ${payment.asset} on ${payment.network}.`,
@@ -176,6 +178,14 @@ export function createJudge(options: JudgeOptions): Judge {
       'signature',
       `The payer ${from} has code, and its isValidSignature (ERC-1271) does not accept the signature.`,
     )
+  }
+
+  /** The digest names the payer, so what was found once holds. */
+  function isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
+    if (recent.has(digest, signature)) return true
+    const isMatch = recovery.signerMatches(digestBytes, signature, payer)
+    if (isMatch) recent.add(digest, signature)
+    return isMatch
   }
 
   /** Whether it is early was judged by the clock: a chain that stands still simulates in the past. */

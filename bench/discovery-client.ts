@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { createInterface } from 'node:readline'
+import type { LoopTurns } from './loop-turns.js'
+
+/** Median time of a kind of question at a size of the catalog. */
+export interface Measured {
+  size: number
+  name: string
+  p50Ms: number
+}
+
+/** What the server of the bench tells of itself. */
+export interface ServerState extends LoopTurns {
+  rssMb: number
+}
+
+export interface BenchServer {
+  /** From the start of reading to the first answer, and the turns of the loop meanwhile. */
+  started: { buildMs: number } & LoopTurns
+  ask(path: string, method?: string): Promise<{ ms: number; body: Record<string, unknown> }>
+  /** Since the last look. */
+  state(): Promise<ServerState>
+  stop(): Promise<void>
+}
+
+/** Starts the discovery routes over a seeded file in a process of its own; resolves once the catalog is read. */
+export async function startBenchServer(file: string): Promise<BenchServer> {
+  const script = new URL('discovery-server.ts', import.meta.url).pathname
+  const server = spawn(process.execPath, ['--import', 'tsx', script, file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const [hello] = (await once(createInterface(server.stdout), 'line')) as [string]
+  const { port, ...started } = JSON.parse(hello)
+  const agent = new Agent({ keepAlive: true })
+
+  async function ask(path: string, method = 'GET') {
+    const startedAt = performance.now()
+    const call = request({ host: '127.0.0.1', port, method, path, agent }).end()
+    const [response] = await once(call, 'response')
+    const parts: Buffer[] = []
+    for await (const part of response) parts.push(part)
+    const ms = performance.now() - startedAt
+    const text = Buffer.concat(parts).toString()
+    if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${text}`)
+    return { ms, body: JSON.parse(text) }
+  }
+
+  return {
+    started,
+    ask,
+    state: async () => (await ask('/turns')).body as unknown as ServerState,
+    async stop() {
+      const exited = once(server, 'exit')
+      server.stdin.end()
+      await exited
+      agent.destroy()
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { planted } from './discovery-corpus.js'
+
+/** Questions of one kind, each asked once: what is kept from a question before must not answer it. */
+export interface Kind {
+  name: string
+  /** Longest that one may take, in milliseconds. */
+  target: number
+  paths: string[]
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz']
+const resources = (query: string) => `/discovery/resources${query}`
+const searches = (words: string[]) => words.map((word) => resources(`?q=${word}`))
+const topicWords =
+  'weather forecast price market crypto token swap news search image video audio speech text translate summary sentiment company stock bond'.split(
+    ' ',
+  )
+
+export function questions(endpoints: number): Kind[] {
+  const merchants = Math.ceil(endpoints / 10)
+  const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
+  const range = (count: number) => Array.from({ length: count }, (_, i) => i)
+  // A third of the titles have a code that no other has; these are some of them.
+  const codes = range(30).map((i) => {
+    const endpoint = Math.floor(spread(30, endpoints, i) / 3) * 3
+    return endpoint.toString(36).padStart(5, '0')
+  })
+  return [
+    {
+      name: 'default page, each limit',
+      target: 2,
+      paths: range(100).map((i) =>
+        resources(`?limit=${(i % 20) + 1}&offset=${Math.floor(i / 20)}`),
+      ),
+    },
+    {
+      name: 'merchant=',
+      target: 2,
+      paths: range(100).map((i) => resources(`?merchant=merchant-${spread(100, merchants, i)}`)),
+    },
+    {
+      name: 'any offset',
+      target: 20,
+      paths: range(100).map((i) => resources(`?offset=${spread(100, endpoints, i) + i}`)),
+    },
+    { name: 'q of one hit', target: 10, paths: searches(codes) },
+    { name: 'q of 0.01 %', target: 10, paths: searches([planted.rare, 'quokk', 'uokka']) },
+    {
+      name: 'q just below 1 %',
+      target: 10,
+      paths: searches([planted.onePercent, 'zephy', 'ephyr']),
+    },
+    { name: 'q of 37 %', target: 80, paths: searches([planted.common, 'realtim', 'ealtime']) },
+    { name: 'q of a topic', target: 80, paths: searches(topicWords) },
+    { name: 'q of one letter', target: 80, paths: searches(letters) },
+    {
+      name: 'q of two letters',
+      target: 80,
+      paths: searches(letters.map((letter, i) => letter + 'aeiou'[i % 5])),
+    },
+    {
+      name: 'q of two words',
+      target: 80,
+      paths: searches(topicWords.slice(1).map((word) => `weather+${word}`)),
+    },
+    {
+      name: 'search, ranked',
+      target: 80,
+      paths: topicWords.map((word) => `/discovery/search?query=${word}+a`),
+    },
+  ]
+}
+
+/** Asked again and again. */
+export const repeated: Kind = {
+  name: 'q repeated',
+  target: 1,
+  paths: Array.from({ length: 200 }, () => resources(`?q=${planted.common}`)),
+}

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { TokenMismatchError } from './chain/token.js'
 import { compose } from './compose.js'
@@ -12,6 +13,10 @@ const DRAIN_MARGIN_MS = 5_000
 /** A node that starts together with the service gets this long. */
 const CHAIN_PATIENCE_MS = 15_000
 const CHAIN_RETRY_MS = 500
+
+// What a payment leaves behind is garbage within a second: collected when the heap has grown by half instead of
+// by V8's own measure, memory stays a third lower under load, for some per cent of a processor.
+setFlagsFromString('--heap-growing-percent=50')
 
 try {
   await serve()

@@ -1,0 +1,50 @@
+/**
+ * Calls a paid URL with the official client, pays what it asks, and prints the answer and the transaction.
+ *
+ * With `npm run dev` in another terminal, whose sample API asks for a cent:
+ *
+ *   npx tsx examples/buyer.ts
+ *   npx tsx examples/buyer.ts http://localhost:4023/story
+ *
+ * PRIVATE_KEY pays. It signs only, and needs no gas; without it the payer of the devnet does.
+ */
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const url = process.argv[2] ?? 'http://localhost:4022/quote'
+const network = 'eip155:5042'
+// A public test key of anvil. Never send it money.
+const devnetKey = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
+const account = privateKeyToAccount((process.env.PRIVATE_KEY as Hex | undefined) ?? devnetKey)
+
+const client = x402Client.fromConfig({
+  schemes: [{ network, client: new ExactEvmScheme(account) }],
+  // The client pays no token it does not know, and Arc's it does not. At most ten cents a call, in millionths.
+  spendControls: {
+    allowedAssets: [
+      {
+        network,
+        asset: '0x3600000000000000000000000000000000000000',
+        maxAmountPerPayment: '100000',
+      },
+    ],
+  },
+})
+const fetchPaid = wrapFetchWithPayment(fetch, client)
+
+const response = await fetchPaid(url)
+process.stdout.write(`${response.status} ${await response.text()}\n`)
+
+// What was settled, or why it was not, is in a header; so is why a payment was refused before.
+const settlement = response.headers.get('PAYMENT-RESPONSE')
+const refusal = response.headers.get('PAYMENT-REQUIRED')
+if (settlement !== null) {
+  const { success, transaction, errorReason } = decodePaymentResponseHeader(settlement)
+  process.stdout.write(success ? `Paid in ${transaction}\n` : `Not settled: ${errorReason}\n`)
+} else if (refusal !== null) {
+  process.stdout.write(`Refused: ${decodePaymentRequiredHeader(refusal).error}\n`)
+}
+process.exitCode = response.ok ? 0 : 1

@@ -1,0 +1,58 @@
+/**
+ * A Fastify server that sells two routes, settled by Arcus.
+ *
+ * With `npm run dev` in another terminal:
+ *
+ *   npx tsx examples/fastify-merchant.ts
+ *   npx tsx examples/buyer.ts "http://localhost:4023/weather?city=Lisbon"
+ *
+ * FACILITATOR_URL, PAY_TO and PORT change where it settles, who is paid and where it listens.
+ */
+import { Readable } from 'node:stream'
+import fastify from 'fastify'
+// In a project of your own: import { x402 } from 'arcus/merchant'
+import { x402 } from '../src/merchant/x402.js'
+
+const app = fastify()
+
+await app.register(x402, {
+  facilitator: process.env.FACILITATOR_URL ?? 'http://localhost:4021',
+  // The merchant of the devnet. Take an address of your own: the money goes straight there.
+  payTo: process.env.PAY_TO ?? '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
+})
+
+// A price is all a route needs. Its schema tells catalogs and agents how to call it.
+const querystring = {
+  type: 'object',
+  properties: { city: { type: 'string', examples: ['Lisbon'] } },
+  required: ['city'],
+} as const
+
+app.get<{ Querystring: { city: string } }>(
+  '/weather',
+  {
+    config: { x402: { price: '$0.01', description: 'The weather of a city, made up.' } },
+    schema: { querystring },
+  },
+  // Runs when the payment has been verified; it is settled when this has succeeded. Whatever fails costs nothing.
+  async ({ query, payment }) => ({ city: query.city, degrees: 21, paidBy: payment?.payer }),
+)
+
+// What comes bit by bit is settled when the first bytes are there, and then passed on as it comes.
+app.get(
+  '/story',
+  { config: { x402: { price: '$0.002', streaming: 'settle-first' } } },
+  async (_, reply) => reply.type('text/plain').send(Readable.from(story())),
+)
+
+async function* story() {
+  for (const word of 'Once upon a time there was a cent.'.split(' ')) {
+    yield `${word} `
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+app.get('/', async () => ({ paid: ['GET /weather?city=', 'GET /story'] }))
+
+const url = await app.listen({ port: Number(process.env.PORT ?? 4023) })
+process.stdout.write(`Selling at ${url}/weather?city=Lisbon\n`)

@@ -1,0 +1,64 @@
+import type { Network } from '../x402/networks.js'
+
+/**
+ * What one call costs: dollars of Arc's stablecoin as `"$0.01"`, at most six decimals, or units of a token with the
+ * EIP-712 domain its contract uses.
+ */
+export type Price =
+  | `$${string}`
+  | { amount: string; asset: string; extra: { name: string; version: string } }
+
+/** A price as a payment requirement states it. */
+export interface PriceTerms {
+  /** Units of the token. */
+  amount: string
+  asset: string
+  extra: { name: string; version: string }
+}
+
+/** The stablecoin of each Arc network, with the EIP-712 domain of its contract. Six decimals on both. */
+const stablecoins: Record<Network, Omit<PriceTerms, 'amount'>> = {
+  'eip155:5042': {
+    asset: '0x3600000000000000000000000000000000000000',
+    extra: { name: 'USDC', version: '2' },
+  },
+  'eip155:5042002': {
+    asset: '0x3600000000000000000000000000000000000000',
+    extra: { name: 'USDC', version: '2' },
+  },
+}
+
+const STABLECOIN_DECIMALS = 6
+
+/** Throws with what is wrong with the price; nothing is rounded. */
+export function parsePrice(price: Price, network: Network): PriceTerms {
+  if (typeof price === 'string') {
+    return { ...stablecoins[network], amount: parseDollars(price) }
+  }
+  const { amount, asset, extra } = price ?? {}
+  if (!/^[1-9]\d{0,77}$/.test(amount)) {
+    throw new Error(`amount must be a positive integer of token units, got "${amount}"`)
+  }
+  if (!/^0x[0-9a-fA-F]{40}$/.test(asset))
+    throw new Error(`asset must be an address, got "${asset}"`)
+  if (!extra?.name || !extra.version) {
+    throw new Error('extra must give name and version of the EIP-712 domain of the asset')
+  }
+  return { amount, asset, extra: { name: extra.name, version: extra.version } }
+}
+
+function parseDollars(price: string): string {
+  const [, whole, fraction = ''] = /^\$(\d{1,12})(?:\.(\d+))?$/.exec(price) ?? []
+  if (whole === undefined) throw new Error(`a price in dollars reads "$0.01", got "${price}"`)
+  if (fraction.length > STABLECOIN_DECIMALS) {
+    throw new Error(`a price has at most ${STABLECOIN_DECIMALS} decimals, got "${price}"`)
+  }
+  const units = BigInt(whole + fraction.padEnd(STABLECOIN_DECIMALS, '0'))
+  if (units === 0n) throw new Error(`a price is above zero, got "${price}"; leave a free route out`)
+  return units.toString()
+}
+
+/** Whether an amount of this asset counts millionths of a dollar. */
+export function isStablecoin(asset: string, network: string): boolean {
+  return stablecoins[network as Network]?.asset === asset.toLowerCase()
+}

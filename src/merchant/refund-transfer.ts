@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { FacilitatorClient } from '@x402/core/server'
+import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
+import type { ClientEvmSigner } from '@x402/evm'
+import type { Refund } from './refund-ledger.js'
+
+export type TransferOutcome =
+  | { isLanded: true; transaction: string }
+  /** To be tried again. */
+  | { isLanded: false; reason: string }
+
+const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
+const SETTLE_SECONDS = 60
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+}
+
+/**
+ * Brings a refund as the merchant's own payment to the buyer: the merchant signs, the facilitator sends, no gas is
+ * needed. Its nonce follows from the payment it gives back of, so that the token itself lets it happen once,
+ * however often it is tried.
+ */
+export async function transferRefund(
+  refund: Refund,
+  signer: ClientEvmSigner,
+  facilitator: FacilitatorClient,
+): Promise<TransferOutcome> {
+  const { network, asset, amount, extra, payer } = refund
+  const requirements: PaymentRequirements = {
+    scheme: 'exact',
+    network,
+    asset,
+    amount,
+    payTo: payer,
+    maxTimeoutSeconds: SETTLE_SECONDS,
+    extra: { ...extra },
+  }
+  try {
+    const payload = await sign(refund, requirements, signer)
+    const { success, transaction, errorReason } = await facilitator.settle(payload, requirements)
+    return success ? { isLanded: true, transaction } : judge(errorReason, transaction)
+  } catch (error) {
+    if (error instanceof SettleError) return judge(error.errorReason, error.transaction)
+    return { isLanded: false, reason: (error as Error).message }
+  }
+}
+
+/** The very same authorization is only called used when it has landed and we were told, or had been. */
+function judge(reason = 'settlement_failed', transaction = ''): TransferOutcome {
+  return reason === ALREADY_USED ? { isLanded: true, transaction } : { isLanded: false, reason }
+}
+
+async function sign(
+  refund: Refund,
+  accepted: PaymentRequirements,
+  signer: ClientEvmSigner,
+): Promise<PaymentPayload> {
+  const authorization = {
+    from: signer.address,
+    // A checksum the buyer got wrong is none of the signer's business.
+    to: refund.payer.toLowerCase(),
+    value: refund.amount,
+    validAfter: '0',
+    validBefore: String(refund.validBefore),
+    nonce: refundNonce(refund),
+  }
+  const signature = await signer.signTypedData({
+    domain: {
+      ...refund.extra,
+      chainId: Number(refund.network.split(':')[1]),
+      verifyingContract: refund.asset.toLowerCase(),
+    },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...authorization,
+      value: BigInt(authorization.value),
+      validAfter: 0n,
+      validBefore: BigInt(refund.validBefore),
+    },
+  })
+  return { x402Version: 2, accepted, payload: { signature, authorization } }
+}
+
+function refundNonce({ network, asset, payer, paymentNonce }: Refund): string {
+  const text = ['x402 refund', network, asset, payer, paymentNonce].join('\n').toLowerCase()
+  return `0x${createHash('sha256').update(text).digest('hex')}`
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { ClientEvmSigner } from '@x402/evm'
+import { createFacilitatorClient } from './facilitator.js'
+import { openRefundLedger, type Refund } from './refund-ledger.js'
+import { transferRefund } from './refund-transfer.js'
+
+export interface RefundsOptions {
+  /** Base URL of the facilitator that brings the refunds, or a client of your own. */
+  facilitator: string | FacilitatorClient
+  /** The account that is paid, as of `privateKeyToAccount`: it signs, and needs no gas. */
+  signer: ClientEvmSigner
+  /** Path of the ledger, a file that is made when it is missing. One process at a time. */
+  path: string
+  /** How often what has not landed is tried again. Default 30. */
+  retrySeconds?: number
+  /**
+   * Whether a payment was settled, asked about payments of which the answer was lost. Default: what Arcus tells at
+   * `/payments`; needed where `facilitator` is a client of your own.
+   */
+  wasSettled?: (refund: Refund) => Promise<boolean | undefined>
+  log?: { info(details: object, text: string): void; error(details: object, text: string): void }
+}
+
+export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore'>
+
+export interface Refunds {
+  /** Whom the money comes from. */
+  readonly address: string
+  /** Keeps what is to be given back before the payment is settled. Rejects when it cannot be kept. */
+  plan(refund: NewRefund): Promise<PlannedRefund>
+  /** What has not landed. */
+  pending(): Refund[]
+  /** Tries all that is due now; also runs by itself. */
+  run(): Promise<void>
+  /** Ends when nothing is under way; what has not landed is tried again after the next start. */
+  close(): Promise<void>
+}
+
+export interface PlannedRefund {
+  /** The payment was settled: the money goes back. */
+  confirm(): Promise<void>
+  /** It was not, and will not be. */
+  drop(): Promise<void>
+  /** Nobody knows; it is found out later. */
+  leave(): void
+}
+
+const DEFAULT_RETRY_SECONDS = 30
+const FACILITATOR_TIMEOUT_MS = 90_000
+/** A transfer stays the same for so long, and identical tries are one to the facilitator. */
+const TRANSFER_LIFETIME_SECONDS = 7 * 86_400
+const RENEW_SECONDS = 600
+/** Refunds on their way together; Arcus brings them in one transaction. */
+const MAX_AT_ONCE = 20
+/** How far clocks may be apart. */
+const CLOCK_SECONDS = 600
+
+/** Gives back what metered calls did not use: kept on disk, and tried until it lands. */
+export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
+  const { signer, log } = options
+  const facilitator =
+    typeof options.facilitator === 'string'
+      ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
+      : options.facilitator
+  const wasSettled = options.wasSettled ?? askArcus(options.facilitator)
+  const ledger = await openRefundLedger(options.path)
+  /** Planned by a request that is not over. */
+  const open = new Set<string>()
+  let running: Promise<void> | undefined
+  let isAskedAgain = false
+
+  async function bring(refund: Refund): Promise<void> {
+    const fresh = refund.validBefore < now() + RENEW_SECONDS ? renew(refund) : refund
+    if (fresh !== refund) await ledger.write(fresh)
+    const outcome = await transferRefund(fresh, signer, facilitator)
+    const { id, payer, amount } = fresh
+    if (!outcome.isLanded) {
+      log?.error(
+        { refund: id, payer, amount, reason: outcome.reason },
+        'x402: refund not landed yet',
+      )
+      return
+    }
+    const { transaction } = outcome
+    await ledger.write({ ...fresh, state: 'landed', transaction })
+    log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
+  }
+
+  /** What became of a payment whose request did not live to see it. */
+  async function findOut(refund: Refund): Promise<void> {
+    const isSettled = await wasSettled(refund)
+    if (isSettled === true) return settle(refund, 'due')
+    if (isSettled === false && refund.paymentValidBefore + CLOCK_SECONDS < now())
+      return settle(refund, 'dropped')
+  }
+
+  async function settle(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
+    await ledger.write({ ...refund, state })
+  }
+
+  async function tryOne(refund: Refund): Promise<void> {
+    const work = refund.state === 'due' ? bring(refund) : findOut(refund)
+    await work.catch((err) => log?.error({ err, refund: refund.id }, 'x402: refund failed'))
+  }
+
+  async function runOnce(): Promise<void> {
+    const waiting = ledger.pending().filter(({ id }) => !open.has(id))
+    while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
+  }
+
+  async function run(): Promise<void> {
+    isAskedAgain = true
+    running ??= (async () => {
+      while (isAskedAgain) {
+        isAskedAgain = false
+        await runOnce()
+      }
+      running = undefined
+    })()
+    return running
+  }
+
+  const timer = setInterval(run, (options.retrySeconds ?? DEFAULT_RETRY_SECONDS) * 1000).unref()
+  void run()
+
+  return {
+    address: signer.address,
+    async plan(wanted) {
+      const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
+      open.add(refund.id)
+      const end = () => open.delete(refund.id)
+      await ledger.write(refund).catch((error) => {
+        end()
+        throw error
+      })
+      return {
+        async confirm() {
+          await settle(refund, 'due').finally(end)
+          void run()
+        },
+        drop: () => settle(refund, 'dropped').finally(end),
+        leave: () => void end(),
+      }
+    },
+    pending: ledger.pending,
+    run,
+    async close() {
+      clearInterval(timer)
+      await running
+      await ledger.close()
+    },
+  }
+}
+
+function renew(refund: Refund): Refund {
+  return { ...refund, validBefore: now() + TRANSFER_LIFETIME_SECONDS }
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
+/** `undefined` where nobody can tell. */
+function askArcus(facilitator: string | FacilitatorClient) {
+  return async ({ network, payer, paymentNonce }: Refund): Promise<boolean | undefined> => {
+    if (typeof facilitator !== 'string') return undefined
+    const base = facilitator.replace(/\/+$/, '')
+    const response = await fetch(`${base}/payments/${network}/${payer}/${paymentNonce}`, {
+      signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
+    })
+    const answer = (await response.json().catch(() => ({}))) as { state?: unknown; error?: unknown }
+    if (response.status === 404 && answer.error === 'not_found') return false
+    if (!response.ok) return undefined
+    if (answer.state === 'confirmed') return true
+    return answer.state === 'failed' ? false : undefined
+  }
+}

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { usdcBalance } from '../../src/devnet/fixtures.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.stop())
+
+function run(example: string, args: string[], env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, ...env },
+  })
+}
+
+/** Starts a merchant that ends with the test; its port, once it sells. */
+async function startMerchant(example: string): Promise<number> {
+  const port = await freePort()
+  const merchant = run(example, [], { PORT: String(port), FACILITATOR_URL: world.url })
+  onTestFinished(() => {
+    merchant.kill()
+  })
+  await new Promise((resolve, reject) => {
+    merchant.stdout?.once('data', resolve)
+    merchant.once('exit', () => reject(new Error(`${example} ended`)))
+  })
+  return port
+}
+
+async function textOf(child: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const chunk of child.stdout ?? []) text += chunk
+  return text
+}
+
+it.each([
+  ['fastify-merchant', '/weather?city=Lisbon', /^200 \{"city":"Lisbon".*\nPaid in 0x/, 10_000n],
+  ['fastify-merchant', '/story', /^200 Once upon a time .*cent\. \nPaid in 0x/, 2_000n],
+  ['express-merchant', '/quote', /^200 \{"quote":.*\nPaid in 0x/, 10_000n],
+])('the buyer of the examples pays %s at %s', async (example, path, said, price) => {
+  const port = await startMerchant(example)
+  const balance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
+  const before = await balance()
+  expect(await textOf(run('buyer', [`http://127.0.0.1:${port}${path}`], {}))).toMatch(said)
+  expect((await balance()) - before).toBe(price)
+})
+
+it('the buyer of the examples says why it was not served', async () => {
+  const port = await startMerchant('fastify-merchant')
+  // The default key of the devnet has money; this one has none.
+  const env = { PRIVATE_KEY: `0x${'11'.repeat(32)}` }
+  const said = await textOf(run('buyer', [`http://127.0.0.1:${port}/story`], env))
+  expect(said).toMatch(/^402 .*\nRefused: invalid_exact_evm_insufficient_balance/)
+})

@@ -1,0 +1,120 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
+import fastify from 'fastify'
+import { expect, it, onTestFinished } from 'vitest'
+import { x402 } from '../../src/merchant/x402.js'
+import {
+  aPayload,
+  payer,
+  payTo,
+  readRequired,
+  readSettlement,
+  success,
+  transaction,
+} from './a-shop.js'
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+
+const json =
+  (body: object, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const hangUp: Answer = (response) => response.destroy()
+const silence: Answer = () => {}
+
+/** A shop whose facilitator is a server of its own; `settles` are its answers in order, the last one repeated. */
+async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: true, payer })) {
+  const keys: unknown[] = []
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => {
+      if (request.url === '/verify') return verify(response, request)
+      keys.push(request.headers['idempotency-key'])
+      const [answer] = settles.length > 1 ? settles.splice(0, 1) : settles
+      return answer?.(response, request)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const facilitator = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const app = fastify()
+  onTestFinished(async () => {
+    await app.close()
+    server.close()
+    server.closeAllConnections()
+  })
+  await app.register(x402, { facilitator, payTo, facilitatorTimeoutMs: 200 })
+  app.get('/quote', { config: { x402: '$0.01' } }, () => 'goods')
+  const signature = encodePaymentSignatureHeader(aPayload(readRequired(await app.inject('/quote'))))
+  const pay = () => app.inject({ url: '/quote', headers: { 'payment-signature': signature } })
+  return { pay, keys }
+}
+
+it('a settle whose connection breaks is asked for once more under the same key', async () => {
+  const { pay, keys } = await aShopWith([hangUp, json(success)])
+  expect((await pay()).body).toBe('goods')
+  expect(keys).toHaveLength(2)
+  expect(keys[0]).toMatch(/^[\w-]{36}$/)
+  expect(keys[1]).toBe(keys[0])
+})
+
+it('a settle that is pending is asked for once more under the same key', async () => {
+  const pending = { ...success, success: false, errorReason: 'settlement_pending' }
+  const { pay, keys } = await aShopWith([json(pending), json(success)])
+  expect((await pay()).body).toBe('goods')
+  expect(new Set(keys).size).toBe(1)
+})
+
+it('two requests with one payment have keys of their own', async () => {
+  const { pay, keys } = await aShopWith([json(success)])
+  await Promise.all([pay(), pay()])
+  expect(new Set(keys).size).toBe(2)
+})
+
+it.each<[string, Answer[]]>([
+  ['breaks every connection', [hangUp]],
+  ['is silent', [silence]],
+  ['answers no JSON', [(response) => response.end('<html>')]],
+  ['answers another shape', [json({ paid: true })]],
+  ['answers a failure without shape', [json({ error: 'x' }, 503)]],
+])('a facilitator that %s at settle is a 502 without the goods', async (_, settles) => {
+  const { pay } = await aShopWith(settles)
+  const response = await pay()
+  expect([response.statusCode, response.json().error]).toEqual([502, 'facilitator_unavailable'])
+})
+
+it.each<[string, Answer]>([
+  ['breaks every connection', hangUp],
+  ['is silent', silence],
+  ['answers no JSON', (response) => response.end('<html>')],
+  ['answers a failure without shape', json({ error: 'x' }, 500)],
+])('a facilitator that %s at verify is a 502, and nothing is settled', async (_, verify) => {
+  const { pay, keys } = await aShopWith([json(success)], verify)
+  expect((await pay()).statusCode).toBe(502)
+  expect(keys).toEqual([])
+})
+
+it('a facilitator that is not there is a 502', async () => {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  await app.register(x402, { facilitator: 'http://127.0.0.1:1', payTo })
+  app.get('/quote', { config: { x402: '$0.01' } }, () => 'goods')
+  const signature = encodePaymentSignatureHeader(aPayload(readRequired(await app.inject('/quote'))))
+  const response = await app.inject({ url: '/quote', headers: { 'payment-signature': signature } })
+  expect(response.statusCode).toBe(502)
+})
+
+it('words of the facilitator that are too long are cut, so that buyers can read the answer', async () => {
+  const { pay } = await aShopWith([
+    json({
+      ...success,
+      success: false,
+      errorReason: 'some_code',
+      errorMessage: 'x'.repeat(100_000),
+      extensions: { own: 'x'.repeat(100_000) },
+    }),
+  ])
+  const response = await pay()
+  expect(response.statusCode).toBe(402)
+  expect(String(response.headers['payment-response']).length).toBeLessThan(8_192)
+  expect(readSettlement(response)).toMatchObject({ errorReason: 'some_code', transaction })
+})

@@ -1,0 +1,234 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload, SettleResponse } from '@x402/core/types'
+import { SettleError } from '@x402/core/types'
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { createRefunds, type Refunds } from '../../src/merchant/refunds.js'
+import { aFacilitator, aShop, buy, payer, readSettlement, success, transaction } from './a-shop.js'
+
+const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+const failure = { success: false, transaction: '', network: 'eip155:5042' } as const
+
+function aLedgerPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-refunds-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return join(folder, 'refunds.jsonl')
+}
+
+const statesIn = (path: string) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { state: string }).state)
+
+interface Till {
+  refunds: Refunds
+  path: string
+  sent: PaymentPayload[]
+}
+
+/** Refunds by a facilitator that says what it is told, at first; then everything lands. */
+async function aTill(
+  answers: (SettleResponse | Error)[] = [],
+  options: { path?: string; wasSettled?: () => Promise<boolean | undefined> } = {},
+): Promise<Till> {
+  const { path = aLedgerPath(), wasSettled } = options
+  const sent: PaymentPayload[] = []
+  const facilitator = {
+    async settle(payload: PaymentPayload) {
+      sent.push(payload)
+      const answer = answers.shift() ?? success
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  } as unknown as FacilitatorClient
+  const settings = {
+    facilitator,
+    signer,
+    path,
+    ...(wasSettled === undefined ? {} : { wasSettled }),
+  }
+  const refunds = await createRefunds(settings)
+  onTestFinished(() => refunds.close())
+  return { refunds, path, sent }
+}
+
+async function aMeteredShop(till: Till, charge: string, facilitator = aFacilitator()) {
+  const config = { x402: { price: '$0.05', pricing: 'metered', payTo: signer.address } } as const
+  return aShop(
+    (it) =>
+      it.get('/tool', { config }, async ({ payment }) => {
+        payment?.charge(charge)
+        return 'goods'
+      }),
+    { x402: { refunds: till.refunds }, facilitator },
+  )
+}
+
+it('what a metered call did not use goes back to the buyer', async () => {
+  const till = await aTill()
+  const { app, facilitator } = await aMeteredShop(till, '$0.012')
+  const response = await buy(app, { url: '/tool' })
+  expect(response.body).toBe('goods')
+  expect(readSettlement(response).extra).toEqual({ charged: '12000', refund: '38000' })
+  expect(facilitator.settled).toBe(1)
+  await vi.waitFor(() => expect(till.refunds.pending()).toEqual([]))
+  const [refund] = till.sent
+  expect(refund?.accepted).toMatchObject({ amount: '38000', payTo: payer, network: 'eip155:5042' })
+  expect(refund?.payload).toMatchObject({
+    authorization: { from: signer.address, to: payer.toLowerCase(), value: '38000' },
+  })
+  expect(statesIn(till.path)).toEqual(['planned', 'due', 'landed'])
+})
+
+it.each([
+  ['$0.05', undefined],
+  ['50000', undefined],
+  ['49999', '1'],
+])('a call that used %s of $0.05 gives back %s', async (charge, refund) => {
+  const till = await aTill()
+  const { app } = await aMeteredShop(till, charge)
+  const settlement = readSettlement(await buy(app, { url: '/tool' }))
+  expect(settlement.extra?.refund).toBe(refund)
+})
+
+it.each(['$0', '$0.00', '0'])('a call that used %s settles nothing', async (charge) => {
+  const till = await aTill()
+  const { app, facilitator } = await aMeteredShop(till, charge)
+  const response = await buy(app, { url: '/tool' })
+  expect([response.statusCode, response.body]).toEqual([200, 'goods'])
+  expect(response.headers['payment-response']).toBeUndefined()
+  expect(facilitator.calls).toEqual(['verify'])
+})
+
+it.each(['$0.06', '50001', '-1', '$-1', '0.01', '1e3', '', '$0.0000001'])(
+  'a charge of "%s" is a failure of the handler',
+  async (charge) => {
+    const till = await aTill()
+    const { app, facilitator } = await aMeteredShop(till, charge)
+    expect((await buy(app, { url: '/tool' })).statusCode).toBe(500)
+    expect(facilitator.settled).toBe(0)
+  },
+)
+
+it('a fixed price cannot be charged in part', async () => {
+  const { app, facilitator } = await aShop((it) =>
+    it.get('/tool', { config: { x402: '$0.05' } }, async ({ payment }) => {
+      payment?.charge('$0.01')
+      return 'goods'
+    }),
+  )
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(500)
+  expect(facilitator.settled).toBe(0)
+})
+
+it('is tried until it lands, always as the same transfer', async () => {
+  const pending = { ...failure, errorReason: 'settlement_pending', transaction }
+  const till = await aTill([
+    new TypeError('fetch failed'),
+    pending,
+    new SettleError(500, { ...failure, errorReason: 'unexpected_settle_error' }),
+  ])
+  const { app } = await aMeteredShop(till, '$0.01')
+  await buy(app, { url: '/tool' })
+  for (let tries = 0; tries < 4; tries++) await till.refunds.run()
+  expect(till.refunds.pending()).toEqual([])
+  expect(till.sent).toHaveLength(4)
+  expect(new Set(till.sent.map((payload) => JSON.stringify(payload))).size).toBe(1)
+})
+
+it('has landed when its transfer is called used', async () => {
+  const used = 'invalid_exact_evm_nonce_already_used'
+  const till = await aTill([{ ...failure, errorReason: used, transaction }])
+  const { app } = await aMeteredShop(till, '$0.01')
+  await buy(app, { url: '/tool' })
+  await till.refunds.run()
+  expect(till.refunds.pending()).toEqual([])
+})
+
+it('of a payment that does not settle is none', async () => {
+  const till = await aTill()
+  const { app } = await aMeteredShop(till, '$0.01', aFacilitator({ settle: () => failure }))
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(402)
+  await till.refunds.run()
+  expect(till.sent).toEqual([])
+  expect(statesIn(till.path)).toEqual(['planned', 'dropped'])
+})
+
+it('of a payment whose settlement is pending waits for it', async () => {
+  const pending = { ...failure, errorReason: 'settlement_pending', transaction }
+  const till = await aTill([], { wasSettled: async () => undefined })
+  const { app } = await aMeteredShop(till, '$0.01', aFacilitator({ settle: () => pending }))
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(402)
+  expect(till.refunds.pending()).toMatchObject([{ state: 'planned', amount: '40000' }])
+})
+
+it('survives a crash at any point: what was planned is found out, what is due is brought', async () => {
+  const path = aLedgerPath()
+  const lost = aFacilitator({
+    settle: () => {
+      throw new TypeError('fetch failed')
+    },
+  })
+  const first = await aTill([], { path, wasSettled: async () => undefined })
+  const { app } = await aMeteredShop(first, '$0.01', lost)
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(502)
+  await first.refunds.run()
+  expect([first.sent.length, first.refunds.pending().length]).toEqual([0, 1])
+  await first.refunds.close()
+  // A line that a crash has torn.
+  appendFileSync(path, '{"id":"torn","sta')
+
+  const down = await aTill([new TypeError('down'), new TypeError('down')], {
+    path,
+    wasSettled: async () => true,
+  })
+  await down.refunds.run()
+  expect(down.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
+  await down.refunds.close()
+
+  const up = await aTill([], { path, wasSettled: async () => Promise.reject(new Error('unasked')) })
+  await up.refunds.run()
+  expect(up.sent).toHaveLength(1)
+  expect(up.refunds.pending()).toEqual([])
+  expect((await aTill([], { path })).refunds.pending()).toEqual([])
+})
+
+it('of a payment that can no longer settle is dropped', async () => {
+  const till = await aTill([], { wasSettled: async () => false })
+  const plan = (paymentValidBefore: number) =>
+    till.refunds.plan({
+      network: 'eip155:5042',
+      asset: `0x36${'0'.repeat(38)}`,
+      extra: { name: 'USDC', version: '2' },
+      amount: '1',
+      payer,
+      paymentNonce: `0x${paymentValidBefore}`,
+      paymentValidBefore,
+    })
+  const seconds = Math.floor(Date.now() / 1000)
+  for (const refund of [await plan(seconds + 60), await plan(seconds - 3_600)]) refund.leave()
+  await till.refunds.run()
+  expect(till.refunds.pending()).toMatchObject([{ paymentValidBefore: seconds + 60 }])
+})
+
+it('that cannot be noted keeps the payment from being settled', async () => {
+  const till = await aTill()
+  const { app, facilitator } = await aMeteredShop(till, '$0.01')
+  await till.refunds.close()
+  const response = await buy(app, { url: '/tool' })
+  expect([response.statusCode, response.json().error]).toEqual([502, 'refund_unavailable'])
+  expect(facilitator.settled).toBe(0)
+})
+
+it('a metered price without refunds, or with those of another account, stops the server', async () => {
+  const till = await aTill()
+  const metered = { x402: { price: '$0.05', pricing: 'metered' } } as const
+  const sell = (x402: object) =>
+    aShop((it) => it.get('/a', { config: metered }, () => 'x'), { x402 })
+  await expect(sell({})).rejects.toThrow(/needs refunds/)
+  await expect(sell({ refunds: till.refunds })).rejects.toThrow(/refunds come from 0x/)
+})

@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { createRefunds, type Refunds } from '../../src/merchant/refunds.js'
+import { x402 } from '../../src/merchant/x402.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+const network = 'eip155:5042'
+const priced = { config: { x402: '$0.01' } } as const
+let world: World
+let app: FastifyInstance
+let url: string
+let refunds: Refunds
+let served = 0
+const folder = mkdtempSync(join(tmpdir(), 'arcus-refunds-'))
+/** The payment headers the merchant saw, to be presented again. */
+const headers: string[] = []
+
+beforeAll(async () => {
+  world = await startWorld()
+  refunds = await createRefunds({
+    facilitator: world.url,
+    signer: devnetMerchant.account,
+    path: join(folder, 'refunds.jsonl'),
+  })
+  app = fastify()
+  app.addHook('onRequest', async (request) => {
+    const header = request.headers['payment-signature']
+    if (typeof header === 'string') headers.push(header)
+  })
+  await app.register(x402, {
+    facilitator: world.url,
+    payTo: devnetMerchant.address,
+    routes: { 'GET /listed': '$0.02' },
+    refunds,
+  })
+  const querystring = { type: 'object', properties: { city: { type: 'string' } } }
+  app.get('/paid', { ...priced, schema: { querystring } }, async ({ payment, query }) => {
+    if ((query as { city?: string }).city === 'Atlantis') throw new Error('sunk')
+    served++
+    return { goods: true, payer: payment?.payer }
+  })
+  app.get('/listed', () => 'listed goods')
+  app.get('/held', priced, async () => Readable.from(['streamed ', 'goods']))
+  const streaming = { config: { x402: { price: '$0.01', streaming: 'settle-first' } } } as const
+  app.get('/streamed', streaming, async () => Readable.from(['streamed ', 'goods']))
+  app.get('/raw', priced, async (request, reply) => {
+    await request.payment?.settle()
+    reply.hijack()
+    reply.raw.end('raw goods')
+  })
+  app.get(
+    '/metered',
+    { config: { x402: { price: '$0.05', pricing: 'metered' } } },
+    ({ payment }) => {
+      payment?.charge('$0.012')
+      return 'metered goods'
+    },
+  )
+  url = await app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(async () => {
+  await app.close()
+  await refunds.close()
+  await world.stop()
+  rmSync(folder, { recursive: true })
+})
+beforeEach(() => {
+  served = 0
+  headers.length = 0
+})
+
+/** The stock client; it pays no token it does not know, so Arc's is named. */
+function aBuyer() {
+  const client = x402Client.fromConfig({
+    schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
+    spendControls: { allowedAssets: [{ network, asset: devnetContracts.usdc }] },
+  })
+  return wrapFetchWithPayment(fetch, client)
+}
+
+const income = async (work: () => Promise<unknown>) => {
+  const before = await usdcBalance(world.chainUrl, devnetMerchant.address)
+  await work()
+  return (await usdcBalance(world.chainUrl, devnetMerchant.address)) - before
+}
+
+const present = (path: string, header: string, name = 'PAYMENT-SIGNATURE') =>
+  fetch(url + path, { headers: { [name]: header } })
+
+it('the stock buyer pays and gets goods and transaction', async () => {
+  const earned = await income(async () => {
+    const response = await aBuyer()(`${url}/paid?city=Lisbon`)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ goods: true, payer: devnetPayer.address })
+    const header = response.headers.get('PAYMENT-RESPONSE') as string
+    expect(decodePaymentResponseHeader(header)).toMatchObject({
+      success: true,
+      network,
+      payer: devnetPayer.address,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+  })
+  expect(earned).toBe(10_000n)
+})
+
+it.each([
+  ['/listed', 'listed goods', 20_000n],
+  ['/held', 'streamed goods', 10_000n],
+  ['/streamed', 'streamed goods', 10_000n],
+  ['/raw', 'raw goods', 10_000n],
+])('%s is delivered and paid once', async (path, goods, price) => {
+  const earned = await income(async () => {
+    const response = await aBuyer()(url + path)
+    expect([response.status, await response.text()]).toEqual([200, goods])
+    expect(response.headers.get('PAYMENT-RESPONSE')).not.toBeNull()
+  })
+  expect(earned).toBe(price)
+})
+
+it('a failing handler is never charged, and its payment is still good for another call', async () => {
+  const earned = await income(async () => {
+    expect((await aBuyer()(`${url}/paid?city=Atlantis`)).status).toBe(500)
+  })
+  expect(earned).toBe(0n)
+  const payment = headers[0] as string
+  expect(await income(() => present('/paid', payment, 'X-PAYMENT'))).toBe(10_000n)
+  const again = await present('/paid', payment)
+  expect(again.status).toBe(402)
+  expect(await again.json()).toMatchObject({ error: 'invalid_exact_evm_nonce_already_used' })
+})
+
+it('one payment presented to ten requests at once is served once', async () => {
+  await aBuyer()(`${url}/paid?city=Atlantis`)
+  const payment = headers[0] as string
+  let answers: Response[] = []
+  const earned = await income(async () => {
+    answers = await Promise.all(Array.from({ length: 10 }, () => present('/paid', payment)))
+  })
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  const bodies = await Promise.all(answers.map((answer) => answer.text()))
+  expect(bodies.filter((body) => body.includes('goods'))).toHaveLength(1)
+  expect(served).toBeGreaterThan(0)
+  expect(earned).toBe(10_000n)
+})
+
+it('a payment for less is refused before it is looked at', async () => {
+  await aBuyer()(`${url}/paid?city=Atlantis`)
+  const response = await present('/listed', headers[0] as string)
+  expect(response.status).toBe(402)
+  expect((await response.json()) as object).toMatchObject({
+    error: expect.stringMatching(/^invalid_payment_requirements: accepted.amount is "10000"/),
+  })
+})
+
+it('a metered call costs what it used, once the rest is back', async () => {
+  const earned = await income(async () => {
+    const response = await aBuyer()(`${url}/metered`)
+    expect([response.status, await response.text()]).toEqual([200, 'metered goods'])
+    await vi.waitFor(() => expect(refunds.pending()).toEqual([]), { timeout: 5_000 })
+  })
+  expect(earned).toBe(12_000n)
+})
+
+it('a refund of a payment whose answer was lost is found out, and brought once', async () => {
+  await aBuyer()(`${url}/paid`)
+  const { payload, accepted } = decodePaymentSignatureHeader(headers.at(-1) as string)
+  const { from, nonce, validBefore } = payload.authorization as Record<string, string>
+  const refund = {
+    network: accepted.network,
+    asset: accepted.asset,
+    extra: { name: 'USDC', version: '2' },
+    amount: '4000',
+    payer: from as string,
+    paymentNonce: nonce as string,
+    paymentValidBefore: Number(validBefore),
+  }
+  const earned = await income(async () => {
+    // As two processes that both believe the refund to be theirs.
+    for (const planned of [await refunds.plan(refund), await refunds.plan(refund)]) planned.leave()
+    await refunds.run()
+    await vi.waitFor(() => refunds.run().then(() => expect(refunds.pending()).toEqual([])))
+  })
+  expect(earned).toBe(-4_000n)
+})
+
+it('a payment that never came leaves its refund waiting until it can come no more', async () => {
+  const planned = await refunds.plan({
+    network,
+    asset: devnetContracts.usdc,
+    extra: { name: 'USDC', version: '2' },
+    amount: '4000',
+    payer: devnetPayer.address,
+    paymentNonce: `0x${'77'.repeat(32)}`,
+    paymentValidBefore: Math.floor(Date.now() / 1000) - 3_600,
+  })
+  planned.leave()
+  await refunds.run()
+  expect(refunds.pending()).toEqual([])
+})

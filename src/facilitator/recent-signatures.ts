@@ -11,15 +11,15 @@ const MAX_REMEMBERED = 4_000
 
 /** Remembers in two generations: a full one replaces the older. A digest and a signature have one signer for ever. */
 export function createRecentSignatures(): RecentSignatures {
-  let young = new Set<string>()
-  let old = new Set<string>()
+  let young = new Map<Hex, Hex>()
+  let old = new Map<Hex, Hex>()
   return {
-    has: (digest, signature) => young.has(digest + signature) || old.has(digest + signature),
+    has: (digest, signature) => (young.get(digest) ?? old.get(digest)) === signature,
     add(digest, signature) {
-      young.add(digest + signature)
+      young.set(digest, signature)
       if (young.size < MAX_REMEMBERED / 2) return
       old = young
-      young = new Set()
+      young = new Map()
     },
   }
 }

@@ -20,8 +20,8 @@ export async function installCors(app: FastifyInstance): Promise<void> {
   })
   // The plugin answers preflights of every path; those of closed paths are none of its business.
   app.addHook('onRequest', (request, reply, done) => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    if (request.method === 'OPTIONS' && !publicPaths.test(path)) reply.callNotFound()
+    const isClosed = () => !publicPaths.test(request.url.split('?', 1)[0] ?? '')
+    if (request.method === 'OPTIONS' && isClosed()) reply.callNotFound()
     else done()
   })
   await app.register(cors, {

@@ -5,9 +5,22 @@ const encoder = new TextEncoder()
 
 export const zeroAddress: Address = '0x0000000000000000000000000000000000000000'
 
+/** Addresses whose form is remembered: who pays once mostly pays again. */
+const MAX_REMEMBERED = 5_000
+
 /** Makes the EIP-55 form of lower-case addresses with the fast hash, for answers on the hot path. */
 export function createChecksum(keccak256: Keccak256): (address: Address) => Address {
+  const remembered = new Map<Address, Address>()
   return (address) => {
+    const known = remembered.get(address)
+    if (known !== undefined) return known
+    const checksummed = compute(address)
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(address, checksummed)
+    return checksummed
+  }
+
+  function compute(address: Address): Address {
     const digits = address.slice(2).toLowerCase()
     const hash = keccak256(encoder.encode(digits))
     let checksummed = '0x'

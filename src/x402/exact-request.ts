@@ -53,7 +53,7 @@ export function readExactRequest(body: unknown) {
   if (!isExactRequest(body)) return undefined
   const { accepted, payload, resource } = body.paymentPayload
   if ('permit2Authorization' in payload) return undefined
-  const { scheme, network, maxTimeoutSeconds, extra, ...asked } = body.paymentRequirements
+  const asked = body.paymentRequirements
   const { authorization } = payload
   const amount = parseUint256(asked.amount)
   const value = parseUint256(authorization.value)
@@ -69,13 +69,13 @@ export function readExactRequest(body: unknown) {
   }
   return {
     requirements: {
-      scheme,
-      network,
+      scheme: asked.scheme,
+      network: asked.network,
       amount,
       asset: asked.asset.toLowerCase() as Address,
       payTo: asked.payTo.toLowerCase() as Address,
-      maxTimeoutSeconds,
-      extra,
+      maxTimeoutSeconds: asked.maxTimeoutSeconds,
+      extra: asked.extra,
     },
     accepted,
     exact: {

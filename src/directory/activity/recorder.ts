@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { ActivityStore, NewActivity } from '../../store/activity.js'
 import type { PaymentAnswer } from '../../x402/payment-answer.js'
-import { type Attributor, canonicalResource } from './attribution.js'
+import { type Attribution, type Attributor, canonicalResource } from './attribution.js'
 
 export interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget' | 'forgetHours'>
@@ -28,7 +28,7 @@ export interface ActivityRecorder {
 /** Answers wait this long for company: what they show is for people. */
 const FLUSH_MS = 250
 /** Rows of one commit: what a loop turn can spare. */
-const SLICE = 150
+const SLICE = 100
 /** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
 const SWEEP_MS = 60_000
@@ -47,21 +47,26 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   }, SWEEP_MS)
   sweeper.unref()
 
-  async function toRow(answer: PaymentAnswer): Promise<NewActivity> {
-    const { payment, ...told } = answer
-    const { from: payer } = payment.authorization
-    const resource = canonicalResource(payment.resourceUrl)
-    const found = await attributor.find(payment.payTo, resource)
+  function toRow(answer: PaymentAnswer, resource: string | null, found?: Attribution): NewActivity {
+    const { network, payTo, amount, authorization } = answer.payment
+    const payer = authorization.from
     return {
-      ...told,
-      network: payment.network,
+      at: answer.at,
+      kind: answer.kind,
+      network,
       merchantId: found?.merchantId ?? null,
       endpointId: found?.endpointId ?? null,
       resource,
-      payTo: payment.payTo,
+      payTo,
       payer,
-      amount: payment.amount,
-      isSelf: payer === payment.payTo || payer === found?.owner || options.isRelayer(payer),
+      amount,
+      state: answer.state,
+      reason: answer.reason,
+      transaction: answer.transaction,
+      settlementId: answer.settlementId,
+      latencyMs: answer.latencyMs,
+      gasCost: answer.gasCost,
+      isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
     }
   }
 
@@ -71,7 +76,11 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       const slice = waiting.slice(0, SLICE)
       waiting = waiting.slice(SLICE)
       const rows: NewActivity[] = []
-      for (const answer of slice) rows.push(await toRow(answer))
+      for (const answer of slice) {
+        const { payTo, resourceUrl } = answer.payment
+        const resource = canonicalResource(resourceUrl)
+        rows.push(toRow(answer, resource, await attributor.find(payTo, resource)))
+      }
       await store.append(rows)
       options.onRecorded?.(new Set(rows.flatMap(({ merchantId }) => merchantId ?? [])))
       await new Promise((resolve) => setImmediate(resolve))

@@ -13,13 +13,20 @@ interface SightingRow {
 /** How many sightings are remembered beside the table, so that a repeated verify writes nothing. */
 const MAX_REMEMBERED = 5_000
 
+/** Looked through in slices: an index by end would cost every verify what this costs once in ten minutes. */
+const SWEEP_ROWS = 1_000
+
 export function createSightingStore(database: Database, commit: GroupCommit): SightingStore {
   const insert = database.prepare(
     `INSERT INTO sightings (network, digest, block_number, expires_at) VALUES (?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   )
   const find = database.prepare('SELECT * FROM sightings WHERE network = ? AND digest = ?')
-  const forget = database.prepare('DELETE FROM sightings WHERE expires_at < ?')
+  const scan = database.prepare(
+    `SELECT network, digest, expires_at FROM sightings WHERE (network, digest) > (?, ?)
+     ORDER BY network, digest LIMIT ${SWEEP_ROWS}`,
+  )
+  const forget = database.prepare('DELETE FROM sightings WHERE network = ? AND digest = ?')
   const remembered = new Map<string, Sighting>()
 
   return {
@@ -40,11 +47,25 @@ export function createSightingStore(database: Database, commit: GroupCommit): Si
       if (row === undefined) return remembered.get(network + digest)
       return { network, digest, blockNumber: row.block_number, expiresAt: row.expires_at }
     },
-    forgetSightings(expiredBefore) {
+    async forgetSightings(expiredBefore) {
       for (const [key, { expiresAt }] of remembered) {
         if (expiresAt < expiredBefore) remembered.delete(key)
       }
-      return commit.write(() => forget.run(expiredBefore).changes)
+      let forgotten = 0
+      let last: Pick<SightingRow, 'network' | 'digest'> = { network: '', digest: '0x' }
+      for (;;) {
+        const rows = scan.all(last.network, last.digest) as SightingRow[]
+        const expired = rows.filter((row) => row.expires_at < expiredBefore)
+        if (expired.length > 0) {
+          await commit.write(() => {
+            for (const { network, digest } of expired) forget.run(network, digest)
+          })
+        }
+        forgotten += expired.length
+        if (rows.length < SWEEP_ROWS) return forgotten
+        last = rows.at(-1) as SightingRow
+        await new Promise((resolve) => setImmediate(resolve))
+      }
     },
   }
 }

@@ -7,7 +7,7 @@ const lines = [
   ['q of one hit', '#1a7f37'],
   ['q just below 1 %', '#2f6feb'],
   ['q of 37 %', '#bf8700'],
-  ['q of one letter', '#cf222e'],
+  ['q of two letters', '#cf222e'],
   ['save, then found', '#0e8a8a'],
 ] as const
 
@@ -26,9 +26,11 @@ export function drawGrowth(measured: readonly Measured[]): string {
   const [first = 1, last = 1] = [sizes[0], sizes.at(-1)]
   const share = (value: number, from: number, to: number) =>
     Math.log(value / from) / Math.log(to / from || Math.E)
-  const x = (size: number) => LEFT + share(size, first, last) * (WIDTH - LEFT - RIGHT)
-  const y = (ms: number) =>
-    HEIGHT - BOTTOM - share(Math.max(ms, LEAST_MS), LEAST_MS, MOST_MS) * (HEIGHT - TOP - BOTTOM)
+  const x = (size: number) => Math.round(LEFT + share(size, first, last) * (WIDTH - LEFT - RIGHT))
+  const y = (ms: number) => {
+    const up = share(Math.max(ms, LEAST_MS), LEAST_MS, MOST_MS)
+    return Math.round(HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM))
+  }
   const grid = [0.1, 1, 10, 100].map(
     (ms) =>
       `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(ms)}" y2="${y(ms)}" class="grid"/><text x="${LEFT - 8}" y="${y(ms) + 4}" text-anchor="end">${ms} ms</text>`,
@@ -41,13 +43,13 @@ export function drawGrowth(measured: readonly Measured[]): string {
     const points = measured.filter((it) => it.name === name)
     const end = points.at(-1)
     if (end === undefined) return []
-    const path = points.map(({ size, p50Ms }) => `${x(size).toFixed(1)},${y(p50Ms).toFixed(1)}`)
+    const path = points.map(({ size, p50Ms }) => `${x(size)},${y(p50Ms)}`)
     return [{ name, colour, path: path.join(' '), end }]
   })
   const labelYs = spread(drawn.map(({ end }) => y(end.p50Ms)))
   const curves = drawn.map(
     ({ name, colour, path, end }, i) =>
-      `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/><text x="${WIDTH - RIGHT + 8}" y="${((labelYs[i] ?? 0) + 4).toFixed(1)}" style="fill:${colour}">${name}, ${end.p50Ms.toFixed(1)} ms</text>`,
+      `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/><text x="${WIDTH - RIGHT + 8}" y="${(labelYs[i] ?? 0) + 4}" style="fill:${colour}">${name}, ${end.p50Ms.toFixed(1)} ms</text>`,
   )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Time of an answer by size of the catalog">
 <style>

@@ -3,8 +3,8 @@ import { planted } from './discovery-corpus.js'
 /** Questions of one kind, each asked once: what is kept from a question before must not answer it. */
 export interface Kind {
   name: string
-  /** Longest that one may take, in milliseconds. */
-  target: number
+  /** Longest that one should take, in milliseconds. */
+  target: number | undefined
   paths: string[]
 }
 
@@ -65,7 +65,7 @@ export function questions(endpoints: number): Kind[] {
     },
     {
       name: 'search, ranked',
-      target: 80,
+      target: undefined,
       paths: topicWords.map((word) => `/discovery/search?query=${word}+a`),
     },
   ]

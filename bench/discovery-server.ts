@@ -43,10 +43,10 @@ readTurns()
 const startedAt = performance.now()
 index.start()
 while (!index.isReady()) await new Promise((resolve) => setTimeout(resolve, 20))
-const buildMs = performance.now() - startedAt
+const started = { buildMs: performance.now() - startedAt, ...readTurns() }
 await app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = app.server.address() as AddressInfo
-process.stdout.write(`${JSON.stringify({ port, buildMs, ...readTurns() })}\n`)
+process.stdout.write(`${JSON.stringify({ port, ...started })}\n`)
 process.stdin.resume().once('end', () => process.exit())
 
 function save(title: string): Promise<void> {

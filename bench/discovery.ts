@@ -80,14 +80,14 @@ async function reportSaves(server: BenchServer, size: number): Promise<void> {
 async function row(
   server: BenchServer,
   size: number,
-  { name, target, times }: { name: string; target: number; times: number[] },
+  { name, target, times }: { name: string; target: number | undefined; times: number[] },
 ): Promise<void> {
   const sorted = [...times].sort((a, b) => a - b)
   const p99 = sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0
   const p50 = median(times)
   const { worstMs, over5Ms, rssMb } = await server.state()
   const cells = [p50, p99, sorted.at(-1) ?? 0, worstMs].map((ms) => ms.toFixed(1))
-  line(`| ${name} | ${target} | ${cells.join(' | ')} | ${over5Ms} | ${rssMb.toFixed(0)} |`)
+  line(`| ${name} | ${target ?? '–'} | ${cells.join(' | ')} | ${over5Ms} | ${rssMb.toFixed(0)} |`)
   measured.push({ size, name, p50Ms: p50 })
 }
 

@@ -30,6 +30,8 @@ export function watchTurns(): () => LoopTurns {
     const seen = { worstMs, over5Ms }
     worstMs = 0
     over5Ms = 0
+    turnedAt = performance.now()
+    usedMs = cpuMs()
     return seen
   }
 }

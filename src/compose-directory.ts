@@ -193,7 +193,10 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
-    onAnswer: recorder.record,
+    onAnswer(answer) {
+      turns.giveWay()
+      recorder.record(answer)
+    },
     async routes(app) {
       await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
       await app.register(cookie)

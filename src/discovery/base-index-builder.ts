@@ -74,7 +74,7 @@ export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
         scratch,
         turns,
       }
-      return createBaseIndex({
+      const parts = {
         ids,
         signatures,
         prices,
@@ -88,7 +88,8 @@ export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
         facetPostings: await facetPostings.finish(documents, turns),
         terms: await terms.finish(surroundings),
         scratch,
-      })
+      }
+      return createBaseIndex(parts, turns)
     },
   }
 }

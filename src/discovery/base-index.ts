@@ -7,6 +7,7 @@ import type { Postings } from './postings.js'
 import type { Scratch } from './scratch.js'
 import type { TermIndex } from './term-index.js'
 import type { TokenTable } from './token-table.js'
+import type { Turns } from './turns.js'
 
 /** What was built of the documents, by number: 0 and up in order of endpoint id. Nothing of it changes. */
 export interface BaseParts {
@@ -56,7 +57,7 @@ export interface BaseIndex
 /** Sets of words are kept up to so many bytes: a thousand of the largest at a million endpoints. */
 const MAX_WORD_BYTES = 128 * 1024 * 1024
 
-export function createBaseIndex(parts: BaseParts): BaseIndex {
+export function createBaseIndex(parts: BaseParts, turns: Turns): BaseIndex {
   const { ids, facets, facetPostings, merchants, merchantPostings, merchantSignatures } = parts
   const { scratch } = parts
   const size = ids.length
@@ -96,11 +97,17 @@ export function createBaseIndex(parts: BaseParts): BaseIndex {
     addFacet,
     async findWord(word, groups) {
       const keyOf = (group: readonly Field[]) => `${group.join()}:${word}`
-      const missing = groups.filter((group) => words.get(keyOf(group)) === undefined)
+      // Held from now on: while others work it may be dropped from what is kept.
+      const found = new Map(groups.map((group) => [group, words.get(keyOf(group))]))
+      const missing = groups.filter((group) => found.get(group) === undefined)
       const fresh = missing.length === 0 ? [] : await parts.terms.find(word, missing)
-      const found = new Map(fresh.map((bits, i) => [missing[i], packBits(bits, scratch)]))
-      for (const [group, set] of found) words.set(keyOf(group as readonly Field[]), set)
-      return groups.map((group) => found.get(group) ?? (words.get(keyOf(group)) as DocumentSet))
+      for (const [i, group] of missing.entries()) {
+        const set = packBits(fresh[i] as Bits, scratch)
+        words.set(keyOf(group), set)
+        found.set(group, set)
+        if (turns.isOver()) await turns.next()
+      }
+      return [...found.values()] as DocumentSet[]
     },
   }
 }

@@ -34,6 +34,12 @@ export function countBits(bits: Bits): number {
   return count
 }
 
+/** Whether every number below `size` is in the set. */
+export function hasAll(bits: Bits, size: number): boolean {
+  for (let i = 0; i < size >>> 5; i++) if (bits[i] !== 0xffffffff) return false
+  return (size & 31) === 0 || ~(bits[size >>> 5] as number) << -size === 0
+}
+
 /** Numbers of the set in ascending order, past the first `offset` of them. */
 export function pageOfBits(bits: Bits, offset: number, limit: number): number[] {
   const page: number[] = []

@@ -1,5 +1,6 @@
 import { advance, type CatalogSource, LoadStopped, loadView } from './catalog-loader.js'
 import type { CatalogView } from './catalog-view.js'
+import { findLetters } from './find-documents.js'
 import type { Turns } from './turns.js'
 
 export interface CatalogIndexOptions {
@@ -74,11 +75,15 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
   async function build(): Promise<void> {
     const isOver = () => isStopped
     let built = await loadView(source, turns, isOver)
-    for (let lag = await lagOf(built); lag > 0 && lag <= MAX_LAG; lag = await lagOf(built)) {
+    // Never back behind what was shown already, however much came meanwhile.
+    const mustFollow = (lag: number) =>
+      lag > 0 && (lag <= MAX_LAG || built.sequence < (view?.sequence ?? 0))
+    while (mustFollow(await lagOf(built))) {
       if (isStopped) throw new LoadStopped()
       built = await advance(built, source, turns)
     }
     view = built
+    await findLetters(built.base, isOver)
   }
 
   return {

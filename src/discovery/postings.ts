@@ -1,17 +1,19 @@
-import { addBits, type Bits, createBits, pageOfBits, setBit } from './bits.js'
+import { addBits, type Bits, createBits, hasAll, hasBit, pageOfBits, setBit } from './bits.js'
 import { createNumberList, type NumberList } from './number-list.js'
 import type { Turns } from './turns.js'
 
 /** For each key the members that have it, and in which of their fields. Does not change. */
 export interface Postings {
-  /**
-   * Adds the members that have the key in a field to the set that stands in the place of the field, if there is one.
-   * Answers about how many steps that took.
-   */
-  addTo(targets: readonly (Bits | undefined)[], key: number): number
+  /** Adds the members that have the key in a field to the set that stands in the place of the field, if there is one. */
+  addTo(targets: Targets, key: number): void
+  /** The same for many keys, in turns; ends early when nothing more can come. */
+  addAll(targets: Targets, keys: readonly number[]): Promise<void>
   /** The members that have the key in field 0, ascending. */
   membersOf(key: number): number[]
 }
+
+/** A set for each field, or none for a field that is not asked for. */
+export type Targets = readonly (Bits | undefined)[]
 
 export interface PostingsBuilder {
   /** Members must come in ascending order, each field after field; the same once more is nothing new. */
@@ -20,8 +22,8 @@ export interface PostingsBuilder {
   finish(memberCount: number, turns: Turns): Promise<Postings>
 }
 
-/** What more than one member in 32 has is cheaper as one bit for each member than as a list. */
-const DENSE_SHARE = 32
+/** What more than one member in 128 has is one bit for each member instead of a list: larger, but quicker to add. */
+const DENSE_SHARE = 128
 const STEPS_BETWEEN_LOOKS = 4_096
 
 /** `fieldBits` make room for the numbers of fields; members times fields must stay below 2^32. */
@@ -47,7 +49,7 @@ export function createPostingsBuilder(fieldBits: number): PostingsBuilder {
     },
     async finish(memberCount, turns) {
       const layout = await layOut({ counts, keyCount, fieldBits, memberCount }, turns)
-      const { offsets, entries, dense, lastDense } = layout
+      const { offsets, entries, dense, denseKeys } = layout
       const next = offsets.slice()
       const fieldMask = (1 << fieldBits) - 1
       let steps = 0
@@ -56,7 +58,7 @@ export function createPostingsBuilder(fieldBits: number): PostingsBuilder {
         for (let i = starts.at(member); i < end; i++) {
           const slot = slots.at(i)
           const key = slot >>> fieldBits
-          const bits = key <= lastDense ? dense.get(slot) : undefined
+          const bits = hasBit(denseKeys, key) ? dense.get(slot) : undefined
           steps++
           if (bits !== undefined) {
             setBit(bits, member)
@@ -70,7 +72,7 @@ export function createPostingsBuilder(fieldBits: number): PostingsBuilder {
         steps = 0
         if (turns.isOver()) await turns.next()
       }
-      return createPostings(layout)
+      return createPostings(layout, memberCount, turns)
     },
   }
 }
@@ -83,7 +85,8 @@ interface Layout {
   entries: Uint32Array
   /** By key, with the field in the lowest bits. */
   dense: Map<number, Bits>
-  lastDense: number
+  /** Keys that are dense in some field. */
+  denseKeys: Bits
 }
 
 interface Counted {
@@ -98,7 +101,7 @@ async function layOut(counted: Counted, turns: Turns): Promise<Layout> {
   const { counts, keyCount, fieldBits, memberCount } = counted
   const offsets = new Uint32Array(keyCount + 1)
   const dense = new Map<number, Bits>()
-  let lastDense = -1
+  const denseKeys = createBits(keyCount)
   let total = 0
   for (let key = 0; key < keyCount; key++) {
     offsets[key] = total
@@ -108,19 +111,20 @@ async function layOut(counted: Counted, turns: Turns): Promise<Layout> {
         total += count
       } else {
         dense.set(slot, createBits(memberCount))
-        lastDense = key
+        setBit(denseKeys, key)
       }
     }
     if (key % STEPS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
   }
   offsets[keyCount] = total
-  return { fieldBits, offsets, entries: new Uint32Array(total), dense, lastDense }
+  return { fieldBits, offsets, entries: new Uint32Array(total), dense, denseKeys }
 }
 
-function createPostings({ fieldBits, offsets, entries, dense, lastDense }: Layout): Postings {
+function createPostings(layout: Layout, memberCount: number, turns: Turns): Postings {
+  const { fieldBits, offsets, entries, dense, denseKeys } = layout
   const fieldMask = (1 << fieldBits) - 1
 
-  function addDense(targets: readonly (Bits | undefined)[], key: number): number {
+  function addDense(targets: Targets, key: number): number {
     let steps = 0
     for (const [field, target] of targets.entries()) {
       const bits = target === undefined ? undefined : dense.get((key << fieldBits) | field)
@@ -131,20 +135,35 @@ function createPostings({ fieldBits, offsets, entries, dense, lastDense }: Layou
     return steps
   }
 
+  /** Answers about how many steps it took. */
+  function add(targets: Targets, key: number): number {
+    const steps = hasBit(denseKeys, key) ? addDense(targets, key) : 0
+    const start = offsets[key] ?? 0
+    const end = offsets[key + 1] ?? 0
+    for (let i = start; i < end; i++) {
+      const entry = entries[i] as number
+      const target = targets[entry & fieldMask]
+      if (target !== undefined) setBit(target, entry >>> fieldBits)
+    }
+    return steps + end - start
+  }
+
+  const isFull = (bits: Bits | undefined) => bits === undefined || hasAll(bits, memberCount)
+
   return {
-    addTo(targets, key) {
-      const steps = key <= lastDense ? addDense(targets, key) : 0
-      const start = offsets[key] ?? 0
-      const end = offsets[key + 1] ?? 0
-      for (let i = start; i < end; i++) {
-        const entry = entries[i] as number
-        const target = targets[entry & fieldMask]
-        if (target !== undefined) setBit(target, entry >>> fieldBits)
+    addTo: add,
+    async addAll(targets, keys) {
+      let steps = 0
+      for (const key of keys) {
+        steps += 4 + add(targets, key)
+        if (steps < STEPS_BETWEEN_LOOKS) continue
+        steps = 0
+        if (targets.every(isFull)) return
+        if (turns.isOver()) await turns.next()
       }
-      return steps + end - start
     },
     membersOf(key) {
-      const bits = key <= lastDense ? dense.get(key << fieldBits) : undefined
+      const bits = dense.get(key << fieldBits)
       if (bits !== undefined) return pageOfBits(bits, 0, Number.POSITIVE_INFINITY)
       const list = entries.subarray(offsets[key] ?? 0, offsets[key + 1] ?? 0)
       return Array.from(list, (entry) => entry >>> fieldBits)

@@ -36,7 +36,7 @@ export async function discoveryRoutes(
   async function itemsOf(ids: readonly number[]): Promise<string> {
     const items: string[] = []
     for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
-      if (i > 0 && turns.isOver()) await turns.next()
+      if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
       const entries = await listings.entriesById(ids.slice(i, i + ITEMS_A_TURN))
       items.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toItem(entry))))
     }

@@ -1,4 +1,4 @@
-import { addBits, type Bits, keepBits, nextBit } from './bits.js'
+import { addBits, type Bits, keepBits, pageOfBits } from './bits.js'
 import { urlPieces } from './fold.js'
 import {
   type EndpointField,
@@ -35,12 +35,12 @@ export interface TermSurroundings {
   turns: Turns
 }
 
-/** URLs have words of their own, and far more of them. */
+/** Merchants and URLs have words of their own: a search looks up each word that it finds. */
 const plainFields = endpointFields.filter((field) => field !== 'url')
-const STEPS_BETWEEN_LOOKS = 2_048
 
 export function createTermIndexBuilder(): TermIndexBuilder {
   const words = createVocabularyBuilder()
+  const merchantWords = createVocabularyBuilder()
   const urlWords = createVocabularyBuilder()
   const documents = createPostingsBuilder(2)
   const merchants = createPostingsBuilder(1)
@@ -55,13 +55,14 @@ export function createTermIndexBuilder(): TermIndexBuilder {
     },
     addMerchant(number, texts) {
       merchantFields.forEach((name, field) => {
-        words.add(texts[name], (token) => merchants.add(token, number, field))
+        merchantWords.add(texts[name], (token) => merchants.add(token, number, field))
       })
     },
     async finish(surroundings) {
       const { turns } = surroundings
       return createTermIndex(surroundings, {
         words: await words.finish(turns),
+        merchantWords: await merchantWords.finish(turns),
         urlWords: await urlWords.finish(turns),
         documents: await documents.finish(surroundings.documents, turns),
         merchants: await merchants.finish(surroundings.merchants, turns),
@@ -73,6 +74,7 @@ export function createTermIndexBuilder(): TermIndexBuilder {
 
 interface TermParts {
   words: Vocabulary
+  merchantWords: Vocabulary
   urlWords: Vocabulary
   documents: Postings
   merchants: Postings
@@ -80,29 +82,15 @@ interface TermParts {
 }
 
 function createTermIndex(surroundings: TermSurroundings, parts: TermParts): TermIndex {
-  const { scratch, turns, merchantPostings } = surroundings
+  const { scratch, merchantPostings } = surroundings
   const sizes = surroundings
-
-  /** From merchants to all their documents. */
-  async function expand(found: Bits, into: Bits): Promise<void> {
-    const targets = [into]
-    let steps = 0
-    for (let merchant = nextBit(found, 0); merchant !== -1; ) {
-      steps += 2 + merchantPostings.addTo(targets, merchant)
-      merchant = nextBit(found, merchant + 1)
-      if (steps < STEPS_BETWEEN_LOOKS) continue
-      steps = 0
-      if (turns.isOver()) await turns.next()
-    }
-  }
 
   /** In URLs a word is looked for piece by piece; one that is nothing but slashes is in all of them. */
   async function findInUrls(word: string, into: Bits): Promise<void> {
     const found = scratch.take(sizes.documents).fill(0xffffffff)
     for (const piece of urlPieces(word)) {
       const withPiece = scratch.take(sizes.documents)
-      const targets = [withPiece]
-      await parts.urlWords.eachWith(piece, (token) => parts.urls.addTo(targets, token))
+      await parts.urls.addAll([withPiece], await parts.urlWords.find(piece))
       keepBits(found, withPiece)
       scratch.give(withPiece)
     }
@@ -115,17 +103,16 @@ function createTermIndex(surroundings: TermSurroundings, parts: TermParts): Term
       const found = groups.map(() => scratch.take(sizes.documents))
       const merchantsFound = groups.map(() => scratch.take(sizes.merchants))
       const groupOf = (field: Field) => groups.findIndex((group) => group.includes(field))
-      const targets = plainFields.map((field) => found[groupOf(field)])
+      // Merchants first: where their texts hold the word, there is little left to look for.
       const merchantTargets = merchantFields.map((field) => merchantsFound[groupOf(field)])
-      await parts.words.eachWith(
-        word,
-        (token) =>
-          parts.documents.addTo(targets, token) + parts.merchants.addTo(merchantTargets, token),
-      )
+      await parts.merchants.addAll(merchantTargets, await parts.merchantWords.find(word))
       for (const [i, merchants] of merchantsFound.entries()) {
-        await expand(merchants, found[i] as Bits)
+        const numbers = pageOfBits(merchants, 0, Number.POSITIVE_INFINITY)
+        await merchantPostings.addAll([found[i]], numbers)
         scratch.give(merchants)
       }
+      const targets = plainFields.map((field) => found[groupOf(field)])
+      await parts.documents.addAll(targets, await parts.words.find(word))
       const inUrls = found[groupOf('url')]
       if (inUrls !== undefined) await findInUrls(word, inUrls)
       return found

@@ -4,31 +4,35 @@ export interface Turns {
   isOver(): boolean
   /** Resolves when it is this caller's turn; turns are given in the order in which they were asked for. */
   next(): Promise<void>
+  /** Something more urgent is being done: for a little while searches take a fifth of the time at most. */
+  giveWay(): void
+  /** Whether that is so: then even what is done within a turn has to wait for one. */
+  isUrgent(): boolean
 }
 
 /** Longest that all searches together work before others are let in. */
 const TURN_MS = 1
-/** Others get this much of the loop for each turn of searches, as long as they have something to do. */
-const OTHERS_SHARE = 2
-/** A round of the loop shorter than this had nothing else to do. */
-const IDLE_ROUND_MS = 0.1
+const SHORT_TURN_MS = 0.5
+/** After `giveWay` the pause between two turns is this many times as long as the turn was. */
+const PAUSE_SHARE = 4
+const GIVE_WAY_MS = 50
+/** A round of the loop counts as so much of a turn at most: the rest is what others did. */
+const MAX_COUNTED_MS = 5
 
 /**
  * One turn a round of the event loop, however many searches wait: a storm of them lengthens the way of a payment by
- * turns, never by whole searches, and takes a third of a busy processor at most.
+ * turns, never by whole searches.
  */
 export function createTurns(now: () => number = () => performance.now()): Turns {
   const waiting: (() => void)[] = []
   let endsAt: number | undefined
   let startedAt = 0
-  /** What searches owe to the others, in milliseconds. */
-  let debt = 0
-  let roundStartedAt = 0
+  let urgentUntil = Number.NEGATIVE_INFINITY
   let isScheduled = false
 
   function open(): void {
     startedAt = now()
-    endsAt = startedAt + TURN_MS
+    endsAt = startedAt + (startedAt < urgentUntil ? SHORT_TURN_MS : TURN_MS)
     schedule()
   }
 
@@ -39,26 +43,17 @@ export function createTurns(now: () => number = () => performance.now()): Turns 
   }
 
   function endRound(): void {
-    isScheduled = false
     const time = now()
-    if (endsAt !== undefined) {
-      // The round in which searches worked: from now on the time of others counts.
-      debt += Math.min(time - startedAt, TURN_MS * 4) * OTHERS_SHARE
-      endsAt = undefined
-    } else {
-      const others = time - roundStartedAt
-      debt = others < IDLE_ROUND_MS ? 0 : debt - others
-    }
-    roundStartedAt = time
-    if (waiting.length === 0) {
-      debt = 0
+    const wasTurn = endsAt !== undefined
+    endsAt = undefined
+    if (wasTurn && time < urgentUntil) {
+      const pauseMs = Math.min(time - startedAt, MAX_COUNTED_MS) * PAUSE_SHARE
+      setTimeout(endRound, Math.ceil(pauseMs))
       return
     }
-    if (debt > 0) {
-      schedule()
-      return
-    }
-    const wake = waiting.shift() as () => void
+    isScheduled = false
+    const wake = waiting.shift()
+    if (wake === undefined) return
     open()
     wake()
   }
@@ -66,7 +61,7 @@ export function createTurns(now: () => number = () => performance.now()): Turns 
   return {
     isOver() {
       if (endsAt === undefined) {
-        if (waiting.length > 0 || isScheduled) return true
+        if (isScheduled) return true
         open()
       }
       return now() >= (endsAt as number)
@@ -77,5 +72,9 @@ export function createTurns(now: () => number = () => performance.now()): Turns 
         schedule()
       })
     },
+    giveWay() {
+      urgentUntil = now() + GIVE_WAY_MS
+    },
+    isUrgent: () => now() < urgentUntil,
   }
 }

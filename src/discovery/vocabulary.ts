@@ -5,8 +5,8 @@ import type { Turns } from './turns.js'
 
 /** All distinct tokens of all texts, searched for a word as a part of them. Does not change. */
 export interface Vocabulary {
-  /** Calls `visit` with each token that holds the word; it answers about how many steps it took. */
-  eachWith(word: string, visit: (token: number) => number): Promise<void>
+  /** Numbers of the tokens that hold the word. */
+  find(word: string): Promise<number[]>
 }
 
 export interface VocabularyBuilder {
@@ -18,7 +18,7 @@ export interface VocabularyBuilder {
 
 /** Letters of a token to be found by its pairs of letters; a whole paragraph without blanks is looked through instead. */
 const MAX_PAIRED_CHARS = 32
-const STEPS_BETWEEN_LOOKS = 4_096
+const TOKENS_BETWEEN_LOOKS = 1_024
 
 export function createVocabularyBuilder(): VocabularyBuilder {
   const table = createTokenTable()
@@ -46,41 +46,34 @@ function createVocabulary(
   long: Uint32Array,
   turns: Turns,
 ): Vocabulary {
-  async function visitIfWith(
-    word: string,
-    tokens: Uint32Array,
-    visit: (token: number) => number,
-  ): Promise<void> {
-    let steps = 0
+  async function checkAll(word: string, tokens: Uint32Array, found: number[]): Promise<void> {
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i] as number
-      if (tokenOf(chunks, token).includes(word)) steps += visit(token)
-      steps += 4
-      if (steps < STEPS_BETWEEN_LOOKS) continue
-      steps = 0
-      if (turns.isOver()) await turns.next()
+      if (tokenOf(chunks, token).includes(word)) found.push(token)
+      if (i % TOKENS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
     }
   }
 
   /** One letter is in so many tokens that each is read through. */
-  async function visitByReading(letter: string, visit: (token: number) => number): Promise<void> {
-    let steps = 0
+  async function readAll(letter: string): Promise<number[]> {
+    const found: number[] = []
     for (const [i, chunk] of chunks.entries()) {
       if (!mayHaveLetter(chunk, letter)) continue
       for (let index = 0; index < chunk.starts.length - 1; index++) {
-        if (hasLetter(chunk, index, letter)) steps += visit(i * CHUNK_TOKENS + index)
-        if (++steps < STEPS_BETWEEN_LOOKS) continue
-        steps = 0
-        if (turns.isOver()) await turns.next()
+        if (hasLetter(chunk, index, letter)) found.push(i * CHUNK_TOKENS + index)
       }
+      if (turns.isOver()) await turns.next()
     }
+    return found
   }
 
   return {
-    async eachWith(word, visit) {
-      if (word.length === 1) return visitByReading(word, visit)
-      if (word.length <= MAX_PAIRED_CHARS) await visitIfWith(word, pairs.bucketOf(word), visit)
-      await visitIfWith(word, long, visit)
+    async find(word) {
+      if (word.length === 1) return readAll(word)
+      const found: number[] = []
+      if (word.length <= MAX_PAIRED_CHARS) await checkAll(word, pairs.bucketOf(word), found)
+      await checkAll(word, long, found)
+      return found
     },
   }
 }

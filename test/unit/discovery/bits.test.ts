@@ -4,6 +4,7 @@ import {
   addBits,
   createBits,
   dropBits,
+  hasAll,
   hasBit,
   keepBits,
   nextBit,
@@ -49,6 +50,18 @@ describe('a set of bits', () => {
       }),
     )
   })
+})
+
+it('knows when it has all numbers below a size', () => {
+  for (const size of [1, 31, 32, 33, 64, 65, 300]) {
+    const bits = createBits(400)
+    for (let number = 0; number < size; number++) {
+      expect(hasAll(bits, size)).toBe(false)
+      setBit(bits, number)
+    }
+    expect(hasAll(bits, size)).toBe(true)
+    expect(hasAll(bits, size + 1)).toBe(false)
+  }
 })
 
 describe('a packed set', () => {

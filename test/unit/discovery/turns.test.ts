@@ -29,31 +29,41 @@ describe('turns', () => {
     expect(order).toEqual(['a', 'b', 'c'])
   })
 
-  it('leave a busy loop two thirds of the time', async () => {
+  it('are open again in the next round of the loop when nobody waited', async () => {
     let now = 0
-    let others = 0
-    let own = 0
     const turns = createTurns(() => now)
-    let isDone = false
-    const busy = (async () => {
-      while (!isDone) {
-        now += 0.5
-        others += 0.5
-        await nextRound()
-      }
-    })()
-    for (let i = 0; i < 50; i++) {
+    expect(turns.isOver()).toBe(false)
+    now += 2
+    expect(turns.isOver()).toBe(true)
+    await nextRound()
+    expect(turns.isOver()).toBe(false)
+  })
+
+  it('are a fifth of the time at most while something urgent is done', async () => {
+    const turns = createTurns()
+    const urgent = setInterval(turns.giveWay, 5)
+    turns.giveWay()
+    const startedAt = performance.now()
+    let worked = 0
+    for (let i = 0; i < 20; i++) {
       await turns.next()
-      while (!turns.isOver()) {
-        now += 0.25
-        own += 0.25
-      }
+      const turnedAt = performance.now()
+      while (!turns.isOver());
+      worked += performance.now() - turnedAt
     }
-    isDone = true
-    await busy
-    expect(own).toBe(50)
-    expect(others).toBeGreaterThan(own * 1.9)
-    expect(others).toBeLessThan(own * 4)
+    clearInterval(urgent)
+    expect(worked).toBeGreaterThan(9)
+    expect(worked / (performance.now() - startedAt)).toBeLessThan(0.25)
+  })
+
+  it('are refused to who did not wait while something urgent is done', async () => {
+    const turns = createTurns()
+    expect(turns.isUrgent()).toBe(false)
+    turns.giveWay()
+    expect(turns.isUrgent()).toBe(true)
+    expect(turns.isOver()).toBe(false)
+    await nextRound()
+    expect(turns.isOver()).toBe(true)
   })
 
   it('are given at once when nothing else is to be done', async () => {

@@ -9,9 +9,8 @@ async function find(tokens: string[], word: string): Promise<string[]> {
   let next = 0
   builder.add(tokens.join(' \n'), (number) => texts.set(number, tokens[next++] as string))
   const vocabulary = await builder.finish(createTurns())
-  const found: string[] = []
-  await vocabulary.eachWith(word, (token) => found.push(texts.get(token) as string))
-  return found.sort()
+  const found = await vocabulary.find(word)
+  return found.map((number) => texts.get(number) as string).sort()
 }
 
 const letters = fc.constantFrom('a', 'b', '%', '_', 'é', '天', '\u{1f327}', '\\', '.')

@@ -7,9 +7,11 @@ import { isContractSignature } from './chain/contract-signature.js'
 import type { Rpc } from './chain/rpc.js'
 import type { Token } from './chain/token.js'
 import type { Config } from './config/config.js'
+import { createActivityFeed } from './directory/activity/activity-feed.js'
 import { activityRoutes } from './directory/activity/activity-routes.js'
 import { createAttributor } from './directory/activity/attribution.js'
 import { createActivityRecorder } from './directory/activity/recorder.js'
+import { activityStreamRoutes } from './directory/activity/stream-routes.js'
 import { createAutoCatalog } from './directory/auto-catalog/auto-catalog.js'
 import { createCatalog } from './directory/catalog/catalog.js'
 import { catalogRoutes } from './directory/catalog/routes.js'
@@ -173,7 +175,9 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
+  const feed = createActivityFeed()
   const recorder = createActivityRecorder({
+    onRecorded: feed.announce,
     store: activity,
     attributor: createAttributor(store),
     isRelayer: world.isRelayer,
@@ -226,6 +230,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         checksum,
         now,
       })
+      await app.register(activityStreamRoutes, { feed, listings: store, sessions })
     },
     async start() {
       index.start()

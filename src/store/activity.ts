@@ -52,7 +52,7 @@ export interface ActivitySum {
   reason: string | null
   isSelf: boolean
   count: number
-  /** Atomic units; of valid and settled payments only. */
+  /** Atomic units; of valid and settled payments only. Exact up to 9 * 10^18, where it stops. */
   amount: bigint
   /** 10^-12 dollars. */
   gas: bigint
@@ -80,14 +80,18 @@ export interface ActivityFilter {
 }
 
 export interface ActivityStore {
-  /** Keeps the rows and their sums in one commit. A payment told as settled before is left out. */
+  /**
+   * Keeps the rows in order, in one commit after another, each row together with its sums. A payment told as settled
+   * before is left out. Rejects at the first commit that fails: what came before it is kept, nothing after it.
+   */
   append(rows: readonly NewActivity[]): Promise<void>
+  /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
   payers(scope: ActivityScope): Promise<PayerTotals>
   /** Counts by upper bound in milliseconds, rising. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
-  /** Drops at most `limit` raw rows older than `before` (Unix milliseconds); the sums stay. */
+  /** Of the oldest `limit` raw rows drops those before `before` (Unix milliseconds); resolves with how many. Sums stay. */
   forget(before: number, limit: number): Promise<number>
   /** Drops payers by hour older than `bucket`, which only the shortest range reads. */
   forgetHours(bucket: number): Promise<void>

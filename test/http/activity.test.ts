@@ -4,6 +4,7 @@ import { getAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { activityRoutes } from '../../src/directory/activity/activity-routes.js'
 import { sessionRoutes } from '../../src/directory/session/session-routes.js'
 import { createSessions } from '../../src/directory/session/sessions.js'
@@ -22,6 +23,7 @@ const stranger = privateKeyToAccount(generatePrivateKey())
 let app: FastifyInstance
 let store: ActivityStore
 let clock: number
+let isContractSignature: () => Promise<boolean>
 
 beforeEach(async () => {
   clock = Date.parse('2026-11-20T13:00:00Z')
@@ -36,8 +38,14 @@ beforeEach(async () => {
   } as Merchant
   const sessions = createSessions(now)
   const place = { domain: 'directory.example', uri: 'https://directory.example' }
-  const isContractSignature = async () => false
-  const signIn = createSignIn({ sessions, ...place, chainIds: [5042], isContractSignature, now })
+  isContractSignature = async () => false
+  const signIn = createSignIn({
+    sessions,
+    ...place,
+    chainIds: [5042],
+    isContractSignature: () => isContractSignature(),
+    now,
+  })
   app = fastify()
   installErrorHandling(app)
   await app.register(cookie)
@@ -113,6 +121,23 @@ describe('signing in', () => {
     const message = await messageFor(owner)
     const answer = await post({ message, signature: await stranger.signMessage({ message }) })
     expect(answer.statusCode).toBe(401)
+  })
+
+  it('asks a contract wallet, and says so when the chain cannot be asked', async () => {
+    const attempt = async () => {
+      const message = await messageFor(owner)
+      return post({ message, signature: await stranger.signMessage({ message }) })
+    }
+    isContractSignature = async () => true
+    expect((await attempt()).json()).toMatchObject({ address: owner.address })
+    isContractSignature = async () => {
+      throw new RpcUnavailableError('no node')
+    }
+    const answer = await attempt()
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toMatchObject({ error: 'chain_unavailable' })
+    expect(answer.headers['retry-after']).toBe('5')
+    expect(answer.headers['set-cookie']).toBeUndefined()
   })
 
   it('is over after an hour, or when asked', async () => {

@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { RequestFault } from '../../http/request-fault.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { formatNative } from '../../x402/amounts.js'
-import { requireSession } from '../session/session-routes.js'
 import type { Sessions } from '../session/sessions.js'
 import { renderCsv } from './csv.js'
+import { createPublicTotals } from './public-totals.js'
 import { exportQuery, readQuery, summaryQuery, tableQuery } from './query.js'
-import { type ActivityRange, spanOf } from './ranges.js'
-import { money, readSeries, summarize } from './summary.js'
+import { spanOf } from './ranges.js'
+import { requireOwner, unknownMerchant, type WithId } from './require-owner.js'
+import { money, readActivity } from './summary.js'
 
 export interface ActivityRoutesOptions {
   store: ActivityStore
@@ -21,21 +21,20 @@ export interface ActivityRoutesOptions {
   now: () => number
 }
 
-type WithId = { Params: { id: string } }
-
 /** What happened at a merchant's endpoints: all of it for the owner, totals for everybody. */
 export async function activityRoutes(
   app: FastifyInstance,
   options: ActivityRoutesOptions,
 ): Promise<void> {
   const { store, checksum, now } = options
+  const readTotals = createPublicTotals({ store, now })
 
   app.get<WithId>('/api/merchants/:id/activity', async (request, reply) => {
     const merchant = await requireOwner(request, options)
     const { range, endpoint } = readQuery(summaryQuery, request.query)
     const { stepSeconds, ...span } = spanOf(range, now())
     const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
-    const [summary, series] = await Promise.all([summarize(store, scope), readSeries(store, scope)])
+    const { summary, series } = await readActivity(store, scope)
     const { since } = span
     return reply
       .header('cache-control', 'no-store')
@@ -72,37 +71,6 @@ export async function activityRoutes(
   app.get('/api/stats', async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
   )
-
-  /** Public totals leave out who pays himself. */
-  async function readTotals(merchantId: string | undefined) {
-    const totals = async (range: ActivityRange) => {
-      const { span, since } = spanOf(range, now())
-      const { settle, revenue, payers } = await summarize(store, { merchantId, span, since })
-      const { settled, successRate, p50Ms, p95Ms } = settle
-      return { settled, successRate, settleP50Ms: p50Ms, settleP95Ms: p95Ms, revenue, payers }
-    }
-    const ranges = ['24h', '7d', '30d', 'all'] as const
-    const read = await Promise.all(ranges.map(async (range) => [range, await totals(range)]))
-    return {
-      ...(merchantId === undefined ? {} : { merchant: merchantId }),
-      ...Object.fromEntries(read),
-    }
-  }
-}
-
-async function requireOwner(
-  request: FastifyRequest<WithId>,
-  { listings, sessions }: ActivityRoutesOptions,
-): Promise<Merchant> {
-  const session = requireSession(request, sessions)
-  const merchant = await listings.findMerchant(request.params.id)
-  if (merchant === undefined) throw unknownMerchant()
-  if (merchant.owner === session.address) return merchant
-  throw new RequestFault({
-    statusCode: 403,
-    code: 'not_owner',
-    message: 'Only the owner of this listing may read its activity.',
-  })
 }
 
 async function findPublicMerchant(
@@ -113,14 +81,6 @@ async function findPublicMerchant(
   const isPublic = merchant?.deletedAt === null && merchant.hiddenReason === null
   if (merchant === undefined || !isPublic) throw unknownMerchant()
   return merchant
-}
-
-function unknownMerchant(): RequestFault {
-  return new RequestFault({
-    statusCode: 404,
-    code: 'not_found',
-    message: 'There is no merchant of this id.',
-  })
 }
 
 function toFilter(

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
-import type { CatalogEntry, ListingReader } from '../../store/listings.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
+import { createPathIndex, type PathIndex } from './path-index.js'
 
 /** Whom an answer is about. */
 export interface Attribution {
@@ -11,61 +12,117 @@ export interface Attribution {
 
 export interface Attributor {
   /** By the paid URL and the recipient; by the recipient alone; or nobody. */
-  find(payTo: Address, resource: string | null): Promise<Attribution | undefined>
-  /** Forgets what it found when a listing has changed since. */
+  find(payTo: Address, url: URL | undefined): Promise<Attribution | undefined>
+  /** Forgets what it found of listings that have changed since. */
   refresh(): Promise<void>
 }
 
-/** Pairs of URL and recipient that are remembered: the URL is a buyer's word, so they could be without end. */
-const MAX_REMEMBERED = 5_000
+interface PaidMerchant {
+  id: string
+  owner: Address | null
+  /** Read when somebody is paid there. */
+  paths: PathIndex | undefined
+}
+
+/** Recipients and endpoints that are remembered: anybody may name any payTo. */
+const MAX_RECIPIENTS = 5_000
+const MAX_ENDPOINTS = 50_000
+/** Listings of one recipient that are looked through: anybody may list any payTo. */
+const MAX_MERCHANTS = 20
+/** More changes than these at once, and everything is forgotten. */
+const MAX_CHANGES = 500
 
 /** The URL is a stranger's word: it names an endpoint only where its merchant is the one who is paid. */
 export function createAttributor(
-  listings: Pick<ListingReader, 'findByUrl' | 'merchantsPaidTo' | 'lastChange'>,
+  listings: Pick<
+    ListingReader,
+    'merchantsPaidTo' | 'indexedOf' | 'findMerchant' | 'lastChange' | 'changesAfter'
+  >,
 ): Attributor {
-  const found = new Map<string, Attribution | undefined>()
-  let lastChange = -1
+  const found = new Map<Address, PaidMerchant[]>()
+  const payTos = new Map<string, Address>()
+  let endpoints = 0
+  let seen = 0
 
-  async function look(payTo: Address, resource: string | null): Promise<Attribution | undefined> {
-    const entries = resource === null ? [] : await findEntries(resource)
-    const entry = entries.find(({ merchant }) => merchant.payTo === payTo)
-    if (entry !== undefined) {
-      const { merchant, endpoint } = entry
-      return { merchantId: merchant.id, endpointId: endpoint.id, owner: merchant.owner }
-    }
-    const [merchant] = await listings.merchantsPaidTo(payTo)
-    if (merchant === undefined) return undefined
-    return { merchantId: merchant.id, endpointId: null, owner: merchant.owner }
+  function forgetAll(): void {
+    found.clear()
+    payTos.clear()
+    endpoints = 0
   }
 
-  async function findEntries(resource: string): Promise<CatalogEntry[]> {
-    const [gets, posts] = await Promise.all([
-      listings.findByUrl(resource, 'GET'),
-      listings.findByUrl(resource, 'POST'),
-    ])
-    return [...gets, ...posts]
+  async function merchantsOf(payTo: Address): Promise<PaidMerchant[]> {
+    const known = found.get(payTo)
+    if (known !== undefined) return known
+    if (found.size >= MAX_RECIPIENTS || endpoints >= MAX_ENDPOINTS) forgetAll()
+    const paid = (await listings.merchantsPaidTo(payTo))
+      .sort((a, b) => rankOf(a) - rankOf(b))
+      .slice(0, MAX_MERCHANTS)
+      .map(({ id, owner }) => ({ id, owner, paths: undefined }))
+    found.set(payTo, paid)
+    for (const { id } of paid) payTos.set(id, payTo)
+    return paid
+  }
+
+  async function pathsOf(merchant: PaidMerchant): Promise<PathIndex> {
+    if (merchant.paths !== undefined) return merchant.paths
+    const listed = await listings.indexedOf(merchant.id)
+    endpoints += listed.length
+    merchant.paths = createPathIndex(listed)
+    return merchant.paths
+  }
+
+  async function forgetMerchant(id: string): Promise<void> {
+    const before = payTos.get(id)
+    if (before !== undefined) found.delete(before)
+    payTos.delete(id)
+    const merchant = await listings.findMerchant(id)
+    if (merchant !== undefined) found.delete(merchant.payTo)
   }
 
   return {
-    async find(payTo, resource) {
-      const key = `${payTo} ${resource}`
-      if (found.has(key)) return found.get(key)
-      const attribution = await look(payTo, resource)
-      if (found.size >= MAX_REMEMBERED) found.clear()
-      found.set(key, attribution)
-      return attribution
+    async find(payTo, url) {
+      const merchants = await merchantsOf(payTo)
+      if (url !== undefined) {
+        for (const merchant of merchants) {
+          const endpointId = (await pathsOf(merchant)).find(url)
+          if (endpointId !== undefined) {
+            return { merchantId: merchant.id, owner: merchant.owner, endpointId }
+          }
+        }
+      }
+      const [first] = merchants
+      return first && { merchantId: first.id, owner: first.owner, endpointId: null }
     },
     async refresh() {
-      const change = await listings.lastChange()
-      if (change !== lastChange) found.clear()
-      lastChange = change
+      const last = await listings.lastChange()
+      if (last === seen) return
+      const changes = found.size === 0 ? [] : await listings.changesAfter(seen, MAX_CHANGES)
+      if (changes.length === MAX_CHANGES) forgetAll()
+      else for (const { merchantId } of changes) await forgetMerchant(merchantId)
+      seen = last
     },
   }
 }
 
-/** Origin and path of a paid URL: its query is the buyer's own business. `null` for what is no web address. */
-export function canonicalResource(url: string | undefined): string | null {
-  if (url === undefined || !URL.canParse(url)) return null
-  const { protocol, origin, pathname } = new URL(url)
-  return protocol === 'https:' || protocol === 'http:' ? origin + pathname : null
+/** Of listings with one payTo, that of its key comes first, then those somebody signed for; hidden ones come last. */
+function rankOf({ owner, payTo, hiddenReason }: Merchant): number {
+  const rank = owner === payTo ? 0 : owner !== null ? 1 : 2
+  return hiddenReason === null ? rank : rank + 3
+}
+
+/** `undefined` for what is no web address. */
+export function readResource(url: string | undefined): URL | undefined {
+  if (url === undefined || !URL.canParse(url)) return undefined
+  const read = new URL(url)
+  return read.protocol === 'https:' || read.protocol === 'http:' ? read : undefined
+}
+
+/** Longest resource that is kept; what is longer than any listed URL is nobody's. */
+const MAX_RESOURCE_CHARS = 2_048
+
+/** Origin and path of a paid URL: its query is the buyer's own business. */
+export function canonicalResource(url: URL | undefined): string | null {
+  if (url === undefined) return null
+  const resource = url.origin + url.pathname
+  return resource.length <= MAX_RESOURCE_CHARS ? resource : null
 }

@@ -1,7 +1,12 @@
 import type { Address } from 'viem'
 import type { ActivityStore, NewActivity } from '../../store/activity.js'
 import type { PaymentAnswer } from '../../x402/payment-answer.js'
-import { type Attribution, type Attributor, canonicalResource } from './attribution.js'
+import {
+  type Attribution,
+  type Attributor,
+  canonicalResource,
+  readResource,
+} from './attribution.js'
 
 export interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget' | 'forgetHours'>
@@ -19,7 +24,7 @@ export interface ActivityRecorderOptions {
 export interface ActivityRecorder {
   /** Notes an answer; as cheap as a push, and never throws. */
   record(answer: PaymentAnswer): void
-  /** Answers that were given up because they came faster than they could be kept. */
+  /** Answers that were given up: they came faster than they could be kept, or the store failed them. */
   dropped(): number
   /** Keeps what waits; the last call. */
   stop(): Promise<void>
@@ -27,24 +32,30 @@ export interface ActivityRecorder {
 
 /** Answers wait this long for company: what they show is for people. */
 const FLUSH_MS = 250
-/** Rows of one commit: what a loop turn can spare. */
+/** Rows handed to the store at once; it parts them further where they take a loop turn too long. */
 const SLICE = 100
 /** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
 const SWEEP_MS = 60_000
-const SWEEP_ROWS = 500
+/** Rows of one commit of a sweep: what a loop turn can spare. */
+const SWEEP_ROWS = 200
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
+/** The shortest range reads 24 of them. */
+const HOURS_KEPT_MS = 3 * DAY_MS
 
 /** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
 export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
   const { store, attributor, now, log } = options
   let waiting: PaymentAnswer[] = []
   let dropped = 0
+  let toldDropped = 0
+  let sweptHour = 0
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
-  const sweeper = setInterval(() => {
-    sweep().catch((err) => log.warn({ err }, 'old activity could not be dropped'))
-  }, SWEEP_MS)
+  let sweeping: Promise<void> | undefined
+  let isStopping = false
+  const sweeper = setInterval(startSweep, SWEEP_MS)
   sweeper.unref()
 
   function toRow(answer: PaymentAnswer, resource: string | null, found?: Attribution): NewActivity {
@@ -75,22 +86,32 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     while (waiting.length > 0) {
       const slice = waiting.slice(0, SLICE)
       waiting = waiting.slice(SLICE)
-      const rows: NewActivity[] = []
-      for (const answer of slice) {
-        const { payTo, resourceUrl } = answer.payment
-        const resource = canonicalResource(resourceUrl)
-        rows.push(toRow(answer, resource, await attributor.find(payTo, resource)))
-      }
-      await store.append(rows)
-      options.onRecorded?.(new Set(rows.flatMap(({ merchantId }) => merchantId ?? [])))
+      await keep(slice).catch((err) => {
+        dropped += slice.length
+        log.warn({ err, answers: slice.length }, 'activity could not be kept')
+      })
       await new Promise((resolve) => setImmediate(resolve))
     }
+    if (dropped > toldDropped) log.warn({ dropped }, 'activity was given up')
+    toldDropped = dropped
+  }
+
+  async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
+    const rows: NewActivity[] = []
+    for (const answer of answers) {
+      const { payTo, resourceUrl } = answer.payment
+      const url = readResource(resourceUrl)
+      rows.push(toRow(answer, canonicalResource(url), await attributor.find(payTo, url)))
+    }
+    await store.append(rows)
+    const merchantIds = new Set(rows.flatMap(({ merchantId }) => merchantId ?? []))
+    if (merchantIds.size > 0) options.onRecorded?.(merchantIds)
   }
 
   function startFlush(): Promise<void> {
     timer = undefined
     flushing ??= flush()
-      .catch((err) => log.warn({ err }, 'activity could not be kept'))
+      .catch((err) => log.warn({ err }, 'activity could not be attributed; trying again'))
       .finally(() => {
         flushing = undefined
         if (waiting.length > 0) timer ??= setTimeout(startFlush, FLUSH_MS)
@@ -98,13 +119,24 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     return flushing
   }
 
-  /** In small slices, so that nobody waits for it. */
+  /** In small commits, so that nobody waits for it. */
   async function sweep(): Promise<void> {
     const before = now() - options.retentionDays * DAY_MS
-    while ((await store.forget(before, SWEEP_ROWS)) === SWEEP_ROWS) {
+    while (!isStopping && (await store.forget(before, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))
     }
-    await store.forgetHours(Math.floor((now() - 3 * DAY_MS) / 1000))
+    const hour = Math.floor(now() / HOUR_MS)
+    if (isStopping || hour === sweptHour) return
+    sweptHour = hour
+    await store.forgetHours(Math.floor((now() - HOURS_KEPT_MS) / 1000))
+  }
+
+  function startSweep(): void {
+    sweeping ??= sweep()
+      .catch((err) => log.warn({ err }, 'old activity could not be dropped'))
+      .finally(() => {
+        sweeping = undefined
+      })
   }
 
   return {
@@ -118,11 +150,13 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     },
     dropped: () => dropped,
     async stop() {
+      isStopping = true
       clearInterval(sweeper)
       clearTimeout(timer)
       await flushing
       await startFlush()
       clearTimeout(timer)
+      await sweeping
     },
   }
 }

@@ -1,16 +1,33 @@
-import type { ActivityScope, ActivityStore, ActivitySum } from '../../store/activity.js'
+import type {
+  ActivityScope,
+  ActivityStore,
+  ActivitySum,
+  PayerTotals,
+} from '../../store/activity.js'
 import { formatAtomic, formatUnits } from '../../x402/amounts.js'
 
 type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
+type LatencyStep = { upToMs: number; count: number }
 
-/** What a merchant sees of a range. Amounts are decimal strings of atomic units beside their dollars. */
-export async function summarize(store: Reads, scope: ActivityScope) {
+/**
+ * What a merchant sees of a range: its sums, and the same by hour or day. Amounts are decimal strings of atomic units
+ * beside their dollars.
+ */
+export async function readActivity(store: Reads, scope: ActivityScope) {
   const [sums, payers, verifies, settles] = await Promise.all([
     store.sums(scope),
     store.payers(scope),
     store.latencies(scope, 'verify'),
     store.latencies(scope, 'settle'),
   ])
+  return { summary: summarize(sums, payers, { verifies, settles }), series: toSeries(sums) }
+}
+
+function summarize(
+  sums: readonly ActivitySum[],
+  payers: PayerTotals,
+  { verifies, settles }: Record<'verifies' | 'settles', readonly LatencyStep[]>,
+) {
   const settled = sums.filter((it) => it.kind === 'settle' && it.state === 'settled')
   const failed = sums.filter((it) => it.kind === 'settle' && it.state === 'failed')
   const revenue = total(settled.filter(({ isSelf }) => !isSelf))
@@ -46,11 +63,13 @@ export async function summarize(store: Reads, scope: ActivityScope) {
   }
 }
 
-/** The same by hour or day, oldest first; what had no payment is left out. */
-export async function readSeries(store: Reads, scope: ActivityScope) {
+/** Oldest first; an hour or day without an answer is left out. */
+function toSeries(all: readonly ActivitySum[]) {
   const buckets = new Map<number, ActivitySum[]>()
-  for (const sum of await store.sums(scope)) {
-    buckets.set(sum.bucket, [...(buckets.get(sum.bucket) ?? []), sum])
+  for (const sum of all) {
+    const bucket = buckets.get(sum.bucket)
+    if (bucket === undefined) buckets.set(sum.bucket, [sum])
+    else bucket.push(sum)
   }
   return [...buckets].map(([bucket, sums]) => {
     const settled = sums.filter(({ state }) => state === 'settled')
@@ -80,7 +99,7 @@ function failuresByReason(sums: readonly ActivitySum[]) {
 }
 
 /** Upper bounds of the steps in which the middle and the slowest twentieth lie, milliseconds. */
-function percentiles(steps: readonly { upToMs: number; count: number }[]) {
+function percentiles(steps: readonly LatencyStep[]) {
   const all = steps.reduce((sum, step) => sum + step.count, 0)
   const at = (share: number) => {
     let seen = 0

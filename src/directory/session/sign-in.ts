@@ -1,5 +1,7 @@
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { RequestFault } from '../../http/request-fault.js'
 import type { Sessions } from './sessions.js'
 
 export interface SignInOptions {
@@ -22,7 +24,10 @@ const MAX_MESSAGE_CHARS = 4_000
 const MAX_SIGNATURE_CHARS = 2 + 2 * 8_192
 const SKEW_MS = 60_000
 
-/** Checks a sign-in message (ERC-4361): ours, in time, its nonce unused, and signed by who it names. */
+/**
+ * Checks a sign-in message (ERC-4361): ours, in time, its nonce unused, and signed by who it names. Rejects with 503
+ * when only the chain could tell and cannot be asked.
+ */
 export function createSignIn(options: SignInOptions) {
   return async (message: string, signature: string): Promise<SignInResult> => {
     if (message.length > MAX_MESSAGE_CHARS) return no('the message is too long')
@@ -38,7 +43,7 @@ export function createSignIn(options: SignInOptions) {
       return no('the nonce was not issued here, was used, or is too old: ask for another')
     }
     const claim = { address, hash: hashMessage(message), signature: signature as Hex }
-    const isSigned = (await isSignedByKey(claim)) || (await options.isContractSignature(claim))
+    const isSigned = (await isSignedByKey(claim)) || (await isSignedByContract(claim, options))
     if (!isSigned) return no('the signature is not by the address the message names')
     return { ok: true, address: address.toLowerCase() as Address }
   }
@@ -72,6 +77,24 @@ async function isSignedByKey(claim: { address: Address; hash: Hex; signature: He
     return signer.toLowerCase() === claim.address.toLowerCase()
   } catch {
     return false
+  }
+}
+
+async function isSignedByContract(
+  claim: { address: Address; hash: Hex; signature: Hex },
+  { isContractSignature }: SignInOptions,
+): Promise<boolean> {
+  try {
+    return await isContractSignature(claim)
+  } catch (error) {
+    if (!(error instanceof RpcUnavailableError)) throw error
+    throw new RequestFault({
+      statusCode: 503,
+      code: 'chain_unavailable',
+      message:
+        'The signature is not of the key of the address, and the chain could not be asked whether it is of a contract; sign in again.',
+      headers: { 'retry-after': '5' },
+    })
   }
 }
 

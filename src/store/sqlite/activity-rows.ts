@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { Activity, ActivityKind, ActivityState } from '../activity.js'
+import type { Activity, ActivityKind, ActivityState, ActivitySum } from '../activity.js'
 
 export interface ActivityRow {
   id: number
@@ -40,5 +40,29 @@ export function toActivity(row: ActivityRow): Activity {
     latencyMs: row.latency_ms,
     gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
     isSelf: row.is_self === 1,
+  }
+}
+
+export interface SumRow {
+  bucket: bigint
+  kind: ActivityKind
+  state: ActivityState
+  reason: string
+  is_self: bigint
+  count: bigint
+  amount: bigint
+  gas: bigint
+}
+
+export function toActivitySum(row: SumRow): ActivitySum {
+  return {
+    bucket: Number(row.bucket),
+    kind: row.kind,
+    state: row.state,
+    reason: row.reason === '' ? null : row.reason,
+    isSelf: row.is_self === 1n,
+    count: Number(row.count),
+    amount: row.amount,
+    gas: row.gas,
   }
 }

@@ -1,33 +1,18 @@
-import type {
-  ActivityFilter,
-  ActivityKind,
-  ActivityScope,
-  ActivityState,
-  ActivityStore,
-  NewActivity,
-} from '../activity.js'
-import { type ActivityRow, toActivity } from './activity-rows.js'
+import type { ActivityStore, NewActivity } from '../activity.js'
+import { createForgetting } from './activity-forgetting.js'
 import { createSumWriter } from './activity-sums.js'
+import { createTable } from './activity-table.js'
+import { createTotals } from './activity-totals.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
+import { createReadTurns } from './read-turns.js'
 
-interface SumRow {
-  bucket: bigint
-  kind: ActivityKind
-  state: ActivityState
-  reason: string
-  is_self: bigint
-  count: bigint
-  amount: bigint
-  gas: bigint
-}
-
-interface PayerRow {
-  payers: bigint
-  repeat: bigint | null
-  top: bigint | null
-  amount: bigint | null
-}
+/** What a commit of rows may take of the event loop; how many rows that is depends on how alike they are. */
+const SLICE_MS = 4
+const MIN_SLICE = 32
+const MAX_SLICE = 500
+/** Within a day the row itself is still there and tells a repeated success. */
+const DAY_MS = 86_400_000
 
 export function createActivityStore(database: Database, commit: GroupCommit): ActivityStore {
   const insert = database.prepare(
@@ -35,34 +20,15 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
        state, reason, "transaction", settlement_id, latency_ms, gas_cost, is_self)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   )
+  const wasDelivered = database
+    .prepare('SELECT 1 FROM jobs WHERE id = ? AND delivered_at < ?')
+    .pluck()
   const addSums = createSumWriter(database)
-  const place = 'span = ? AND merchant_id = ? AND bucket >= ? AND endpoint_id = ?'
-  const sums = database
-    .prepare(
-      `SELECT bucket, kind, state, reason, is_self, count, amount, gas FROM activity_sums
-       WHERE ${place} ORDER BY bucket`,
-    )
-    .safeIntegers()
-  const payers = database
-    .prepare(
-      `SELECT COUNT(*) AS payers, SUM(n > 1) AS repeat, MAX(a) AS top, SUM(a) AS amount FROM (
-         SELECT SUM(count) AS n, SUM(amount) AS a FROM activity_payers WHERE ${place} GROUP BY payer)`,
-    )
-    .safeIntegers()
-  const latencies = database.prepare(
-    `SELECT up_to_ms, SUM(count) AS count FROM activity_latencies
-     WHERE ${place} AND kind = ? GROUP BY up_to_ms ORDER BY up_to_ms`,
-  )
-  const forget = database.prepare(
-    'DELETE FROM activity WHERE id IN (SELECT id FROM activity WHERE at < ? ORDER BY id LIMIT ?)',
-  )
-  const forgetHours = database.prepare(
-    `DELETE FROM activity_payers WHERE span = 'h' AND bucket < ?`,
-  )
-  const placeOf = ({ span, merchantId = '', since, endpointId = 0 }: ActivityScope) =>
-    [span, merchantId, since, endpointId] as const
+  const turns = createReadTurns()
+  let sliceRows = MIN_SLICE
 
   function keep(row: NewActivity): boolean {
+    if (isOldSuccess(row)) return false
     const { changes } = insert.run(
       row.at,
       row.kind,
@@ -84,58 +50,45 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
     return changes === 1
   }
 
+  /** A success told once more after its row was forgotten; the journal remembers the first time. */
+  function isOldSuccess({ state, settlementId, at }: NewActivity): boolean {
+    if (state !== 'settled' || settlementId === null) return false
+    return wasDelivered.get(settlementId, at - DAY_MS) !== undefined
+  }
+
+  /** Resolves with how long the event loop was held, milliseconds. */
+  function appendSlice(rows: readonly NewActivity[]): Promise<number> {
+    return commit.write(() => {
+      const startedAt = performance.now()
+      addSums(rows.filter(keep))
+      return performance.now() - startedAt
+    })
+  }
+
   return {
-    append: (rows) => commit.write(() => addSums(rows.filter(keep))),
-    async sums(scope) {
-      return (sums.all(...placeOf(scope)) as SumRow[]).map((row) => ({
-        bucket: Number(row.bucket),
-        kind: row.kind,
-        state: row.state,
-        reason: row.reason === '' ? null : row.reason,
-        isSelf: row.is_self === 1n,
-        count: Number(row.count),
-        amount: row.amount,
-        gas: row.gas,
-      }))
-    },
-    async payers(scope) {
-      const row = payers.get(...placeOf(scope)) as PayerRow
-      return {
-        unique: Number(row.payers),
-        repeat: Number(row.repeat ?? 0n),
-        topAmount: row.top ?? 0n,
-        amount: row.amount ?? 0n,
+    async append(rows) {
+      for (let from = 0; from < rows.length; ) {
+        const slice = rows.slice(from, from + sliceRows)
+        const tookMs = await appendSlice(slice)
+        from += slice.length
+        // The short rest of a group says nothing about larger ones, unless even that took too long.
+        if (slice.length === sliceRows || tookMs > SLICE_MS) {
+          sliceRows = nextSliceRows(slice.length, tookMs)
+        }
       }
     },
-    async latencies(scope, kind) {
-      const rows = latencies.all(...placeOf(scope), kind) as { up_to_ms: number; count: number }[]
-      return rows.map(({ up_to_ms, count }) => ({ upToMs: up_to_ms, count }))
-    },
-    async list(filter) {
-      const { sql, values } = listQuery(filter)
-      return (database.prepare(sql).all(...values) as ActivityRow[]).map(toActivity)
-    },
-    forget: (before, limit) => commit.write(() => forget.run(before, limit).changes),
-    forgetHours: (bucket) =>
-      commit.write(() => {
-        forgetHours.run(bucket)
-      }),
+    ...createTable(database, turns),
+    ...createTotals(database, turns),
+    ...createForgetting(database, commit),
   }
 }
 
-/** Newest first by number: a page starts where the last one ended, whatever was added since. */
-function listQuery(filter: ActivityFilter): { sql: string; values: unknown[] } {
-  const conditions = [
-    ['merchant_id = ?', filter.merchantId],
-    ['endpoint_id = ?', filter.endpointId],
-    ['kind = ?', filter.kind],
-    ['state = ?', filter.state],
-    ['at >= ?', filter.since],
-    ['id < ?', filter.before],
-  ].filter(([, value]) => value !== undefined)
-  const where = conditions.map(([condition]) => condition).join(' AND ')
-  return {
-    sql: `SELECT * FROM activity WHERE ${where} ORDER BY id DESC LIMIT ?`,
-    values: [...conditions.map(([, value]) => value), filter.limit],
-  }
+/**
+ * By half or double at most: rows that come together share pages of the disk, so that small commits cost more in all,
+ * and one that took long may only have been interrupted.
+ */
+function nextSliceRows(rows: number, tookMs: number): number {
+  const fitting = Math.floor((rows * SLICE_MS) / Math.max(tookMs, 0.01))
+  const near = Math.max(Math.ceil(rows / 2), Math.min(fitting, rows * 2))
+  return Math.max(MIN_SLICE, Math.min(MAX_SLICE, near))
 }

@@ -1,24 +1,38 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ActivityStore, NewActivity } from '../../../src/store/activity.js'
+import type { ActivityFilter, ActivityStore, NewActivity } from '../../../src/store/activity.js'
 import { createActivityStore } from '../../../src/store/sqlite/activity.js'
-import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { anActivity } from '../../support/an-activity.js'
 
 const noon = anActivity().at
 const all = { merchantId: 'weather', span: 'd', since: 0 } as const
 
-let store: ActivityStore
+const day = 86_400_000
 
-function fresh(): ActivityStore {
-  const database = openDatabase(':memory:')
-  return createActivityStore(database, createGroupCommit(database))
+let store: ActivityStore
+let database: Database
+
+function fresh(on = openDatabase(':memory:')): ActivityStore {
+  return createActivityStore(on, createGroupCommit(on))
 }
 
 beforeEach(() => {
-  store = fresh()
+  database = openDatabase(':memory:')
+  store = fresh(database)
 })
+
+/** What the journal keeps of a payment whose success was told. */
+function journalDelivery(id: string, deliveredAt: number): void {
+  database
+    .prepare(
+      `INSERT INTO jobs (id, kind, network, key, digest, state, "to", calldata, details, seen_block,
+         expires_at, created_at, updated_at, delivered_at)
+       VALUES (?, 'exact', 'eip155:5042', ?, '', 'confirmed', '', '', '{}', 0, 0, 0, 0, ?)`,
+    )
+    .run(id, id, deliveredAt)
+}
 
 describe('activity', () => {
   it('gives back a row as it was kept, newest first, a page after another', async () => {
@@ -57,6 +71,27 @@ describe('activity', () => {
     expect(await store.payers(all)).toMatchObject({ unique: 1, repeat: 0 })
   })
 
+  it('counts it once even when the row is long forgotten', async () => {
+    await store.append([anActivity({ settlementId: 'one' })])
+    journalDelivery('one', noon)
+    expect(await store.forget(noon + 40 * day, 10)).toBe(1)
+    const later = { settlementId: 'one', at: noon + 40 * day }
+    await store.append([anActivity(later), anActivity({ ...later, settlementId: 'two' })])
+    const rows = await store.list({ merchantId: 'weather', limit: 9 })
+    expect(rows.map(({ settlementId }) => settlementId)).toEqual(['two'])
+    const counts = (await store.sums(all)).map(({ count }) => count)
+    expect(counts).toEqual([1, 1])
+  })
+
+  it('stops a sum where 64 bits end, rather than lose the answers that come after', async () => {
+    const amount = 8n * 10n ** 18n
+    await store.append([anActivity({ amount }), anActivity({ amount })])
+    await store.append([anActivity({ amount }), anActivity({ amount: 10n ** 30n })])
+    const [sum] = await store.sums(all)
+    expect(sum).toMatchObject({ count: 4, amount: 9n * 10n ** 18n })
+    expect(await store.payers(all)).toMatchObject({ unique: 1, topAmount: 9n * 10n ** 18n })
+  })
+
   it('keeps sums exact beyond what a double holds', async () => {
     const amount = 9_007_199_254_740_993n
     await store.append([anActivity({ amount }), anActivity({ amount })])
@@ -80,6 +115,79 @@ describe('activity', () => {
     expect(await store.forget(noon + 2, 10)).toBe(1)
     expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
     expect((await store.sums(all))[0]?.count).toBe(3)
+  })
+
+  it('drops what is old though a row of a wrong clock came before it', async () => {
+    await store.append([anActivity({ at: noon + day }), anActivity(), anActivity()])
+    expect(await store.forget(noon + 1, 10)).toBe(2)
+    expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
+  })
+
+  it('drops payers by hour of every merchant, and keeps those by day', async () => {
+    const rows = ['weather', 'news', null].flatMap((merchantId) =>
+      Array.from({ length: 300 }, (_, i) =>
+        anActivity({ merchantId, payer: `0x${i.toString(16).padStart(40, '0')}` }),
+      ),
+    )
+    await store.append(rows)
+    await store.append([anActivity({ at: noon + 2 * day })])
+    await store.forgetHours(noon / 1000 + 3_600)
+    const hours = { span: 'h', since: 0 } as const
+    expect(await store.payers({ ...hours, merchantId: 'weather' })).toMatchObject({ unique: 1 })
+    expect(await store.payers({ ...hours, merchantId: 'news' })).toMatchObject({ unique: 0 })
+    expect(await store.payers({ ...hours, merchantId: undefined })).toMatchObject({ unique: 1 })
+    expect(await store.payers({ ...all, merchantId: 'news' })).toMatchObject({ unique: 300 })
+  })
+
+  it('counts payers over more than one page and one day, each once', async () => {
+    const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
+    const of = (from: number, to: number, at: number) =>
+      Array.from({ length: to - from }, (_, i) => anActivity({ payer: payer(from + i), at }))
+    await store.append([...of(0, 1_100, noon), ...of(1_000, 1_200, noon + day)])
+    expect(await store.payers(all)).toMatchObject({ unique: 1_200, repeat: 100 })
+    const since = Math.floor((noon + day) / 1000) - 43_200
+    expect(await store.payers({ ...all, since })).toMatchObject({ unique: 200, repeat: 0 })
+  })
+
+  it('finds the few rows a filter is for among thousands, in order and in range', async () => {
+    const rows = Array.from({ length: 3_500 }, (_, i) =>
+      anActivity({
+        at: noon + i,
+        state: i % 700 === 0 ? 'failed' : 'settled',
+        endpointId: i < 10 ? 2 : 1,
+        merchantId: i % 7 === 3 ? 'news' : 'weather',
+      }),
+    )
+    await store.append(rows)
+    const find = async (filter: Partial<ActivityFilter>) => {
+      const found = await store.list({ merchantId: 'weather', limit: 100, ...filter })
+      return found.map(({ at }) => at - noon)
+    }
+    expect(await find({ state: 'failed' })).toEqual([2_800, 2_100, 1_400, 700, 0])
+    expect(await find({ state: 'failed', limit: 2 })).toEqual([2_800, 2_100])
+    expect(await find({ state: 'failed', since: noon + 1_400 })).toEqual([2_800, 2_100, 1_400])
+    expect(await find({ endpointId: 2, limit: 3 })).toEqual([9, 8, 7])
+    expect(await find({ since: noon + 4_000 })).toEqual([])
+  })
+
+  it('pages through a filter without gaps or repeats while rows are added', async () => {
+    const rows = Array.from({ length: 400 }, (_, i) =>
+      anActivity({ at: noon + i, state: i % 3 === 0 ? 'failed' : 'settled' }),
+    )
+    await store.append(rows)
+    const seen: number[] = []
+    let before: number | undefined
+    for (;;) {
+      const [page] = await Promise.all([
+        store.list({ merchantId: 'weather', state: 'failed', before, limit: 7 }),
+        store.append([anActivity({ state: 'failed', at: noon + 9_999 })]),
+      ])
+      if (page.length === 0) break
+      seen.push(...page.map(({ at }) => at - noon))
+      before = page.at(-1)?.id
+    }
+    const old = seen.filter((at) => at !== 9_999)
+    expect(old).toEqual(rows.flatMap((row, i) => (row.state === 'failed' ? [i] : [])).reverse())
   })
 
   it('sums by hour, by day, by endpoint and over everybody what the rows say', async () => {

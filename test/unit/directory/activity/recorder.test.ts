@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { describe, expect, it, vi } from 'vitest'
-import { canonicalResource } from '../../../../src/directory/activity/attribution.js'
+import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
 import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
 import type { NewActivity } from '../../../../src/store/activity.js'
 import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
@@ -53,7 +53,7 @@ function anAnswer(
 
 function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<void> } = {}) {
   const kept: NewActivity[] = []
-  const asked: (string | null)[] = []
+  const asked: (string | undefined)[] = []
   const recorder = createActivityRecorder({
     store: {
       append: over.append ?? (async (rows) => void kept.push(...rows)),
@@ -61,8 +61,8 @@ function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<vo
       forgetHours: async () => {},
     },
     attributor: {
-      async find(_payTo, resource) {
-        asked.push(resource)
+      async find(_payTo, url) {
+        asked.push(url?.href)
         return { merchantId: 'weather', endpointId: 7, owner }
       },
       refresh: async () => {},
@@ -86,9 +86,10 @@ describe('the recorder of activity', () => {
       endpointId: 7,
       payer,
       amount: 10n,
+      resource: 'https://api.example.com/weather',
       isSelf: false,
     })
-    expect(asked).toEqual(['https://api.example.com/weather'])
+    expect(asked).toEqual(['https://api.example.com/weather?city=Lisbon'])
     await recorder.stop()
   })
 
@@ -116,7 +117,7 @@ describe('the recorder of activity', () => {
     expect(kept[0]?.at).toBe(10)
   })
 
-  it('goes on after a store that failed', async () => {
+  it('goes on after a store that failed, and counts what it lost', async () => {
     let calls = 0
     const kept: NewActivity[] = []
     const { recorder } = aRecorder({
@@ -125,19 +126,27 @@ describe('the recorder of activity', () => {
         kept.push(...rows)
       },
     })
-    recorder.record(anAnswer())
-    await vi.waitUntil(() => calls === 1, 2_000)
-    recorder.record(anAnswer())
-    await vi.waitUntil(() => kept.length === 1, 2_000)
+    for (let i = 0; i < 250; i++) recorder.record(anAnswer({ at: i }))
     await recorder.stop()
+    expect(recorder.dropped()).toBeGreaterThan(0)
+    expect(kept).toHaveLength(250 - recorder.dropped())
+    expect(kept.at(-1)?.at).toBe(249)
   })
 })
 
 describe('a paid URL', () => {
+  const resourceOf = (url: string | undefined) => canonicalResource(readResource(url))
+
   it('is counted by origin and path', () => {
-    expect(canonicalResource('https://A.example.com:443/x?y=1#z')).toBe('https://a.example.com/x')
-    expect(canonicalResource('ftp://example.com/x')).toBeNull()
-    expect(canonicalResource('nothing')).toBeNull()
-    expect(canonicalResource(undefined)).toBeNull()
+    expect(resourceOf('https://A.example.com:443/x?y=1#z')).toBe('https://a.example.com/x')
+    expect(resourceOf('ftp://example.com/x')).toBeNull()
+    expect(resourceOf('nothing')).toBeNull()
+    expect(resourceOf(undefined)).toBeNull()
+  })
+
+  it('is not kept when it is longer than any that is listed', () => {
+    const most = 'https://a.example/'.padEnd(2_048, 'x')
+    expect(resourceOf(most)).toBe(most)
+    expect(resourceOf(`${most}x`)).toBeNull()
   })
 })

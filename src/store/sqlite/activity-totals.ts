@@ -1,0 +1,124 @@
+import type { ActivityScope, ActivityStore, PayerTotals } from '../activity.js'
+import type { SumRow } from './activity-rows.js'
+import { toActivitySum } from './activity-rows.js'
+import type { Database } from './database.js'
+import type { ReadTurns } from './read-turns.js'
+
+/** Payers read at once: well below a turn. */
+const PAGE = 500
+
+/**
+ * Reads the sums of a range bucket by bucket, so that neither the endpoints beside the one that is asked for nor the
+ * length of the range holds the event loop.
+ */
+export function createTotals(
+  database: Database,
+  turns: ReadTurns,
+): Pick<ActivityStore, 'sums' | 'payers' | 'latencies'> {
+  const walkSums = createBucketWalk(database, 'activity_sums', turns)
+  const walkLatencies = createBucketWalk(database, 'activity_latencies', turns)
+  const walkPayers = createBucketWalk(database, 'activity_payers', turns)
+  const place = 'span = ? AND merchant_id = ? AND endpoint_id = ? AND bucket = ?'
+  const sums = database
+    .prepare(
+      `SELECT bucket, kind, state, reason, is_self, count, amount, gas FROM activity_sums WHERE ${place}`,
+    )
+    .safeIntegers()
+  const latencies = database.prepare(
+    `SELECT up_to_ms, count FROM activity_latencies WHERE ${place} AND kind = ?`,
+  )
+  const payers = database
+    .prepare(
+      `SELECT payer, count, amount FROM activity_payers WHERE ${place} AND payer > ? ORDER BY payer LIMIT ${PAGE}`,
+    )
+    .safeIntegers()
+    .raw()
+  const placeOf = ({ span, merchantId = '', endpointId = 0 }: ActivityScope) =>
+    [span, merchantId, endpointId] as const
+
+  return {
+    async sums(scope) {
+      const found: SumRow[] = []
+      await walkSums(scope, async (bucket) => {
+        found.push(...(sums.all(...placeOf(scope), bucket) as SumRow[]))
+      })
+      return found.map(toActivitySum)
+    },
+    async latencies(scope, kind) {
+      const counts = new Map<number, number>()
+      await walkLatencies(scope, async (bucket) => {
+        const steps = latencies.all(...placeOf(scope), bucket, kind)
+        for (const { up_to_ms, count } of steps as { up_to_ms: number; count: number }[]) {
+          counts.set(up_to_ms, (counts.get(up_to_ms) ?? 0) + count)
+        }
+      })
+      return [...counts]
+        .map(([upToMs, count]) => ({ upToMs, count }))
+        .sort((a, b) => a.upToMs - b.upToMs)
+    },
+    async payers(scope) {
+      const tally = createPayerTally()
+      await walkPayers(scope, async (bucket, pause) => {
+        let after = ''
+        for (;;) {
+          const page = payers.all(...placeOf(scope), bucket, after) as [string, bigint, bigint][]
+          for (const [payer, count, amount] of page) tally.add(payer, count, amount)
+          const last = page.at(-1)
+          if (last === undefined || page.length < PAGE) return
+          after = last[0]
+          await pause()
+        }
+      })
+      return tally.totals()
+    },
+  }
+}
+
+/** Calls `visit` for each bucket of the scope that has rows, oldest first, a turn of the event loop after another. */
+function createBucketWalk(database: Database, table: string, turns: ReadTurns) {
+  const next = database
+    .prepare(
+      `SELECT bucket FROM ${table} WHERE span = ? AND merchant_id = ? AND bucket > ?
+       ORDER BY bucket LIMIT 1`,
+    )
+    .pluck()
+  return async (
+    { span, merchantId = '', since }: ActivityScope,
+    visit: (bucket: number, pause: () => Promise<void>) => Promise<void>,
+  ): Promise<void> => {
+    let endsAt = await turns.next()
+    const pause = async () => {
+      if (performance.now() >= endsAt) endsAt = await turns.next()
+    }
+    let bucket = since - 1
+    for (;;) {
+      const found = next.get(span, merchantId, bucket) as number | undefined
+      if (found === undefined) return
+      bucket = found
+      await visit(bucket, pause)
+      await pause()
+    }
+  }
+}
+
+/** Adds up who paid over several buckets. */
+function createPayerTally() {
+  const known = new Map<string, { count: bigint; amount: bigint }>()
+  const totals: PayerTotals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n }
+  return {
+    add(payer: string, count: bigint, amount: bigint): void {
+      let sum = known.get(payer)
+      if (sum === undefined) {
+        sum = { count: 0n, amount: 0n }
+        known.set(payer, sum)
+        totals.unique++
+      }
+      if (sum.count < 2n && sum.count + count >= 2n) totals.repeat++
+      sum.count += count
+      sum.amount += amount
+      totals.amount += amount
+      if (sum.amount > totals.topAmount) totals.topAmount = sum.amount
+    },
+    totals: () => totals,
+  }
+}

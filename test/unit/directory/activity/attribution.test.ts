@@ -1,0 +1,121 @@
+import type { Address } from 'viem'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createAttributor } from '../../../../src/directory/activity/attribution.js'
+import type { IndexedEndpoint, Merchant } from '../../../../src/store/listings.js'
+
+const payTo: Address = '0x3333333333333333333333333333333333333333'
+const otherPayTo: Address = '0x6666666666666666666666666666666666666666'
+const owner: Address = '0x5555555555555555555555555555555555555555'
+const weather = new URL('https://api.example.com/weather?city=Lisbon')
+
+interface Listed {
+  merchant: Merchant
+  urls: string[]
+}
+
+let listed: Map<string, Listed>
+let changes: string[]
+let reads: number
+
+beforeEach(() => {
+  listed = new Map()
+  changes = []
+  reads = 0
+})
+
+function list(id: string, urls: string[], over: Partial<Merchant> = {}): void {
+  const merchant = { id, owner, payTo, hiddenReason: null, deletedAt: null, ...over } as Merchant
+  listed.set(id, { merchant, urls })
+  changes.push(id)
+}
+
+function anAttributor() {
+  return createAttributor({
+    merchantsPaidTo: async (address) => {
+      reads++
+      const all = [...listed.values()].map(({ merchant }) => merchant)
+      return all.filter((merchant) => merchant.payTo === address)
+    },
+    indexedOf: async (id) =>
+      (listed.get(id)?.urls ?? []).map((url, i) => ({ id: i + 1, url }) as IndexedEndpoint),
+    findMerchant: async (id) => listed.get(id)?.merchant,
+    lastChange: async () => changes.length,
+    changesAfter: async (sequence, limit) =>
+      changes
+        .slice(sequence, sequence + limit)
+        .map((merchantId, i) => ({ sequence: sequence + i + 1, merchantId })),
+  })
+}
+
+describe('an answer about a payment', () => {
+  it('counts for the endpoint that is paid, else for the merchant, else for nobody', async () => {
+    list('weather', ['https://api.example.com/forecast', 'https://api.example.com/weather'])
+    const { find } = anAttributor()
+    expect(await find(payTo, weather)).toEqual({ merchantId: 'weather', endpointId: 2, owner })
+    const merchantOnly = { merchantId: 'weather', endpointId: null, owner }
+    expect(await find(payTo, new URL('https://elsewhere.example/'))).toEqual(merchantOnly)
+    expect(await find(payTo, undefined)).toEqual(merchantOnly)
+    expect(await find(otherPayTo, weather)).toBeUndefined()
+  })
+
+  it('counts for the listing signed by the key that is paid, whoever listed it first', async () => {
+    const urls = ['https://api.example.com/weather']
+    list('hidden', urls, { owner: payTo, hiddenReason: 'fraud' })
+    list('found', urls, { owner: null })
+    list('copy', urls)
+    list('own', urls, { owner: payTo })
+    expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'own' })
+    listed.delete('own')
+    expect(await anAttributor().find(payTo, undefined)).toMatchObject({ merchantId: 'copy' })
+    listed.delete('copy')
+    expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'found' })
+  })
+
+  it('counts where the URL is listed before it counts where it is not', async () => {
+    list('own', ['https://api.example.com/forecast'], { owner: payTo })
+    list('agency', ['https://api.example.com/weather'])
+    expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'agency' })
+  })
+
+  it('is looked up once, until a listing it is about changes', async () => {
+    list('weather', ['https://api.example.com/weather'])
+    list('news', [], { payTo: otherPayTo })
+    const attributor = anAttributor()
+    await attributor.refresh()
+    await attributor.find(payTo, weather)
+    list('news', ['https://news.example/'], { payTo: otherPayTo })
+    await attributor.refresh()
+    await attributor.find(payTo, weather)
+    expect(reads).toBe(1)
+    list('weather', [])
+    await attributor.refresh()
+    expect(await attributor.find(payTo, weather)).toMatchObject({ endpointId: null })
+    expect(reads).toBe(2)
+  })
+
+  it('follows a payout address that moves, and a listing that is new', async () => {
+    list('weather', ['https://api.example.com/weather'])
+    const attributor = anAttributor()
+    await attributor.refresh()
+    expect(await attributor.find(payTo, weather)).toBeDefined()
+    expect(await attributor.find(otherPayTo, weather)).toBeUndefined()
+    list('weather', ['https://api.example.com/weather'], { payTo: otherPayTo })
+    await attributor.refresh()
+    expect(await attributor.find(payTo, weather)).toBeUndefined()
+    expect(await attributor.find(otherPayTo, weather)).toMatchObject({ endpointId: 1 })
+    list('second', [])
+    await attributor.refresh()
+    expect(await attributor.find(payTo, weather)).toMatchObject({ merchantId: 'second' })
+  })
+
+  it('forgets everything when more changed than it cares to read', async () => {
+    list('weather', ['https://api.example.com/weather'])
+    const attributor = anAttributor()
+    await attributor.refresh()
+    await attributor.find(payTo, weather)
+    list('weather', [])
+    for (let i = 0; i < 600; i++) changes.push('news')
+    await attributor.refresh()
+    expect(await attributor.find(payTo, weather)).toMatchObject({ endpointId: null })
+  })
+})

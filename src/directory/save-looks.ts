@@ -78,9 +78,10 @@ export function createSaveLooks(options: SaveLooksOptions) {
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
       // Saving again neither heals an endpoint that keeps failing nor counts against one that does not.
       const isFailing = before?.status === 'failing'
+      const standing = { ...fresh, accepts: quotedFor(payTo, before) ?? fresh.accepts }
       const previous = isFailing
-        ? { ...fresh, status: before.status, failures: before.failures }
-        : fresh
+        ? { ...standing, status: before.status, failures: before.failures }
+        : standing
       const seconds = Math.floor(now() / 1000)
       const health = nextHealth(previous, result, seconds, random)
       const extras = result.record.verdict === 'live' ? result.extras : (before?.extras ?? {})
@@ -89,6 +90,16 @@ export function createSaveLooks(options: SaveLooksOptions) {
       return { ...endpoint, ...health, failures: previous.failures, nextProbeAt, extras }
     }
   }
+}
+
+/** The last live quote stays while the endpoint is out of reach, unless the listing is paid elsewhere now. */
+function quotedFor(payTo: string, before: Endpoint | undefined) {
+  const isPaid = before?.accepts.every(
+    (it) => String(it.payTo).toLowerCase() === payTo.toLowerCase(),
+  )
+  return isPaid === true && before !== undefined && before.accepts.length > 0
+    ? before.accepts
+    : undefined
 }
 
 type ProbeTarget = Parameters<Probe>[1]

@@ -111,6 +111,9 @@ function checkClock({ issuedAt, deadline }: ListingWriteJson, now: number): void
   if (deadline <= now) {
     throw new WriteFault('writeExpired', `message.deadline passed ${now - deadline} seconds ago.`)
   }
+  if (deadline <= issuedAt) {
+    throw new WriteFault('deadlineTooFar', 'message.deadline must be after message.issuedAt.')
+  }
   // Counted from both ends: what was signed long ago for now is as suspicious as what lasts long from now.
   if (deadline > now + maxAheadSeconds || deadline > issuedAt + maxAheadSeconds + skewSeconds) {
     const text = `message.deadline must be at most ${maxAheadSeconds} seconds ahead, and after message.issuedAt.`

@@ -80,7 +80,8 @@ export function createChangeWriter(
       else updateMerchant.run(published)
       const isRenamed = row !== undefined && row.name !== change.merchant.name
       endpoints.replaceAll(id, change.endpoints, now, isRenamed)
-      endpoints.dropUnclaimed(id, change, now)
+      // Only the key that is paid claims; whoever else lists the same URL stands beside it.
+      if (owner === change.merchant.payTo) endpoints.dropUnclaimed(id, change, now)
     } else if (change.kind === 'delete') {
       endpoints.removeAll(id)
       deleteMerchant.run(common)

@@ -226,11 +226,13 @@ describe('what is found in payments', () => {
     expect(await store.scanEntries(0, 10)).toHaveLength(1)
   })
 
-  it('gives way to the listing of an owner who is paid the same way', async () => {
+  it('gives way to the listing of the key that is paid and of nobody else', async () => {
+    const ids = async () => (await store.scanEntries(0, 10)).map(({ merchant }) => merchant.id)
     await see()
     await save({ acceptedAt: 1_100 })
-    const entries = await store.scanEntries(0, 10)
-    expect(entries.map(({ merchant }) => merchant.id)).toEqual(['weather'])
+    expect(await ids()).toEqual([found.id, 'weather'])
+    await save({ acceptedAt: 1_200, merchantId: 'claimed', owner: payTo })
+    expect(await ids()).toEqual(['weather', 'claimed'])
   })
 
   it('is claimed by the key that is paid, by nobody else', async () => {

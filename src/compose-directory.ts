@@ -60,7 +60,7 @@ export interface ComposedDirectory {
   /** Takes in what payments say of the resources they were for. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
-  start(): Promise<void>
+  start(): void
   /** Before the database is closed. */
   close(): Promise<void>
 }
@@ -232,11 +232,12 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       })
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
     },
-    async start() {
+    start() {
       index.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
-      await identities.start()
+      // Payments do not wait for it; it never rejects.
+      void identities.start()
     },
     async close() {
       stopping.abort()

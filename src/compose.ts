@@ -122,7 +122,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     metrics,
   })
   for (const { relayer } of networks) await relayer.start()
-  await directory.start()
+  directory.start()
   const sweep = setInterval(() => {
     sightings
       .forgetSightings(Math.floor(now() / 1000))
@@ -134,7 +134,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     async close() {
       clearInterval(sweep)
       blocks.stop()
-      await directory.close()
+      await directory.close().catch((err) => log.error({ err }, 'directory not closed in order'))
       for (const { relayer, close } of networks) {
         relayer.stop()
         await close()

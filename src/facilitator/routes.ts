@@ -60,8 +60,10 @@ export async function facilitatorRoutes(
   app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
-    tell(reportVerify(result, startedAt))
-    if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
+    beside(request, () => {
+      tell(reportVerify(result, startedAt))
+      if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
+    })
     return reply.code(result.status).send(result.body)
   })
 
@@ -82,12 +84,14 @@ export async function facilitatorRoutes(
       { settlementId: result.settlementId, reason: result.body.errorReason },
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
-    tell(reportSettle(result, startedAt))
-    const bazaar = offerResource(options.catalogue, request.body, result)
-    if (bazaar !== undefined) {
-      reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
-    }
     if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
+    beside(request, () => {
+      tell(reportSettle(result, startedAt))
+      const bazaar = offerResource(options.catalogue, request.body, result)
+      if (bazaar !== undefined) {
+        reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
+      }
+    })
     return reply.code(result.status).send(result.body)
   })
 
@@ -106,6 +110,15 @@ export async function facilitatorRoutes(
       return reply.code(404).send({ error: 'not_found', message })
     },
   )
+}
+
+/** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
+function beside(request: FastifyRequest, work: () => void): void {
+  try {
+    work()
+  } catch (err) {
+    request.log.error({ err }, 'an answer could not be counted or listed')
+  }
 }
 
 /** Only what has settled is listed: the extension is a buyer's word. */

@@ -54,7 +54,7 @@ export function createGroupCommit(database: Database): GroupCommit {
     }),
   )
 
-  /** Savepoints cost as much as the writes they part, so they come only after one has thrown. */
+  /** Savepoints are two more statements for each write, so they come only after one has thrown. */
   function commit(group: Waiting[]): (() => void)[] {
     try {
       return commitTogether.immediate(group)

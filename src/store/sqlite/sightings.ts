@@ -13,7 +13,7 @@ interface SightingRow {
 /** How many sightings are remembered beside the table, so that a repeated verify writes nothing. */
 const MAX_REMEMBERED = 5_000
 
-/** Looked through in slices: an index by end would cost every verify what this costs once in ten minutes. */
+/** Rows a slice of the sweep looks through; it comes every ten minutes, an index by end would be kept by every verify. */
 const SWEEP_ROWS = 1_000
 
 export function createSightingStore(database: Database, commit: GroupCommit): SightingStore {

@@ -5,11 +5,14 @@ import { installErrorHandling } from './http/errors.js'
 import { healthRoutes, type ReadinessCheck, readinessRoutes } from './http/health.js'
 import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from './http/metrics.js'
 import { installNotFound } from './http/not-found.js'
+import { installOpenApi } from './http/openapi/routes.js'
 import { installRateLimit } from './http/rate-limit.js'
 import { createServer, type ServerOptions } from './http/server.js'
 
 export interface AppOptions {
   server: ServerOptions
+  /** Public addresses, for the description of the service. */
+  servers: readonly string[]
   rateLimit: { max: number; windowSeconds: number }
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
@@ -26,6 +29,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   installNotFound(app)
   await installCors(app)
   const limiter = await installRateLimit(app, options.rateLimit)
+  installOpenApi(app, { servers: options.servers })
   healthRoutes(app)
   readinessRoutes(app, { checks: options.readiness })
   if (options.metrics !== undefined) {

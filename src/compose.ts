@@ -102,6 +102,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       settleWaitSeconds,
       trustProxy: config.trustProxy,
     },
+    servers: [config.baseUrl, config.directoryUrl],
     rateLimit: config.rateLimit,
     facilitator: {
       networks: [...served.keys()],

@@ -1,5 +1,6 @@
 import { getAddress } from 'viem'
-import { RequestFault } from '../http/request-fault.js'
+import { z } from 'zod'
+import { integerParameter } from '../http/query.js'
 import { type ListingDomain, listingDomain } from '../listing-client/listing-write.js'
 import type { ListingReader, SignedWrite } from '../store/listings.js'
 import { listingLimits } from './listing-limits.js'
@@ -65,28 +66,12 @@ function toEntry(write: SignedWrite): HistoryEntry {
   }
 }
 
-/** Reads `after` and `limit` of a query. Throws a `RequestFault` that names the parameter and its limit. */
-export function parseHistoryQuery(query: Record<string, unknown>): {
-  after: number
-  limit: number
-} {
-  return {
-    after: readInteger('after', query.after, { min: 0, max: Number.MAX_SAFE_INTEGER, unset: 0 }),
-    limit: readInteger('limit', query.limit, { min: 1, max: maxEntries, unset: defaultEntries }),
-  }
-}
-
-function readInteger(
-  name: string,
-  value: unknown,
-  { min, max, unset }: { min: number; max: number; unset: number },
-): number {
-  if (value === undefined) return unset
-  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
-  if (number >= min && number <= max) return number
-  throw new RequestFault({
-    statusCode: 400,
-    code: 'invalid_request',
-    message: `${name} must be a whole number from ${min} to ${max}.`,
-  })
-}
+/** Parameters of the history. */
+export const historyQuery = z.object({
+  after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the beginning.'),
+  limit: integerParameter({ min: 1, max: maxEntries })
+    .prefault(String(defaultEntries))
+    .describe('Entries of a page; large ones make it shorter.'),
+})

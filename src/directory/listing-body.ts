@@ -18,20 +18,24 @@ export interface ListingBody {
 }
 
 /** An address in lower case; spelled in both cases, its checksum must be right. */
-export const addressField = z.string().transform((raw, context) => {
-  const isRight = /^0x[0-9a-fA-F]{40}$/.test(raw) && (isOneCase(raw) || isAddress(raw))
-  if (!isRight) {
-    const message = 'must be an address of 20 bytes in hex with 0x, with a right checksum if any'
-    context.addIssue({ code: 'custom', message })
-  } else if (raw === zeroAddress) {
-    context.addIssue({ code: 'custom', message: 'must not be the zero address' })
-  }
-  return raw.toLowerCase() as Address
-})
+export const addressField = z
+  .string()
+  .transform((raw, context) => {
+    const isRight = /^0x[0-9a-fA-F]{40}$/.test(raw) && (isOneCase(raw) || isAddress(raw))
+    if (!isRight) {
+      const message = 'must be an address of 20 bytes in hex with 0x, with a right checksum if any'
+      context.addIssue({ code: 'custom', message })
+    } else if (raw === zeroAddress) {
+      context.addIssue({ code: 'custom', message: 'must not be the zero address' })
+    }
+    return raw.toLowerCase() as Address
+  })
+  .meta({ wire: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } })
 
 const countProblem = `must have ${limits.endpoints.min} to ${limits.endpoints.max} entries`
 
-const listingBody = z
+/** The body of a save. */
+export const listingBody = z
   .strictObject({
     name: text({ kind: 'one-line', ...limits.name }),
     description: text({ kind: 'multi-line', minChars: 0, ...limits.description }).default(''),
@@ -52,6 +56,7 @@ const listingBody = z
       }
     }
   })
+  .meta({ id: 'Listing' })
 
 /** Parses the body of a save. Throws a `WriteFault` whose sentence names each field and its limit. */
 export function parseListing(body: unknown): ListingBody {

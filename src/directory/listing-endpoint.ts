@@ -30,25 +30,34 @@ const inputSchema = z
       problem ?? (isForObjects ? undefined : 'must be an object schema: its type must be "object"'),
     )
   })
+  .meta({ wire: { type: 'object', required: ['type'], properties: { type: { const: 'object' } } } })
+  .describe('JSON Schema 2020-12 of the parameters.')
 
-const url = z.string().transform((raw, context) => {
-  const problem = urlProblem(raw)
-  refuse(context, [], problem)
-  return problem === undefined ? new URL(raw).href : raw
-})
+const url = z
+  .string()
+  .transform((raw, context) => {
+    const problem = urlProblem(raw)
+    refuse(context, [], problem)
+    return problem === undefined ? new URL(raw).href : raw
+  })
+  .meta({ wire: { type: 'string', format: 'uri', maxLength: limits.url.maxChars } })
 
 const PRICE = /^[1-9][0-9]*$/
 
-const price = z.string().transform((digits, context) => {
-  const { min, max } = limits.price
-  const isRight = PRICE.test(digits) && digits.length <= max.length
-  refuse(
-    context,
-    [],
-    isRight ? undefined : `must be a whole number of millionths of a dollar, ${min} to ${max}`,
-  )
-  return isRight ? BigInt(digits) : 0n
-})
+const price = z
+  .string()
+  .transform((digits, context) => {
+    const { min, max } = limits.price
+    const isRight = PRICE.test(digits) && digits.length <= max.length
+    refuse(
+      context,
+      [],
+      isRight ? undefined : `must be a whole number of millionths of a dollar, ${min} to ${max}`,
+    )
+    return isRight ? BigInt(digits) : 0n
+  })
+  .meta({ wire: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } })
+  .describe('6-decimal units; with `metered` a ceiling.')
 
 const tags = z
   .array(text({ kind: 'one-line', ...limits.tags }))
@@ -70,7 +79,12 @@ export const endpointBody = z
     pricing: z.enum(['fixed', 'metered']).default('fixed'),
     price,
     tags: tags.default([]),
-    example: z.unknown().optional(),
+    example: z
+      .unknown()
+      .optional()
+      .describe(
+        '`{ queryParams }` for GET, `{ body }` for POST: what the endpoint is looked at with.',
+      ),
     inputSchema: inputSchema.nullable().default(null),
     output: output.nullable().default({ type: 'json' }),
   })

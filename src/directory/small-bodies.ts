@@ -4,14 +4,18 @@ import { parseUint256 } from '../x402/amounts.js'
 import { addressField, parseBody } from './listing-body.js'
 import { listingLimits as limits } from './listing-limits.js'
 
-const nothing = z.strictObject({})
+/** A write that says all in its message. */
+export const nothing = z.strictObject({})
 
-const agentId = z.string().refine((digits) => parseUint256(digits) !== undefined, {
-  error: `must be a uint256 in at most ${limits.agentId.maxDigits} decimal digits, without leading zeros, or null`,
-})
+const agentId = z
+  .string()
+  .refine((digits) => parseUint256(digits) !== undefined, {
+    error: `must be a uint256 in at most ${limits.agentId.maxDigits} decimal digits, without leading zeros, or null`,
+  })
+  .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
 
-const offer = z.strictObject({ to: addressField.nullable() })
-const link = z.strictObject({ agentId: agentId.nullable() })
+export const offer = z.strictObject({ to: addressField.nullable() })
+export const link = z.strictObject({ agentId: agentId.nullable() })
 
 /** The bodies beside the listing itself. All throw a `WriteFault` (`invalid_listing`). */
 export function parseDeletion(body: unknown): Record<string, never> {

@@ -7,12 +7,16 @@ export function text(rule: {
   minChars: number
   maxChars: number
 }) {
-  return z.string().transform((raw, context) => {
-    const kept = normaliseText(raw)
-    const message = problemOf(kept, rule) ?? unwelcomeIn(raw, rule.kind)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-    return kept
-  })
+  const { minChars: minLength, maxChars: maxLength } = rule
+  return z
+    .string()
+    .transform((raw, context) => {
+      const kept = normaliseText(raw)
+      const message = problemOf(kept, rule) ?? unwelcomeIn(raw, rule.kind)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+      return kept
+    })
+    .meta({ wire: { type: 'string', minLength, maxLength } })
 }
 
 function problemOf(

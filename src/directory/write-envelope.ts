@@ -30,6 +30,7 @@ const address = z
   .string()
   .refine((text) => isAddress(text, { strict: false }), { error: hexProblem(20) })
   .transform((text) => text.toLowerCase() as Hex)
+  .meta({ wire: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } })
 
 const bytes32 = z
   .string()
@@ -50,19 +51,25 @@ const integer = z
     error: 'must be a whole number from 0 to 9007199254740991',
   })
 
-const envelope = z.strictObject({
-  message: z.strictObject({
-    action: text,
-    audience: text,
-    merchantId: text,
-    owner: address,
-    payTo: address,
-    bodyHash: bytes32,
-    revision: integer,
-    nonce: bytes32,
-    issuedAt: integer,
-    deadline: integer,
-  }),
+/** The request of a write; `body` is that of its action. */
+export const writeEnvelope = z.strictObject({
+  message: z
+    .strictObject({
+      action: text,
+      audience: text,
+      merchantId: text,
+      owner: address,
+      payTo: address,
+      bodyHash: bytes32,
+      revision: integer,
+      nonce: bytes32,
+      issuedAt: integer,
+      deadline: integer,
+    })
+    .meta({
+      id: 'ListingWrite',
+      description: 'The EIP-712 message of `GET /api/signing`, as it was signed.',
+    }),
   signature: z
     .string()
     .max(2 + 2 * limits.signature.maxBytes, {
@@ -76,7 +83,7 @@ const envelope = z.strictObject({
 
 /** Reads the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
 export function parseEnvelope(request: unknown): WriteEnvelope {
-  const parsed = envelope.safeParse(request, { error: describeIssue })
+  const parsed = writeEnvelope.safeParse(request, { error: describeIssue })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const path = formatPath(issue?.path ?? []) || 'The request'

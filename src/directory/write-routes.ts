@@ -1,9 +1,21 @@
-import '../http/route-config.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Operation } from '../http/openapi/operation.js'
+import { readQuery } from '../http/query.js'
+import { describedAs } from '../http/route-config.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
-import { type createHistoryReader, parseHistoryQuery } from './history.js'
+import { type createHistoryReader, historyQuery } from './history.js'
 import { listingLimits } from './listing-limits.js'
 import type { ViewMerchant } from './merchant-view.js'
+import {
+  acceptOperation,
+  deleteOperation,
+  historyOperation,
+  linkOperation,
+  merchantOperation,
+  offerOperation,
+  saveOperation,
+  signingOperation,
+} from './openapi/write-operations.js'
 import { missingFault } from './write-check.js'
 import { WriteFault } from './write-codes.js'
 import type { Writes } from './writes.js'
@@ -28,7 +40,11 @@ export async function writeRoutes(
   options: WriteRoutesOptions,
 ): Promise<void> {
   const { writes, listings, view, readHistory, signingTerms } = options
-  const write = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
+  const write = (operation: Operation) => ({
+    bodyLimit: maxBytes,
+    onRequest: refuseTooLarge,
+    config: { operation },
+  })
 
   // Only what has more to tell than code and sentence; the house answers everything else.
   app.setErrorHandler((error, _request, reply) => {
@@ -41,34 +57,48 @@ export async function writeRoutes(
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/signing', () => signingTerms())
+  app.get('/api/signing', describedAs(signingOperation), () => signingTerms())
 
-  app.get<OfMerchant>('/api/merchants/:id', async ({ params }) => view(await find(params.id)))
+  app.get<OfMerchant>('/api/merchants/:id', describedAs(merchantOperation), async ({ params }) =>
+    view(await find(params.id)),
+  )
 
-  app.get<OfMerchant & WithQuery>('/api/merchants/:id/history', async ({ params, query }) => {
-    const page = parseHistoryQuery(query)
-    if ((await listings.findMerchant(params.id)) === undefined) throw missingFault(undefined)
-    return readHistory(params.id, page)
-  })
+  app.get<OfMerchant & WithQuery>(
+    '/api/merchants/:id/history',
+    describedAs(historyOperation),
+    async ({ params, query }) => {
+      const page = readQuery(historyQuery, query)
+      if ((await listings.findMerchant(params.id)) === undefined) throw missingFault(undefined)
+      return readHistory(params.id, page)
+    },
+  )
 
-  app.put<OfMerchant>('/api/merchants/:id', write, async ({ params, body }, reply) => {
-    const { merchant, isNew } = await writes.save(params.id, body)
-    return reply.code(isNew ? 201 : 200).send(await view(merchant))
-  })
+  app.put<OfMerchant>(
+    '/api/merchants/:id',
+    write(saveOperation),
+    async ({ params, body }, reply) => {
+      const { merchant, isNew } = await writes.save(params.id, body)
+      return reply.code(isNew ? 201 : 200).send(await view(merchant))
+    },
+  )
 
-  app.delete<OfMerchant>('/api/merchants/:id', write, async ({ params, body }) =>
+  app.delete<OfMerchant>('/api/merchants/:id', write(deleteOperation), async ({ params, body }) =>
     view(await writes.delete(params.id, body)),
   )
 
-  app.post<OfMerchant>('/api/merchants/:id/owner-offer', write, async ({ params, body }) =>
-    view(await writes.offerOwner(params.id, body)),
+  app.post<OfMerchant>(
+    '/api/merchants/:id/owner-offer',
+    write(offerOperation),
+    async ({ params, body }) => view(await writes.offerOwner(params.id, body)),
   )
 
-  app.post<OfMerchant>('/api/merchants/:id/owner-acceptance', write, async ({ params, body }) =>
-    view(await writes.acceptOwner(params.id, body)),
+  app.post<OfMerchant>(
+    '/api/merchants/:id/owner-acceptance',
+    write(acceptOperation),
+    async ({ params, body }) => view(await writes.acceptOwner(params.id, body)),
   )
 
-  app.put<OfMerchant>('/api/merchants/:id/agent', write, async ({ params, body }) =>
+  app.put<OfMerchant>('/api/merchants/:id/agent', write(linkOperation), async ({ params, body }) =>
     view(await writes.linkAgent(params.id, body)),
   )
 

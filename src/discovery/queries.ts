@@ -1,14 +1,17 @@
+import { z } from 'zod'
+import {
+  choiceParameter,
+  flagParameter,
+  integerParameter,
+  nameParameter,
+  type RawQuery,
+  readQuery,
+  textParameter,
+} from '../http/query.js'
 import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
 import type { CatalogFilter } from './conditions.js'
 import { wordsOf } from './fold.js'
-import {
-  type ParameterReader,
-  parameterFault,
-  type RawQuery,
-  readParameters,
-} from './query-parameters.js'
 
-const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 /** Longest text that is searched for. */
 const MAX_QUERY_CHARS = 200
@@ -16,55 +19,69 @@ const MAX_QUERY_CHARS = 200
 /** Only one type of resource exists; any other finds nothing. */
 type Typed<Query> = Query & { isOtherType: boolean }
 
+const anyInteger = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+
+const page = {
+  type: textParameter(MAX_QUERY_CHARS)
+    .default('http')
+    .describe('Only `http` exists; any other value finds nothing.'),
+  limit: integerParameter({ min: 1, max: MAX_LIMIT }).prefault('20').describe('Items of a page.'),
+}
+
+const standardFilter = {
+  payTo: nameParameter().optional().describe('Who is paid.'),
+  scheme: nameParameter().optional().describe('Scheme that is accepted, such as `exact`.'),
+  network: nameParameter().optional().describe('Network that is paid on.'),
+  extensions: nameParameter().optional().describe('Extension that is offered.'),
+}
+
+/** Parameters of `/discovery/resources`. */
+export const listQuery = z.object({
+  ...page,
+  offset: anyInteger().prefault('0').describe('Items to skip.'),
+  q: textParameter(MAX_QUERY_CHARS)
+    .default('')
+    .describe('Every word must occur in names or descriptions of merchant or endpoint.'),
+  merchant: nameParameter()
+    .optional()
+    .describe('Endpoints of this merchant only, failing ones too.'),
+  ...standardFilter,
+})
+
+const wanted = `required: words to look for, at most ${MAX_QUERY_CHARS} characters`
+
+/** Parameters of `/discovery/search`. */
+export const rankedQuery = z.object({
+  query: textParameter(MAX_QUERY_CHARS, `is ${wanted}`)
+    .refine((text) => wordsOf(text).length > 0, `is ${wanted}`)
+    .describe('Words to look for.'),
+  ...page,
+  cursor: nameParameter()
+    .regex(/^([0-9])-([0-9]{1,15})$/, 'must be one that a page before gave')
+    .optional()
+    .describe('Where the page before ended.'),
+  ...standardFilter,
+  method: choiceParameter(['GET', 'POST']).optional().describe('How it is called.'),
+  pricing: choiceParameter(['fixed', 'metered']).optional().describe('How it is priced.'),
+  maxPrice: anyInteger().optional().describe('Highest price, 6-decimal units.'),
+  verified: flagParameter().optional().describe('Whether it asked for payment when last seen.'),
+  official: flagParameter().optional().describe('Whether the operator runs it.'),
+  hasSchema: flagParameter().optional().describe('Whether its parameters have a schema.'),
+  tag: nameParameter().optional().describe('A tag it has.'),
+})
+
 /** Reads the query of `/discovery/resources`; throws a 400 for what is out of bounds. */
 export function parseListQuery(raw: RawQuery): Typed<ListQuery> {
-  const read = readParameters(raw)
-  return {
-    ...readPage(read),
-    filter: { ...defined({ merchant: read.name('merchant') }), ...readStandardFilter(read) },
-    q: read.text('q', MAX_QUERY_CHARS) ?? '',
-    offset: read.integer('offset', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0,
-  }
+  const { type, limit, offset, q, merchant, ...standard } = readQuery(listQuery, raw)
+  const filter = toFilter({ merchant, ...standard })
+  return { limit, isOtherType: type !== 'http', filter, q, offset }
 }
 
 /** Reads the query of `/discovery/search`; throws a 400 for what is out of bounds. */
 export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
-  const read = readParameters(raw)
-  const query = read.text('query', MAX_QUERY_CHARS)
-  if (query === undefined || wordsOf(query).length === 0) {
-    throw parameterFault(
-      `query is required: words to look for, at most ${MAX_QUERY_CHARS} characters.`,
-    )
-  }
-  const filter = {
-    ...readStandardFilter(read),
-    ...defined({
-      method: read.oneOf('method', ['GET', 'POST']),
-      pricing: read.oneOf('pricing', ['fixed', 'metered']),
-      maxPrice: read.integer('maxPrice', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-      verified: read.flag('verified'),
-      official: read.flag('official'),
-      hasSchema: read.flag('hasSchema'),
-      tag: read.name('tag'),
-    }),
-  }
-  return { ...readPage(read), filter, query, after: readCursor(read) }
-}
-
-function readPage(read: ParameterReader): { limit: number; isOtherType: boolean } {
-  return {
-    limit: read.integer('limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
-    isOtherType: (read.text('type', MAX_QUERY_CHARS) ?? 'http') !== 'http',
-  }
-}
-
-function readStandardFilter(read: ParameterReader): CatalogFilter {
-  return defined({
-    payTo: read.name('payTo'),
-    scheme: read.name('scheme'),
-    network: read.name('network'),
-    extension: read.name('extensions'),
-  })
+  const { type, limit, query, cursor, ...filter } = readQuery(rankedQuery, raw)
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  return { limit, isOtherType: type !== 'http', filter: toFilter(filter), query, after }
 }
 
 /** How a place in a ranked answer is written in `cursor`. */
@@ -72,19 +89,18 @@ export function formatCursor(place: RankedPlace): string {
   return `${place.group}-${place.endpointId}`
 }
 
-function readCursor(read: ParameterReader): RankedPlace | undefined {
-  const cursor = read.name('cursor')
-  if (cursor === undefined) return undefined
-  const match = /^([0-9])-([0-9]{1,15})$/.exec(cursor)
-  if (match === null) throw parameterFault('cursor must be one that a page before gave.')
-  return { group: Number(match[1]), endpointId: Number(match[2]) }
+function readCursor(cursor: string): RankedPlace {
+  const [group, endpointId] = cursor.split('-')
+  return { group: Number(group), endpointId: Number(endpointId) }
 }
 
-type Defined<Members> = { [Name in keyof Members]?: Exclude<Members[Name], undefined> }
+type Filters = Omit<z.infer<typeof rankedQuery>, 'type' | 'limit' | 'query' | 'cursor'> & {
+  merchant?: string | undefined
+}
 
 /** Without the members that are absent. */
-function defined<Members extends object>(members: Members): Defined<Members> {
+function toFilter({ extensions: extension, ...rest }: Partial<Filters>): CatalogFilter {
   return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Defined<Members>
+    Object.entries({ ...rest, extension }).filter(([, value]) => value !== undefined),
+  )
 }

@@ -1,15 +1,17 @@
-import '../http/route-config.js'
 import type { FastifyInstance } from 'fastify'
+import { type CachedBody, sendCached, toCachedBody } from '../http/cached-reply.js'
+import type { RawQuery } from '../http/query.js'
 import { RequestFault } from '../http/request-fault.js'
+import { describedAs } from '../http/route-config.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
-import { type CachedBody, sendCached, toCachedBody } from './cached-reply.js'
 import type { CatalogIndex } from './catalog-index.js'
 import { type CatalogSearch, SearchOverload } from './catalog-search.js'
 import type { CatalogView } from './catalog-view.js'
 import { toItem } from './item.js'
 import { createLru, type Lru } from './lru.js'
+import { resourcesOperation, searchOperation } from './operations.js'
 import { formatCursor, parseListQuery, parseRankedQuery } from './queries.js'
-import type { RawQuery } from './query-parameters.js'
+
 import type { Turns } from './turns.js'
 
 export interface DiscoveryRoutesOptions {
@@ -64,29 +66,37 @@ export async function discoveryRoutes(
     }
   }
 
-  app.get<{ Querystring: RawQuery }>('/discovery/resources', async (request, reply) => {
-    const query = parseListQuery(request.query)
-    const body = await answer('resources', query, async (view, { isOtherType, ...asked }) => {
-      const { limit, offset } = asked
-      const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
-      const { total } = found
-      const pagination = JSON.stringify({ limit, offset, total })
-      return `{"x402Version":2,"items":${await itemsOf(found.ids)},"pagination":${pagination}}`
-    })
-    return sendCached(request, reply, body)
-  })
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/resources',
+    describedAs(resourcesOperation),
+    async (request, reply) => {
+      const query = parseListQuery(request.query)
+      const body = await answer('resources', query, async (view, { isOtherType, ...asked }) => {
+        const { limit, offset } = asked
+        const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
+        const { total } = found
+        const pagination = JSON.stringify({ limit, offset, total })
+        return `{"x402Version":2,"items":${await itemsOf(found.ids)},"pagination":${pagination}}`
+      })
+      return sendCached(request, reply, body)
+    },
+  )
 
-  app.get<{ Querystring: RawQuery }>('/discovery/search', async (request, reply) => {
-    const query = parseRankedQuery(request.query)
-    const body = await answer('search', query, async (view, { isOtherType, ...asked }) => {
-      const found = isOtherType ? { ids: [], next: null } : await search.rank(view, asked)
-      const cursor = found.next === null ? null : formatCursor(found.next)
-      const pagination = JSON.stringify({ limit: asked.limit, cursor })
-      const resources = await itemsOf(found.ids)
-      return `{"x402Version":2,"resources":${resources},"partialResults":${cursor !== null},"pagination":${pagination}}`
-    })
-    return sendCached(request, reply, body)
-  })
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/search',
+    describedAs(searchOperation),
+    async (request, reply) => {
+      const query = parseRankedQuery(request.query)
+      const body = await answer('search', query, async (view, { isOtherType, ...asked }) => {
+        const found = isOtherType ? { ids: [], next: null } : await search.rank(view, asked)
+        const cursor = found.next === null ? null : formatCursor(found.next)
+        const pagination = JSON.stringify({ limit: asked.limit, cursor })
+        const resources = await itemsOf(found.ids)
+        return `{"x402Version":2,"resources":${resources},"partialResults":${cursor !== null},"pagination":${pagination}}`
+      })
+      return sendCached(request, reply, body)
+    },
+  )
 }
 
 /** Hidden or deleted between the search and this read. */

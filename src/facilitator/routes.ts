@@ -1,12 +1,20 @@
-import '../http/route-config.js'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
+import { readQuery } from '../http/query.js'
 import type { RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'
+import { describedAs } from '../http/route-config.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import { reportSettle, reportVerify } from './answer-report.js'
 import type { Delivery } from './deliveries.js'
+import {
+  paymentOperation,
+  paymentParams,
+  settleOperation,
+  supportedOperation,
+  verifyOperation,
+} from './operations.js'
 import type { FindPayment } from './payment-status.js'
 import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
@@ -55,9 +63,14 @@ export async function facilitatorRoutes(
     if (answer !== undefined) options.onAnswer?.(answer)
   }
 
-  app.get('/supported', { config: { limit: 'exempt' } }, () => supported)
+  app.get(
+    '/supported',
+    { config: { limit: 'exempt', operation: supportedOperation } },
+    () => supported,
+  )
 
-  app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
+  const verifying = { family: 'verify', operation: verifyOperation } as const
+  app.post('/verify', { config: verifying }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
     beside(request, () => {
@@ -67,7 +80,8 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, async (request, reply) => {
+  const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
+  app.post('/settle', { config: settling }, async (request, reply) => {
     const { limited, retryAfterSeconds } = await options.limiter.peek(request)
     if (limited && !(await options.isVerified(request.body)))
       throw rateLimitFault(retryAfterSeconds)
@@ -97,12 +111,9 @@ export async function facilitatorRoutes(
 
   app.get<{ Params: { network: string; payer: string; nonce: string } }>(
     '/payments/:network/:payer/:nonce',
+    describedAs(paymentOperation),
     async (request, reply) => {
-      const { network, payer, nonce } = request.params
-      const problem = checkParams(payer, nonce)
-      if (problem !== undefined) {
-        return reply.code(400).send({ error: 'invalid_request', message: problem })
-      }
+      const { network, payer, nonce } = readQuery(paymentParams, request.params)
       const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
       const status = await options.findPayment(...key)
       if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
@@ -165,11 +176,4 @@ function isRefusal({ body }: SettleResult): boolean {
 function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   return Array.isArray(header) ? header.join(',') : header
-}
-
-function checkParams(payer: string, nonce: string): string | undefined {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(payer))
-    return 'payer must be a 20-byte hex address with 0x prefix.'
-  if (!/^0x[0-9a-fA-F]{64}$/.test(nonce)) return 'nonce must be 32 bytes of hex with 0x prefix.'
-  return undefined
 }

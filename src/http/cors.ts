@@ -7,7 +7,7 @@ import './route-config.js'
  * servers and stay closed, and what a session may read is for the directory's own pages.
  */
 const publicPaths =
-  /^\/(supported|health|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
+  /^\/(supported|health|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 

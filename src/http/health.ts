@@ -1,5 +1,6 @@
 import './route-config.js'
 import type { FastifyInstance } from 'fastify'
+import { healthOperation, readyOperation } from './operations.js'
 
 const CHECK_TIMEOUT_MS = 3_000
 /** Probes of several balancers at once cost one round of checks. */
@@ -31,21 +32,27 @@ export interface ReadinessOptions {
 
 /** `GET /health`: the process is alive and its event loop turns; nothing else is looked at. */
 export function healthRoutes(app: FastifyInstance): void {
-  app.get('/health', { config: { limit: 'exempt' } }, () => ({ status: 'ok' }))
+  app.get('/health', { config: { limit: 'exempt', operation: healthOperation } }, () => ({
+    status: 'ok',
+  }))
 }
 
 /** `GET /ready`: 200 when every check passes, else 503, with each check and its reason. */
 export function readinessRoutes(app: FastifyInstance, options: ReadinessOptions): void {
   const readiness = createReadiness(options)
-  app.get('/ready', { config: { limit: 'exempt' } }, async (request, reply) => {
-    const result = await readiness((name, err) =>
-      request.log.warn({ err, check: name }, 'readiness check failed'),
-    )
-    return reply
-      .code(result.status === 'ready' ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send(result)
-  })
+  app.get(
+    '/ready',
+    { config: { limit: 'exempt', operation: readyOperation } },
+    async (request, reply) => {
+      const result = await readiness((name, err) =>
+        request.log.warn({ err, check: name }, 'readiness check failed'),
+      )
+      return reply
+        .code(result.status === 'ready' ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send(result)
+    },
+  )
 }
 
 type OnThrown = (name: string, error: unknown) => void

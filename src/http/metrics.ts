@@ -1,6 +1,7 @@
 import './route-config.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reasons } from '../x402/reasons.js'
+import { metricsOperation } from './operations.js'
 
 /** A page of figures in the text format its content type names. */
 export interface MetricsPage {
@@ -13,7 +14,8 @@ export type OnFault = (family: 'verify' | 'settle', code: string, body: unknown)
 
 /** `GET /metrics` for Prometheus. Where this route is not wanted, do not call it. */
 export function metricsRoutes(app: FastifyInstance, render: () => Promise<MetricsPage>): void {
-  app.get('/metrics', { config: { limit: 'exempt' } }, async (_request, reply) => {
+  const config = { limit: 'exempt', operation: metricsOperation } as const
+  app.get('/metrics', { config }, async (_request, reply) => {
     const { contentType, text } = await render()
     return reply.header('cache-control', 'no-store').type(contentType).send(text)
   })

@@ -1,3 +1,5 @@
+import type { Operation } from './openapi/operation.js'
+
 /** Which shape an error of the route has: the answers of the protocol, or `{ error, message }`. */
 export type RouteFamily = 'verify' | 'settle' | 'plain'
 
@@ -15,5 +17,12 @@ declare module 'fastify' {
     limit?: RouteLimit
     /** Set by `cors.ts` on what browsers elsewhere may not call. */
     cors?: false
+    /** What the route does, for the description of the service. A route without one is a page, not part of it. */
+    operation?: Operation
   }
+}
+
+/** Route options that only say what the route does. */
+export function describedAs(operation: Operation) {
+  return { config: { operation } }
 }

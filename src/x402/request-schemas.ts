@@ -17,12 +17,15 @@ export const address = z
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
   .transform((value) => value.toLowerCase() as Address)
 
-const uint256 = z.string().transform((value, context) => {
-  const parsed = parseUint256(value)
-  if (parsed !== undefined) return parsed
-  context.addIssue({ code: 'custom', message: 'must be plain decimal digits of a uint256' })
-  return z.NEVER
-})
+const uint256 = z
+  .string()
+  .transform((value, context) => {
+    const parsed = parseUint256(value)
+    if (parsed !== undefined) return parsed
+    context.addIssue({ code: 'custom', message: 'must be plain decimal digits of a uint256' })
+    return z.NEVER
+  })
+  .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
 
 const bytes32 = z
   .string()
@@ -40,16 +43,17 @@ const looseObject = z.record(z.string(), z.unknown())
 /** `paymentRequirements` of x402 v2, scheme `exact`. Unknown members are ignored. */
 export const paymentRequirementsSchema = z.object({
   scheme: text,
-  network: text,
-  amount: uint256,
-  asset: address,
-  payTo: address,
+  network: text.describe('CAIP-2.'),
+  amount: uint256.describe('6-decimal units.'),
+  asset: address.describe('The stablecoin.'),
+  payTo: address.describe('Who is paid.'),
   maxTimeoutSeconds: z
     .number()
     .int('must be whole seconds')
     .positive('must be above 0')
-    .max(MAX_TIMEOUT_SECONDS, 'is too long'),
-  extra: looseObject.nullish(),
+    .max(MAX_TIMEOUT_SECONDS, 'is too long')
+    .describe('The longest a settle waits, if below what this service waits itself.'),
+  extra: looseObject.nullish().describe("The token's EIP-712 `name` and `version`."),
 })
 
 /** `paymentPayload` of x402 v2 before its scheme is known. Unknown members are ignored. */
@@ -71,3 +75,30 @@ export const exactPayloadSchema = z.object({
   }),
   signature,
 })
+
+const version = z.literal(2)
+const notExact = z.string().regex(/^(?!exact$)/)
+
+/**
+ * The body of `/verify` and `/settle` as a whole, for its description: `parse-request` judges the same parts one after
+ * the other, because each has a code of its own.
+ */
+export const paymentRequestSchema = z.union([
+  z
+    .object({
+      x402Version: version,
+      paymentPayload: paymentPayloadSchema.extend({
+        x402Version: version,
+        payload: exactPayloadSchema,
+      }),
+      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('exact') }),
+    })
+    .describe('A payment of scheme `exact` by EIP-3009.'),
+  z
+    .object({
+      x402Version: version,
+      paymentPayload: paymentPayloadSchema.extend({ x402Version: version }),
+      paymentRequirements: z.looseObject({ scheme: notExact }),
+    })
+    .describe('Of another scheme; answered with `unsupported_scheme`.'),
+])

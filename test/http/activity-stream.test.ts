@@ -7,9 +7,9 @@ import {
   createActivityFeed,
 } from '../../src/directory/activity/activity-feed.js'
 import { activityStreamRoutes } from '../../src/directory/activity/stream-routes.js'
-import { SESSION_COOKIE } from '../../src/directory/session/session-routes.js'
 import { createSessions, type Sessions } from '../../src/directory/session/sessions.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'
 
 const owner: Address = '0x5555555555555555555555555555555555555555'

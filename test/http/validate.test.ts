@@ -131,7 +131,8 @@ describe('POST /discovery/validate', () => {
   })
 
   it.each([
-    ['url', {}],
+    ['method', {}],
+    ['url', { method: 'GET' }],
     ['url', { url: 7, method: 'GET' }],
     ['url', { url: 'api.example.com', method: 'GET' }],
     ['url', { url: 'file:///etc/passwd', method: 'GET' }],

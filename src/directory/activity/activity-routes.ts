@@ -1,13 +1,22 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { readQuery } from '../../http/query.js'
+import { describedAs } from '../../http/route-config.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { formatNative } from '../../x402/amounts.js'
+import {
+  activityCsvOperation,
+  activityOperation,
+  activityTableOperation,
+  merchantStatsOperation,
+  statsOperation,
+} from '../openapi/activity-operations.js'
 import type { Sessions } from '../session/sessions.js'
 import { renderCsv } from './csv.js'
 import { createPublicTotals } from './public-totals.js'
-import { exportQuery, readQuery, summaryQuery, tableQuery } from './query.js'
+import { exportQuery, summaryQuery, tableQuery } from './query.js'
 import { spanOf } from './ranges.js'
 import { requireOwner, unknownMerchant, type WithId } from './require-owner.js'
 import { money, readActivity } from './summary.js'
@@ -29,46 +38,62 @@ export async function activityRoutes(
   const { store, checksum, now } = options
   const readTotals = createPublicTotals({ store, now })
 
-  app.get<WithId>('/api/merchants/:id/activity', async (request, reply) => {
-    const merchant = await requireOwner(request, options)
-    const { range, endpoint } = readQuery(summaryQuery, request.query)
-    const { stepSeconds, ...span } = spanOf(range, now())
-    const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
-    const { summary, series } = await readActivity(store, scope)
-    const { since } = span
-    return reply
-      .header('cache-control', 'no-store')
-      .send({ merchant: merchant.id, range, since, stepSeconds, summary, series })
-  })
+  app.get<WithId>(
+    '/api/merchants/:id/activity',
+    describedAs(activityOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const { range, endpoint } = readQuery(summaryQuery, request.query)
+      const { stepSeconds, ...span } = spanOf(range, now())
+      const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
+      const { summary, series } = await readActivity(store, scope)
+      const { since } = span
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ merchant: merchant.id, range, since, stepSeconds, summary, series })
+    },
+  )
 
-  app.get<WithId>('/api/merchants/:id/activity/table', async (request, reply) => {
-    const merchant = await requireOwner(request, options)
-    const { limit, before, ...filters } = readQuery(tableQuery, request.query)
-    const filter = toFilter(merchant, filters, now())
-    const rows = await store.list({ ...filter, before, limit: limit + 1 })
-    const page = rows.slice(0, limit)
-    const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
-    return reply
-      .header('cache-control', 'no-store')
-      .send({ items: page.map((row) => tell(row, checksum)), next })
-  })
+  app.get<WithId>(
+    '/api/merchants/:id/activity/table',
+    describedAs(activityTableOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const { limit, before, ...filters } = readQuery(tableQuery, request.query)
+      const filter = toFilter(merchant, filters, now())
+      const rows = await store.list({ ...filter, before, limit: limit + 1 })
+      const page = rows.slice(0, limit)
+      const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ items: page.map((row) => tell(row, checksum)), next })
+    },
+  )
 
-  app.get<WithId>('/api/merchants/:id/activity.csv', async (request, reply) => {
-    const merchant = await requireOwner(request, options)
-    const filter = toFilter(merchant, readQuery(exportQuery, request.query), now())
-    return reply
-      .header('cache-control', 'no-store')
-      .header('content-disposition', `attachment; filename="${merchant.id}-activity.csv"`)
-      .type('text/csv; charset=utf-8')
-      .send(Readable.from(renderCsv(store, filter, checksum)))
-  })
+  app.get<WithId>(
+    '/api/merchants/:id/activity.csv',
+    describedAs(activityCsvOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const filter = toFilter(merchant, readQuery(exportQuery, request.query), now())
+      return reply
+        .header('cache-control', 'no-store')
+        .header('content-disposition', `attachment; filename="${merchant.id}-activity.csv"`)
+        .type('text/csv; charset=utf-8')
+        .send(Readable.from(renderCsv(store, filter, checksum)))
+    },
+  )
 
-  app.get<WithId>('/api/merchants/:id/stats', async (request, reply) => {
-    const merchant = await findPublicMerchant(request.params.id, options.listings)
-    return reply.header('cache-control', 'public, max-age=60').send(await readTotals(merchant.id))
-  })
+  app.get<WithId>(
+    '/api/merchants/:id/stats',
+    describedAs(merchantStatsOperation),
+    async (request, reply) => {
+      const merchant = await findPublicMerchant(request.params.id, options.listings)
+      return reply.header('cache-control', 'public, max-age=60').send(await readTotals(merchant.id))
+    },
+  )
 
-  app.get('/api/stats', async (_request, reply) =>
+  app.get('/api/stats', describedAs(statsOperation), async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
   )
 }

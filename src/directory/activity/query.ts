@@ -1,54 +1,30 @@
 import { z } from 'zod'
-import { RequestFault } from '../../http/request-fault.js'
+import { choiceParameter, integerParameter } from '../../http/query.js'
 import { activityRanges } from './ranges.js'
 
 /** Rows of a page of the table. */
 export const MAX_TABLE_ROWS = 200
 
-const wholeNumber = (max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,16}$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value <= max, `must be at most ${max}`)
+const anyId = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const filters = {
-  range: z.enum(activityRanges, `must be one of ${activityRanges.join(', ')}`).default('24h'),
-  endpoint: wholeNumber(Number.MAX_SAFE_INTEGER).optional(),
+  range: choiceParameter(activityRanges).prefault('24h').describe('How far back, from now.'),
+  endpoint: anyId().optional().describe('One endpoint only, by the id in its `state`.'),
 }
 
 const tableFilters = {
   ...filters,
-  kind: z.enum(['verify', 'settle'], 'must be verify or settle').optional(),
-  state: z
-    .enum(
-      ['valid', 'invalid', 'settled', 'failed', 'pending'],
-      'must be valid, invalid, settled, failed or pending',
-    )
-    .optional(),
+  kind: choiceParameter(['verify', 'settle']).optional(),
+  state: choiceParameter(['valid', 'invalid', 'settled', 'failed', 'pending']).optional(),
 }
 
+/** Parameters of the three reads of activity; others are refused, as a filter that does nothing misleads. */
 export const summaryQuery = z.strictObject(filters)
 export const exportQuery = z.strictObject(tableFilters)
 export const tableQuery = z.strictObject({
   ...tableFilters,
-  limit: wholeNumber(MAX_TABLE_ROWS)
-    .refine((value) => value >= 1, 'must be at least 1')
-    .default(50),
-  before: wholeNumber(Number.MAX_SAFE_INTEGER).optional(),
+  limit: integerParameter({ min: 1, max: MAX_TABLE_ROWS })
+    .prefault('50')
+    .describe('Rows of a page.'),
+  before: anyId().optional().describe('`next` of the page before.'),
 })
-
-/** Throws a 400 that names the parameter and what it may be. */
-export function readQuery<Schema extends z.ZodType>(schema: Schema, query: unknown) {
-  const parsed = schema.safeParse(query)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const isUnknown = issue?.code === 'unrecognized_keys'
-  const name = isUnknown ? issue.keys.join(', ') : (issue?.path.join('.') ?? 'query')
-  const problem = isUnknown ? 'is not a parameter of this route' : issue?.message
-  throw new RequestFault({
-    statusCode: 400,
-    code: 'invalid_request',
-    message: `${name} ${problem}.`,
-  })
-}

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
+import { activityStreamOperation } from '../openapi/activity-operations.js'
 import type { ActivityFeed } from './activity-feed.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from './require-owner.js'
 
@@ -38,7 +40,7 @@ export async function activityStreamRoutes(
 
   app.get<WithId>(
     '/api/merchants/:id/activity/stream',
-    { exposeHeadRoute: false },
+    { exposeHeadRoute: false, ...describedAs(activityStreamOperation) },
     async (request, reply) => {
       const { id } = await requireOwner(request, options)
       refuseCrowd(open, id)

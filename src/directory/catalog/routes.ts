@@ -2,7 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import {
+  catalogOperation,
+  merchantOpenApiOperation,
+  merchantToolsOperation,
+} from '../openapi/write-operations.js'
 import type { Catalog } from './catalog.js'
 import { writeOpenApi } from './openapi.js'
 import { isPublished } from './published.js'
@@ -28,7 +34,7 @@ export async function catalogRoutes(
   // Sequences of another database begin again at 1: what a reader remembers of it must not match.
   const boot = randomBytes(6).toString('base64url')
 
-  app.get('/api/merchants', async (request, reply) => {
+  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
     const snapshot = await catalog.read()
     if (isKnown(request, reply, `${boot}-${snapshot.sequence}`)) return reply
     const bytes = catalogBytes(snapshot, facilitator)
@@ -36,14 +42,19 @@ export async function catalogRoutes(
     return reply.send(streamCatalog(snapshot, facilitator))
   })
 
-  app.get<OfMerchant>('/api/merchants/:id/openapi.json', async (request, reply) => {
-    const [merchant, endpoints] = await readMerchant(request.params.id)
-    const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
-    return sendJson(request, reply, document)
-  })
+  app.get<OfMerchant>(
+    '/api/merchants/:id/openapi.json',
+    describedAs(merchantOpenApiOperation),
+    async (request, reply) => {
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
+      return sendJson(request, reply, document)
+    },
+  )
 
   app.get<OfMerchant & { Querystring: Record<string, unknown> }>(
     '/api/merchants/:id/tools.json',
+    describedAs(merchantToolsOperation),
     async (request, reply) => {
       const format = readFormat(request.query.format)
       const [merchant, endpoints] = await readMerchant(request.params.id)

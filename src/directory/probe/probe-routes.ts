@@ -1,11 +1,12 @@
-import '../../http/route-config.js'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
+import { probeOperation } from '../openapi/probe-operations.js'
 import type { CallBudget } from './call-budget.js'
-import { isRecord } from './clean-json.js'
 import { hostKey } from './host-pace.js'
+import { probeBody } from './probe-body.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
 export interface ProbeRoutesOptions {
@@ -23,30 +24,34 @@ export async function probeRoutes(
   app: FastifyInstance,
   { store, schedule, budget }: ProbeRoutesOptions,
 ): Promise<void> {
-  app.post<{ Params: { id: string } }>('/api/merchants/:id/probe', async (request, reply) => {
-    const endpointId = parseEndpointId(request.body)
-    const { id } = request.params
-    const merchant = await store.findMerchant(id)
-    if (merchant === undefined || merchant.deletedAt !== null) {
-      throw fault(404, 'not_found', 'There is no merchant of this id.')
-    }
-    const wanted = pick(await store.endpointsOf(id), endpointId)
-    const answers = []
-    for (const endpoint of wanted) {
-      const look = () => schedule.probeNow(id, endpoint.id)
-      const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), look)
-      // The first refusal is the answer; later ones only end the round.
-      const result = await spent.catch((error) => {
-        if (answers.length === 0 || !(error instanceof RequestFault)) throw error
-        return undefined
-      })
-      if (result === undefined) break
-      const health = result.state === 'probed' ? result.health : endpoint
-      answers.push(toAnswer(endpoint, health, result.state))
-    }
-    reply.header('cache-control', 'no-store')
-    return { endpoints: answers }
-  })
+  app.post<{ Params: { id: string } }>(
+    '/api/merchants/:id/probe',
+    describedAs(probeOperation),
+    async (request, reply) => {
+      const endpointId = parseEndpointId(request.body)
+      const { id } = request.params
+      const merchant = await store.findMerchant(id)
+      if (merchant === undefined || merchant.deletedAt !== null) {
+        throw fault(404, 'not_found', 'There is no merchant of this id.')
+      }
+      const wanted = pick(await store.endpointsOf(id), endpointId)
+      const answers = []
+      for (const endpoint of wanted) {
+        const look = () => schedule.probeNow(id, endpoint.id)
+        const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), look)
+        // The first refusal is the answer; later ones only end the round.
+        const result = await spent.catch((error) => {
+          if (answers.length === 0 || !(error instanceof RequestFault)) throw error
+          return undefined
+        })
+        if (result === undefined) break
+        const health = result.state === 'probed' ? result.health : endpoint
+        answers.push(toAnswer(endpoint, health, result.state))
+      }
+      reply.header('cache-control', 'no-store')
+      return { endpoints: answers }
+    },
+  )
 }
 
 function toAnswer({ id, url, method }: Endpoint, health: EndpointHealth, state: string) {
@@ -67,14 +72,10 @@ function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[]
 }
 
 function parseEndpointId(body: unknown): number | undefined {
-  if (body === undefined || body === null) return undefined
-  if (!isRecord(body)) throw fault(400, 'invalid_request', 'The body must be a JSON object.')
-  const { endpointId } = body
-  if (endpointId === undefined) return undefined
-  if (!Number.isSafeInteger(endpointId) || (endpointId as number) < 1) {
-    throw fault(400, 'invalid_request', 'endpointId must be a whole number from 1.')
-  }
-  return endpointId as number
+  const parsed = probeBody.safeParse(body ?? {})
+  if (parsed.success) return parsed.data.endpointId
+  const [issue] = parsed.error.issues
+  throw fault(400, 'invalid_request', `${issue?.message ?? 'The body is malformed'}.`)
 }
 
 function fault(statusCode: number, code: string, message: string): RequestFault {

@@ -1,6 +1,7 @@
-import '../../http/route-config.js'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../../http/rate-limit.js'
+import { describedAs } from '../../http/route-config.js'
+import { validateOperation } from '../openapi/probe-operations.js'
 import { type CallBudget, tooMany } from './call-budget.js'
 import { type HostPace, hostKey } from './host-pace.js'
 import { parseValidateBody, type ValidateRequest } from './validate-body.js'
@@ -35,7 +36,7 @@ export async function validateRoutes(
     }
   }
 
-  app.post('/discovery/validate', async (request, reply) => {
+  app.post('/discovery/validate', describedAs(validateOperation), async (request, reply) => {
     const wanted = parseValidateBody(request.body)
     reply.header('cache-control', 'no-store')
     // What is refused for its text costs nobody a call, so it is not counted.

@@ -1,10 +1,18 @@
 import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import { z } from 'zod'
 import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
+import { SESSION_COOKIE } from '../../http/session-cookie.js'
+import {
+  nonceOperation,
+  sessionOperation,
+  signInOperation,
+  signOutOperation,
+} from '../openapi/session-operations.js'
 import { SESSION_SECONDS, type Session, type Sessions } from './sessions.js'
 import type { createSignIn } from './sign-in.js'
+import { signInBody } from './sign-in-body.js'
 
 export interface SessionRoutesOptions {
   sessions: Sessions
@@ -14,10 +22,6 @@ export interface SessionRoutesOptions {
   chainId: number
   checksum: (address: Address) => Address
 }
-
-export const SESSION_COOKIE = 'arcus_session'
-
-const signInBody = z.strictObject({ message: z.string(), signature: z.string() })
 
 /** Sign in with a wallet (ERC-4361) to read what only the owner may: a short-lived cookie that no script can read. */
 export async function sessionRoutes(
@@ -29,13 +33,13 @@ export async function sessionRoutes(
     reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/session/nonce', () => {
+  app.get('/api/session/nonce', describedAs(nonceOperation), () => {
     const { nonce, expiresAt } = sessions.issueNonce()
     const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
     return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
   })
 
-  app.post('/api/session', async (request, reply) => {
+  app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
     const body = signInBody.safeParse(request.body)
     if (!body.success) {
       throw new RequestFault({
@@ -51,9 +55,11 @@ export async function sessionRoutes(
     return tell(session)
   })
 
-  app.get('/api/session', (request) => tell(requireSession(request, sessions)))
+  app.get('/api/session', describedAs(sessionOperation), (request) =>
+    tell(requireSession(request, sessions)),
+  )
 
-  app.delete('/api/session', async (request, reply) => {
+  app.delete('/api/session', describedAs(signOutOperation), async (request, reply) => {
     const id = request.cookies[SESSION_COOKIE]
     if (id !== undefined) sessions.close(id)
     setCookie(reply, '', 0)

@@ -23,7 +23,8 @@ export function sendCached(
 ): FastifyReply {
   reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
   if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.type('application/json; charset=utf-8').send(json)
+  if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
+  return reply.send(json)
 }
 
 /** Compares as RFC 9110 sec. 13.1.2 does: weakly, with a list, or `*` for anything. */

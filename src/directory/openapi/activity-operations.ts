@@ -1,0 +1,91 @@
+import type { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { exportQuery, summaryQuery, tableQuery } from '../activity/query.js'
+import { activityAnswer, activityTable, statsAnswer } from './listing-schemas.js'
+import { ofMerchant } from './write-operations.js'
+
+const tag = 'Activity'
+
+const signedOut = {
+  summary: 'Without a session',
+  params: { id: 'penny-quotes' },
+  status: 401,
+  answer: {
+    error: 'not_signed_in',
+    message: 'Sign in with the wallet that owns the listing.',
+  },
+}
+
+/** A read for the owner alone. */
+function ofOwner(
+  id: string,
+  summary: string,
+  answers: Operation['answers'],
+  query?: z.ZodObject,
+): Operation {
+  return {
+    id,
+    tag,
+    summary,
+    params: ofMerchant,
+    ...(query === undefined ? {} : { query }),
+    needsSession: true,
+    answers,
+    codes: [httpCodes.notSignedIn, httpCodes.notOwner, httpCodes.notFound],
+    examples: { signedOut },
+  }
+}
+
+export const activityOperation = ofOwner(
+  'getActivity',
+  'Sums of a range, and the same by hour or day',
+  { 200: { description: 'The sums.', schema: activityAnswer } },
+  summaryQuery,
+)
+
+export const activityTableOperation = ofOwner(
+  'listActivity',
+  'Each verify and settle, newest first',
+  { 200: { description: 'A page.', schema: activityTable } },
+  tableQuery,
+)
+
+export const activityCsvOperation = ofOwner(
+  'exportActivity',
+  'The same as CSV, all of it',
+  { 200: { description: 'RFC 4180.', type: 'text/csv' } },
+  exportQuery,
+)
+
+export const activityStreamOperation: Operation = {
+  ...ofOwner('followActivity', 'Server-sent events: `activity` when there is something new', {
+    200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
+  }),
+  codes: [httpCodes.notSignedIn, httpCodes.notOwner, httpCodes.notFound, httpCodes.busy],
+}
+
+export const merchantStatsOperation: Operation = {
+  id: 'getMerchantStats',
+  tag,
+  summary: 'Public totals of a merchant',
+  params: ofMerchant,
+  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  codes: [httpCodes.notFound],
+  examples: {
+    unknown: {
+      summary: 'An id nobody took',
+      params: { id: 'nobody' },
+      status: 404,
+      answer: { error: 'not_found', message: 'There is no merchant of this id.' },
+    },
+  },
+}
+
+export const statsOperation: Operation = {
+  id: 'getStats',
+  tag,
+  summary: 'Public totals of all together',
+  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  examples: { all: { summary: 'All of it', status: 200 } },
+}

@@ -1,0 +1,53 @@
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { probeBody } from '../probe/probe-body.js'
+import { validateBody } from '../probe/validate-body.js'
+import { probeAnswer, validation } from './listing-schemas.js'
+import { ofMerchant } from './write-operations.js'
+
+export const validateOperation: Operation = {
+  id: 'validateEndpoint',
+  tag: 'Discovery',
+  summary: 'What a look at any endpoint finds, and a listing drafted from its live 402',
+  description:
+    'The endpoint is called once, without payment, through a guard that reaches public addresses only.',
+  body: validateBody,
+  answers: { 200: { description: 'The verdict.', schema: validation } },
+  codes: [httpCodes.rateLimited],
+  examples: {
+    blocked: {
+      summary: 'An address that may not be called',
+      body: { url: 'http://169.254.169.254/latest', method: 'GET' },
+      status: 200,
+    },
+    malformed: {
+      summary: 'Not a URL',
+      body: { url: 'api.example.com', method: 'GET' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'url must be an absolute http or https URL, such as https://api.example.com/data.',
+      },
+    },
+  },
+}
+
+export const probeOperation: Operation = {
+  id: 'probeMerchant',
+  tag: 'Directory',
+  summary: 'Look at endpoints now instead of at their time',
+  params: ofMerchant,
+  body: probeBody,
+  isBodyOptional: true,
+  answers: { 200: { description: 'What was found.', schema: probeAnswer } },
+  codes: [httpCodes.notFound],
+  examples: {
+    unknown: {
+      summary: 'An id nobody took',
+      params: { id: 'nobody' },
+      body: {},
+      status: 404,
+      answer: { error: 'not_found', message: 'There is no merchant of this id.' },
+    },
+  },
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import { address, seconds } from '../../http/openapi/fields.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { signInBody } from '../session/sign-in-body.js'
+
+const tag = 'Session'
+
+const session = z
+  .object({ address, expiresAt: seconds })
+  .meta({ id: 'Session', description: 'Who is signed in, and until when.' })
+
+export const nonceOperation: Operation = {
+  id: 'getSignInNonce',
+  tag,
+  summary: 'What a sign-in message must carry',
+  answers: {
+    200: {
+      description: 'For one ERC-4361 message.',
+      schema: z.object({
+        nonce: z.string(),
+        domain: z.string(),
+        uri: z.string(),
+        chainId: z.int(),
+        version: z.literal('1'),
+        statement: z.string(),
+        expiresAt: seconds,
+      }),
+    },
+  },
+  examples: { fresh: { summary: 'A fresh one', status: 200 } },
+}
+
+export const signInOperation: Operation = {
+  id: 'signIn',
+  tag,
+  summary: 'Open a session, which reads and changes nothing',
+  body: signInBody,
+  answers: {
+    200: {
+      description: 'Signed in.',
+      schema: session,
+      headers: { 'Set-Cookie': 'The session; no script can read it.' },
+    },
+  },
+  codes: [httpCodes.notSignedIn, httpCodes.chainUnavailable],
+  examples: {
+    refused: {
+      summary: 'Words that are no sign-in message',
+      body: { message: 'Let me in.', signature: `0x${'51'.repeat(65)}` },
+      status: 401,
+      answer: {
+        error: 'not_signed_in',
+        message: 'Sign-in refused: the message names no address.',
+      },
+    },
+  },
+}
+
+export const sessionOperation: Operation = {
+  id: 'getSession',
+  tag,
+  summary: 'Who is signed in',
+  needsSession: true,
+  answers: { 200: { description: 'The session.', schema: session } },
+  codes: [httpCodes.notSignedIn],
+  examples: {
+    signedOut: {
+      summary: 'Nobody',
+      status: 401,
+      answer: {
+        error: 'not_signed_in',
+        message: 'Sign in with the wallet that owns the listing.',
+      },
+    },
+  },
+}
+
+export const signOutOperation: Operation = {
+  id: 'signOut',
+  tag,
+  summary: 'End the session, if there is one',
+  answers: { 204: { description: 'There is none any more.' } },
+  examples: { done: { summary: 'With or without a session', status: 204 } },
+}

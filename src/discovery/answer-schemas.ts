@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { address, amount, anyObject, network, seconds } from '../http/openapi/fields.js'
+import type { DiscoveryItem } from './item.js'
+
+export const quotedRequirement = z
+  .looseObject({
+    scheme: z.string(),
+    network,
+    amount,
+    asset: address,
+    payTo: address,
+    maxTimeoutSeconds: z.int().optional(),
+    extra: anyObject.optional(),
+  })
+  .meta({
+    id: 'QuotedRequirement',
+    description: 'As the 402 of the endpoint said when it was last seen.',
+  })
+
+export const discoveryItem = z
+  .object({
+    resource: z.string().describe('What to call.'),
+    type: z.literal('http'),
+    x402Version: z.literal(2),
+    accepts: z.array(quotedRequirement).describe('The live 402 wins over this.'),
+    lastUpdated: seconds,
+    metadata: z.object({
+      title: z.string(),
+      description: z.string(),
+      provider: z.string(),
+      merchant: z.object({
+        id: z.string(),
+        name: z.string(),
+        official: z.boolean(),
+        partner: z.boolean(),
+        identity: z.object({ agentId: z.string() }).nullable().describe('Its ERC-8004 agent.'),
+      }),
+      pricing: z.enum(['fixed', 'metered']),
+      hostedByArcus: z.boolean(),
+      input: z
+        .looseObject({ type: z.literal('http'), method: z.string() })
+        .describe('How to call it: `queryParams` by name, or a JSON `body`.'),
+      inputSchema: anyObject.describe('JSON Schema of the parameters.'),
+      output: z.looseObject({ type: z.string() }),
+    }),
+    description: z.string().optional(),
+    mimeType: z.string().optional(),
+    serviceName: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    iconUrl: z.string().optional(),
+    extensions: anyObject.optional(),
+  })
+  .meta({ id: 'DiscoveryItem' }) satisfies z.ZodType<{ [Name in keyof DiscoveryItem]: unknown }>
+
+export const resourcesAnswer = z.object({
+  x402Version: z.literal(2),
+  items: z.array(discoveryItem),
+  pagination: z.object({
+    limit: z.int(),
+    offset: z.int(),
+    total: z.int().describe('Of all pages together.'),
+  }),
+})
+
+export const searchAnswer = z.object({
+  x402Version: z.literal(2),
+  resources: z.array(discoveryItem),
+  partialResults: z.boolean().describe('Whether there are more pages.'),
+  pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
+})

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { address, amount, hash, network, time, usd } from '../http/openapi/fields.js'
+import { type ReasonKey, reasons } from '../x402/reasons.js'
+import type { PaymentStatus } from './payment-status.js'
+
+/** What only a settle can be told. */
+const ofSettle: readonly ReasonKey[] = [
+  'idempotencyKeyConflict',
+  'transactionFailed',
+  'transferEventMismatch',
+  'settlementPending',
+  'unexpectedSettleError',
+]
+const ofVerify: readonly ReasonKey[] = ['unexpectedVerifyError']
+
+/** The codes of the table that an answer of the family can carry. */
+export function codesOf(family: 'verify' | 'settle') {
+  const foreign = family === 'verify' ? ofSettle : ofVerify
+  return Object.entries(reasons)
+    .filter(([key]) => !foreign.includes(key as ReasonKey))
+    .map(([, reason]) => reason)
+}
+
+/** Codes of payments that were judged and refused, which is a 200. */
+function refusals(family: 'verify' | 'settle') {
+  const codes = codesOf(family).filter(({ status }) => status === 200)
+  return z.enum(codes.map(({ code }) => code) as [string, ...string[]])
+}
+
+const sentence = z.string().describe('One sentence with the expected and the actual value.')
+
+export const supportedAnswer = z.object({
+  kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network })),
+  extensions: z.array(z.string()),
+  signers: z.record(z.string(), z.array(address)).describe('Relayer wallets by family of chains.'),
+})
+
+export const verifyAnswer = z
+  .union([
+    z.object({ isValid: z.literal(true), payer: address }),
+    z.object({
+      isValid: z.literal(false),
+      invalidReason: refusals('verify'),
+      invalidMessage: sentence,
+      payer: address.optional(),
+    }),
+  ])
+  .meta({ id: 'VerifyAnswer' })
+
+export const settleAnswer = z
+  .union([
+    z.object({ success: z.literal(true), transaction: hash, network, payer: address }),
+    z.object({
+      success: z.literal(false),
+      errorReason: refusals('settle'),
+      errorMessage: sentence,
+      transaction: z
+        .union([hash, z.literal('')])
+        .describe('Once there is one, every later answer has it; empty before.'),
+      network: z.string(),
+      payer: address.optional(),
+    }),
+  ])
+  .meta({ id: 'SettleAnswer' })
+
+export const paymentStatus = z
+  .object({
+    network,
+    asset: address,
+    payer: address,
+    payTo: address,
+    nonce: hash,
+    amount,
+    state: z
+      .enum(['queued', 'submitted', 'confirmed', 'failed'])
+      .describe('accepted, sent, on chain, not settled and not on chain'),
+    transaction: hash.nullable(),
+    explorerUrl: z.url().nullable(),
+    blockNumber: z.int().nullable(),
+    errorReason: z.string().nullable(),
+    errorMessage: z.string().nullable(),
+    delivered: z.boolean().describe('Whether a caller of settle was told of success.'),
+    createdAt: time,
+    updatedAt: time,
+    validAfter: z.string(),
+    validBefore: z.string(),
+    gasUsd: usd.nullable().describe("This payment's share of the gas."),
+  })
+  .meta({ id: 'PaymentStatus' }) satisfies z.ZodType<{ [Name in keyof PaymentStatus]: unknown }>

@@ -1,0 +1,180 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeCodes } from '../../src/directory/write-codes.js'
+import { httpCodes } from '../../src/http/http-codes.js'
+import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi/document.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { startService, type TestService } from './a-service.js'
+import { createJudge, type DescribedOperation, operationsOf } from './described.js'
+
+let service: TestService
+let document: OpenApiDocument
+
+beforeAll(async () => {
+  service = await startService()
+  document = service.document
+})
+afterAll(() => service.close())
+
+/** Fastify's own list, as lines of method and path. */
+function registeredRoutes(): string[] {
+  const paths: string[] = []
+  const lines: string[] = []
+  for (const line of service.app.printRoutes({ commonPrefix: false }).split('\n')) {
+    const [, indent = '', node = '', methods] =
+      /^((?:│ {3}| {4})*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? []
+    const depth = indent.length / 4
+    paths.length = depth
+    paths.push(node)
+    const path = paths.join('').replace(/:([a-z]+)/gi, '{$1}')
+    for (const method of methods?.split(', ') ?? []) lines.push(`${method} ${path}`)
+  }
+  return lines
+}
+
+describe('the description', () => {
+  it('is OpenAPI 3.1 to a validator nobody here wrote', async () => {
+    const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
+    expect(errors).toBeUndefined()
+    expect(valid).toBe(true)
+    expect(document.openapi).toBe('3.1.0')
+  })
+
+  it('has every route of the service, and no other', () => {
+    const registered = registeredRoutes().filter((route) => !/^(HEAD|OPTIONS) /.test(route))
+    const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
+    expect(registered.length).toBeGreaterThan(30)
+    expect(described.sort()).toEqual(registered.sort())
+  })
+
+  it('names each operation once, and refers to nothing that is not there', () => {
+    const ids = operationsOf(document).map(({ operation }) => operation.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    const references = JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)
+    const names = [...references].map(([, target = '']) =>
+      target.replace('#/components/schemas/', ''),
+    )
+    expect(names.filter((name) => document.components.schemas[name] === undefined)).toEqual([])
+    expect(JSON.stringify(document)).not.toContain('$defs')
+  })
+
+  it('tells every code of every table with its meaning', () => {
+    const text = JSON.stringify(document)
+    const tables = [
+      ...Object.values(reasons),
+      ...Object.values(writeCodes),
+      ...Object.values(httpCodes),
+    ]
+    const general = ['method_not_allowed', 'request_timeout', 'headers_too_large']
+    const untold = tables.filter(({ code, meaning }) => {
+      const isTold = text.includes(JSON.stringify(`- \`${code}\`: ${meaning}`).slice(1, -1))
+      return !isTold && !(general.includes(code) && document.info.description.includes(code))
+    })
+    expect(untold).toEqual([])
+  })
+
+  it('can be kept by its tag, and read from any origin', async () => {
+    const first = await service.app.inject('/openapi.json')
+    expect(first.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'access-control-allow-origin': '*',
+    })
+    const headers = { 'if-none-match': String(first.headers.etag) }
+    const again = await service.app.inject({ url: '/openapi.json', headers })
+    expect([again.statusCode, again.body]).toEqual([304, ''])
+  })
+})
+
+describe('its examples', () => {
+  it('are answered by the service as they say', async () => {
+    const judge = createJudge(document)
+    const problems: string[] = []
+    let driven = 0
+    for (const described of operationsOf(document)) {
+      for (const [name, request] of requestsOf(described)) {
+        const answer = await service.app.inject(request)
+        const status = statusOf(described, name)
+        const wrong =
+          judge.problemOf(described, answer) ??
+          (status !== undefined && status !== answer.statusCode
+            ? `${answer.statusCode} instead of ${status}: ${answer.body}`
+            : undefined)
+        if (wrong !== undefined) problems.push(`${request.method} ${request.url} ${name}: ${wrong}`)
+        driven++
+      }
+    }
+    expect(problems).toEqual([])
+    expect(driven).toBeGreaterThan(30)
+  })
+
+  it('of answers fit the schemas they stand beside', () => {
+    const judge = createJudge(document)
+    const problems = operationsOf(document).flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap(({ content = {} }) =>
+        Object.values(content).flatMap(({ schema, examples = {} }) =>
+          Object.entries(examples).flatMap(([name, { value }]) => {
+            const problem = judge.problemOfValue(schema, value)
+            return problem === undefined ? [] : [`${operation.operationId} ${name}: ${problem}`]
+          }),
+        ),
+      ),
+    )
+    expect(problems).toEqual([])
+  })
+
+  it('of bodies fit theirs, unless they show a refusal of their form', () => {
+    const judge = createJudge(document)
+    const bodies = operationsOf(document).flatMap((described) =>
+      Object.entries(described.operation.requestBody?.content['application/json']?.examples ?? {})
+        .filter(([name]) => statusOf(described, name) !== 400 || name === 'expired')
+        .map(([name, { value }]) => ({ described, name, value })),
+    )
+    expect(bodies.length).toBeGreaterThan(8)
+    const problems = bodies.flatMap(({ described: { operation }, name, value }) => {
+      const schema = operation.requestBody?.content['application/json']?.schema ?? {}
+      // Payments carry members that are nobody's business here; the service judges those itself.
+      const isPayment = operation.tags.includes('Payments')
+      const problem = isPayment ? undefined : judge.problemOfValue(schema, value)
+      return problem === undefined ? [] : [`${operation.operationId} ${name}: ${problem}`]
+    })
+    expect(problems).toEqual([])
+  })
+})
+
+type Request = { method: 'GET'; url: string; payload?: object }
+
+/** The requests a reader of the document would send: one for each name of an example. */
+function requestsOf({ method, path, operation }: DescribedOperation): [string, Request][] {
+  const bodies = operation.requestBody?.content['application/json']?.examples ?? {}
+  const named = (place: string) => (name: string) =>
+    operation.parameters.flatMap((parameter: WrittenParameter) => {
+      const value = parameter.in === place ? parameter.examples?.[name]?.value : undefined
+      return value === undefined ? [] : [[parameter.name, String(value)] as [string, string]]
+    })
+  const names = new Set([
+    ...Object.keys(bodies),
+    ...operation.parameters.flatMap(({ examples = {} }) => Object.keys(examples)),
+    ...Object.values(operation.responses).flatMap(({ content = {} }) =>
+      Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples)),
+    ),
+  ])
+  if (names.size === 0) names.add('default')
+  return [...names].map((name) => {
+    const filled = named('path')(name).reduce(
+      (url, [key, value]) => url.replace(`{${key}}`, encodeURIComponent(value)),
+      path,
+    )
+    const query = new URLSearchParams(named('query')(name)).toString()
+    const payload = bodies[name]?.value as object | undefined
+    const url = query === '' ? filled : `${filled}?${query}`
+    return [name, { method: method as 'GET', url, ...(payload === undefined ? {} : { payload }) }]
+  })
+}
+
+/** The status whose answer has an example of the same name. */
+function statusOf({ operation }: DescribedOperation, name: string): number | undefined {
+  const found = Object.entries(operation.responses).find(([, { content = {} }]) =>
+    Object.values(content).some(({ examples }) => examples?.[name] !== undefined),
+  )
+  return found === undefined ? undefined : Number(found[0])
+}

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { httpCodes } from '../../http/http-codes.js'
 import type { Operation } from '../../http/openapi/operation.js'
 import { exportQuery, summaryQuery, tableQuery } from '../activity/query.js'
-import { activityAnswer, activityTable, statsAnswer } from './listing-schemas.js'
+import { activityAnswer, activityTable, statsAnswer } from './activity-schemas.js'
 import { ofMerchant } from './write-operations.js'
 
 const tag = 'Activity'

@@ -1,0 +1,133 @@
+import { createSiweMessage } from 'viem/siwe'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { hashBody } from '../../src/listing-client/canonical-json.js'
+import { listingTypedData, toListingWrite } from '../../src/listing-client/listing-write.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
+import { startMerchant, startService, type TestService } from './a-service.js'
+import { createJudge, operationsOf } from './described.js'
+
+let service: TestService
+let merchant: Awaited<ReturnType<typeof startMerchant>>
+
+beforeAll(async () => {
+  service = await startService()
+  merchant = await startMerchant()
+})
+afterAll(async () => {
+  merchant.close()
+  await service.close()
+})
+
+const owner = devnetMerchant
+
+async function save(body: object, revision: number) {
+  const terms = (await service.app.inject('/api/signing')).json()
+  const message = {
+    action: revision === 1 ? ('listing.create' as const) : ('listing.update' as const),
+    audience: terms.audience,
+    merchantId: 'penny-quotes',
+    owner: owner.address,
+    payTo: owner.address,
+    bodyHash: hashBody(body),
+    revision,
+    nonce: `0x${revision.toString(16).padStart(64, '0')}` as const,
+    issuedAt: terms.time.now,
+    deadline: terms.time.now + 300,
+  }
+  const typedData = listingTypedData(terms.domain.chainId, toListingWrite(message))
+  const signature = await owner.account.signTypedData(typedData)
+  return { message, signature, body }
+}
+
+async function signIn(): Promise<string> {
+  const { nonce, domain, uri, chainId } = (await service.app.inject('/api/session/nonce')).json()
+  const message = createSiweMessage({
+    address: owner.address,
+    nonce,
+    domain,
+    uri,
+    chainId,
+    version: '1',
+  })
+  const payload = { message, signature: await owner.account.signMessage({ message }) }
+  const answer = await service.app.inject({ method: 'POST', url: '/api/session', payload })
+  return String(answer.headers['set-cookie']).split(';')[0] ?? ''
+}
+
+it('describes every answer about a listing, its payments and its owner', async () => {
+  const judge = createJudge(service.document)
+  const described = new Map(
+    operationsOf(service.document).map((it) => [it.operation.operationId, it]),
+  )
+  const problems: string[] = []
+
+  async function ask(id: string, url: string, more: object = {}, status = 200) {
+    const operation = described.get(id)
+    if (operation === undefined) throw new Error(`${id} is not described`)
+    const answer = await service.app.inject({ method: operation.method as 'GET', url, ...more })
+    const problem =
+      judge.problemOf(operation, answer) ??
+      (answer.statusCode === status ? undefined : `${answer.statusCode} ${answer.body}`)
+    if (problem !== undefined) problems.push(`${id}: ${problem}`)
+    return answer
+  }
+
+  const listing = {
+    name: 'Penny quotes',
+    payTo: owner.address,
+    endpoints: [
+      {
+        url: `${merchant.url}/quote`,
+        method: 'GET',
+        title: 'A quote',
+        price: '10000',
+        tags: ['words'],
+        example: { queryParams: { topic: 'money' } },
+        inputSchema: { type: 'object', properties: { topic: { type: 'string' } } },
+        output: { type: 'json', example: { quote: '…' } },
+      },
+      { url: `${merchant.url}/gone`, method: 'POST', title: 'Dearer than it says', price: '1' },
+    ],
+  }
+  await ask('saveMerchant', '/api/merchants/penny-quotes', { payload: await save(listing, 1) }, 201)
+  await ask('saveMerchant', '/api/merchants/penny-quotes', { payload: await save(listing, 2) })
+  const stale = { payload: await save(listing, 2) }
+  await ask('saveMerchant', '/api/merchants/penny-quotes', stale, 409)
+  const wrong = { payload: await save({ name: 7 }, 3) }
+  await ask('saveMerchant', '/api/merchants/penny-quotes', wrong, 400)
+
+  const payment = await aSignedPayment()
+  Object.assign(payment.paymentPayload, { resource: { url: `${merchant.url}/quote` } })
+  await ask('verifyPayment', '/verify', { payload: payment })
+  await ask('settlePayment', '/settle', { payload: payment })
+  await ask('settlePayment', '/settle', { payload: payment })
+  const { from, nonce } = payment.paymentPayload.payload.authorization
+  await ask('getPayment', `/payments/eip155:5042/${from}/${nonce}`)
+
+  const found = await ask('listResources', '/discovery/resources?merchant=penny-quotes')
+  expect(found.json().items).toHaveLength(2)
+  await ask('searchResources', '/discovery/search?query=quote')
+  await ask('listMerchants', '/api/merchants')
+  await ask('getMerchant', '/api/merchants/penny-quotes')
+  await ask('getMerchantHistory', '/api/merchants/penny-quotes/history')
+  await ask('getMerchantOpenApi', '/api/merchants/penny-quotes/openapi.json')
+  await ask('getMerchantTools', '/api/merchants/penny-quotes/tools.json')
+  await ask('getMerchantTools', '/api/merchants/penny-quotes/tools.json?format=mcp')
+  await ask('probeMerchant', '/api/merchants/penny-quotes/probe')
+  await ask('validateEndpoint', '/discovery/validate', {
+    payload: { url: `${merchant.url}/other`, method: 'GET' },
+  })
+  await ask('getMerchantStats', '/api/merchants/penny-quotes/stats')
+  await ask('getStats', '/api/stats')
+
+  const headers = { cookie: await signIn() }
+  await ask('getSession', '/api/session', { headers })
+  await ask('getActivity', '/api/merchants/penny-quotes/activity', { headers })
+  const table = '/api/merchants/penny-quotes/activity/table'
+  const rows = await ask('listActivity', table, { headers })
+  expect(rows.json().items.length).toBeGreaterThan(0)
+  await ask('exportActivity', '/api/merchants/penny-quotes/activity.csv', { headers })
+  await ask('listActivity', `${table}?colour=red`, { headers }, 400)
+  expect(problems).toEqual([])
+})

@@ -1,15 +1,17 @@
 import type { Rpc } from './chain/rpc.js'
-import { readToken, TokenMismatchError } from './chain/token.js'
+import { checkToken } from './doctor/check-chain.js'
+import { checkWallets, readWallets } from './doctor/check-wallets.js'
+import { type Finding, fail, ok } from './doctor/finding.js'
 import type { ReadinessCheck } from './http/health.js'
 import type { ReadRunway } from './metrics/runway.js'
 import type { Relayer } from './relayer/relayer.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
-import { formatNative } from './x402/amounts.js'
 import type { Keccak256 } from './x402/keccak.js'
+import type { Network } from './x402/networks.js'
 
 /** What readiness must reach of one served network. */
 export interface ReadyNetwork {
-  network: string
+  network: Network
   chainId: number
   asset: `0x${string}`
   rpc: Rpc
@@ -19,84 +21,41 @@ export interface ReadyNetwork {
   readRunway: ReadRunway
 }
 
-/** A wallet that cannot pay for this much gas cannot settle. */
-const LEAST_GAS = 500_000n
-
-/** Everything without which a payment could not be settled, each with its reason. */
+/** Everything without which a payment could not be settled, each with its reason; the doctor asks the same. */
 export function createReadinessChecks(
   journal: SettlementJournal,
   keccak256: Keccak256,
   networks: readonly ReadyNetwork[],
 ): ReadinessCheck[] {
   return [
-    {
-      name: 'journal',
-      async check() {
-        const ok = await journal.isWritable()
-        return { ok, detail: ok ? 'writable' : 'the journal cannot be written: look at the disk' }
-      },
-    },
-    ...networks.flatMap((network) => [chainCheck(network, keccak256), relayerCheck(network)]),
+    toCheck('journal', async () => checkJournal(await journal.isWritable())),
+    ...networks.flatMap((served) => [
+      toCheck(`chain ${served.network}`, () => checkToken(served.rpc, keccak256, served)),
+      toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
+    ]),
   ]
 }
 
-function chainCheck({ network, chainId, asset, rpc }: ReadyNetwork, keccak256: Keccak256) {
+/** A warning is no reason to send callers elsewhere. */
+function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
   return {
-    name: `chain ${network}`,
+    name,
     async check() {
-      try {
-        const token = await readToken(rpc, keccak256, { network, chainId, asset })
-        return {
-          ok: true,
-          detail: `chain id ${chainId}, token "${token.name}" version "${token.version}"`,
-        }
-      } catch (error) {
-        const detail =
-          error instanceof TokenMismatchError ? error.message : 'the chain cannot be read'
-        return { ok: false, detail }
-      }
+      const { state, detail } = await find()
+      return { ok: state !== 'fail', detail }
     },
   }
 }
 
-function relayerCheck(served: ReadyNetwork): ReadinessCheck {
+function checkJournal(isWritable: boolean): Finding {
+  if (isWritable) return ok('journal', 'writable')
+  return fail('journal', 'the journal cannot be written: look at the disk', 'Look at the disk.')
+}
+
+async function checkRelayers(served: ReadyNetwork): Promise<Finding> {
   const { network, rpc, relayer, feePerGas, readRunway } = served
-  return {
-    name: `relayers ${network}`,
-    async check() {
-      const results = await rpc.batch(
-        relayer.addresses.map((address) => ({
-          method: 'eth_getBalance',
-          params: [address, 'latest'],
-        })),
-      )
-      const needed = (feePerGas() ?? 0n) * LEAST_GAS
-      const balances = relayer.addresses.map((_, i) => {
-        const result = results[i]
-        return result?.ok ? BigInt(result.value as string) : 0n
-      })
-      const states = relayer.lanes().map((lane, i) => {
-        const balance = balances[i] ?? 0n
-        const closed = lane.closedBecause()
-        const isFunded = balance > needed && balance > 0n
-        const shown = `${lane.address} holds ${formatNative(balance)} USDC`
-        if (closed !== undefined) return { ok: false, detail: `${shown}, closed: ${closed}` }
-        return { ok: isFunded, detail: isFunded ? shown : `${shown}: fund it` }
-      })
-      const ok = states.some((state) => state.ok)
-      const details = states.map((state) => state.detail)
-      return {
-        ok,
-        detail: [...details, ...(await describeRunway(balances, readRunway))].join('; '),
-      }
-    },
-  }
-}
-
-/** Says nothing while nothing is spent. */
-async function describeRunway(balances: bigint[], readRunway: ReadRunway): Promise<string[]> {
-  const days = await readRunway(balances.reduce((sum, balance) => sum + balance, 0n))
-  if (!Number.isFinite(days)) return []
-  const rounded = days < 10 ? days.toFixed(1) : Math.floor(days).toString()
-  return [`gas money for ${rounded} days at the pace of the last 24 hours`]
+  const lanes = relayer.lanes()
+  const wallets = await readWallets(rpc, relayer.addresses)
+  const known = wallets.map((wallet, i) => ({ ...wallet, closed: lanes[i]?.closedBecause() }))
+  return checkWallets(network, known, feePerGas() ?? 0n, readRunway)
 }

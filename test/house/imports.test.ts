@@ -14,7 +14,9 @@ const appLevel = [
 ]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
-const appRooms = [...metrics, 'metrics', ...appLevel]
+/** Looks at how things stand, before a start and for readiness. */
+const doctor = [...metrics, 'metrics']
+const appRooms = [...doctor, 'doctor', ...appLevel]
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -27,6 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   metrics,
+  doctor,
   merchant: ['x402'],
   ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),
   'main.ts': appRooms,

@@ -30,10 +30,19 @@ export function openDatabase(path: string): Database {
   return database
 }
 
-function migrate(database: Database): void {
-  const files = readdirSync(migrationsFolder)
+/** The schema version that this version of Arcus brings a database to. */
+export function knownSchemaVersion(): number {
+  return migrationFiles().length
+}
+
+function migrationFiles(): string[] {
+  return readdirSync(migrationsFolder)
     .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
     .sort()
+}
+
+function migrate(database: Database): void {
+  const files = migrationFiles()
   const present = Number(database.pragma('user_version', { simple: true }))
   if (present > files.length) {
     throw new MigrationError(

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { ConfigError } from '../config/config-error.js'
+import { readSettings } from '../config/settings.js'
+import { examine } from '../doctor/examine.js'
+import { type Finding, fail } from '../doctor/finding.js'
+import { writeReport } from '../doctor/report.js'
+import { inspectDatabase } from '../store/sqlite/inspection.js'
+import { parseArguments, UsageError } from './arguments.js'
+import { print, printError } from './print.js'
+
+const help = `npm run doctor [-- --json]
+
+Looks at everything a payment depends on and says how to mend what is wrong: settings, keys, nodes, chain id, token,
+Multicall3, relayer wallets, database, disk, clock, public addresses. Changes nothing and shows no secret; runs before the
+first start and beside a running service. Settings are read as the service reads them, from .env too.
+
+Exit code: 0 when payments can be settled, warnings or not; 1 when not; 2 when the command was not understood.`
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  try {
+    const { values } = parseArguments({
+      options: { json: { type: 'boolean', default: false }, help: { type: 'boolean' } },
+    })
+    if (values.help) {
+      print(help)
+      return 0
+    }
+    const findings = await lookAtEverything()
+    const isWell = findings.every(({ state }) => state !== 'fail')
+    print(values.json ? JSON.stringify({ ok: isWell, findings }, null, 2) : writeReport(findings))
+    return isWell ? 0 : 1
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    printError(error.message)
+    return 2
+  }
+}
+
+async function lookAtEverything(): Promise<Finding[]> {
+  // What is already in the environment wins over the file.
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  try {
+    const { config, secrets } = readSettings(process.env)
+    const database = inspectDatabase(config.database.path)
+    try {
+      return await examine({ config, secrets, env: process.env, database, now: () => Date.now() })
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const mend = 'README.md and .env.example explain every setting.'
+    return error.problems.map((problem) => fail('settings', problem, mend))
+  }
+}

@@ -1,0 +1,52 @@
+import type { DatabaseInspection } from '../store/inspection.js'
+import { type Finding, fail, ok, warn } from './finding.js'
+
+const GIB = 1024 ** 3
+const MIB = 1024 ** 2
+/** A payment leaves some 5 kB in the journal: this much is a few hundred thousand of them. */
+const LOW_BYTES = 2 * GIB
+const EMPTY_BYTES = 200 * MIB
+
+/** Whether the journal can be kept: the file, its schema, and room for what comes. */
+export function checkDatabase(inspection: DatabaseInspection): Finding[] {
+  return [checkFile(inspection), ...checkRoom(inspection)]
+}
+
+function checkFile({ state, version, wantedVersion, problem }: DatabaseInspection): Finding {
+  const name = 'database'
+  if (state === 'unusable') {
+    const mend =
+      'Let the user of the service write the file of DATABASE_URL and its folder. If the file is damaged, restore a backup: docs/operations.md.'
+    return fail(name, `it cannot be used: ${problem}`, mend)
+  }
+  if (state === 'absent') return ok(name, 'there is none yet; the first start makes it')
+  if (version > wantedVersion) {
+    return fail(
+      name,
+      `its schema has version ${version}, this version of Arcus knows ${wantedVersion}`,
+      'Start the newer version of Arcus, or restore the backup made before it was started.',
+    )
+  }
+  if (version < wantedVersion) {
+    return warn(
+      name,
+      `its schema has version ${version}; the next start brings it to ${wantedVersion}`,
+      'Back it up first: npm run backup -- FILE.',
+    )
+  }
+  return ok(name, `writable, schema version ${version}`)
+}
+
+function checkRoom({ freeBytes, sizeBytes = 0 }: DatabaseInspection): Finding[] {
+  if (freeBytes === undefined) return []
+  const name = 'disk'
+  const detail = `${describeBytes(freeBytes)} free; the database has ${describeBytes(sizeBytes)}`
+  const mend = 'Make room on the disk of DATABASE_URL: without it nothing can be settled.'
+  if (freeBytes < EMPTY_BYTES) return [fail(name, detail, mend)]
+  if (freeBytes < LOW_BYTES) return [warn(name, detail, mend)]
+  return [ok(name, detail)]
+}
+
+function describeBytes(bytes: number): string {
+  return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.round(bytes / MIB)} MiB`
+}

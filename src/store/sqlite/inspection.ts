@@ -1,0 +1,70 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import type { DatabaseInspection } from '../inspection.js'
+import { createBudgetStore } from './budgets.js'
+import { knownSchemaVersion } from './database.js'
+
+/** A service that runs on the file lets others write between its own commits. */
+const BUSY_TIMEOUT_MS = 2_000
+
+/** Looks at the file of a database: opens it, takes the right to write and gives it back. Never throws. */
+export function inspectDatabase(path: string): DatabaseInspection {
+  const wantedVersion = knownSchemaVersion()
+  const disk = path === ':memory:' ? {} : inspectDisk(path)
+  const nothing = { version: 0, wantedVersion, ...disk, close() {} }
+  if (path === ':memory:') return { ...nothing, state: 'absent' }
+  if (!existsSync(path)) {
+    const problem = problemOfFolder(path)
+    return problem === undefined
+      ? { ...nothing, state: 'absent' }
+      : { ...nothing, state: 'unusable', problem }
+  }
+  try {
+    const database = new Sqlite(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+    try {
+      database.exec('BEGIN IMMEDIATE; ROLLBACK')
+      const version = Number(database.pragma('user_version', { simple: true }))
+      const isKnown = version === wantedVersion
+      return {
+        state: 'writable',
+        version,
+        wantedVersion,
+        ...disk,
+        sizeBytes: statSync(path).size,
+        ...(isKnown ? { budgets: createBudgetStore(database) } : {}),
+        close: () => database.close(),
+      }
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    return { ...nothing, state: 'unusable', problem: (error as Error).message }
+  }
+}
+
+/** The nearest folder above the file that is there. */
+function folderOf(path: string): string {
+  let folder = dirname(resolve(path))
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)
+  return folder
+}
+
+function inspectDisk(path: string): { freeBytes?: number } {
+  try {
+    const { bavail, bsize } = statfsSync(folderOf(path))
+    return { freeBytes: bavail * bsize }
+  } catch {
+    return {}
+  }
+}
+
+function problemOfFolder(path: string): string | undefined {
+  try {
+    accessSync(folderOf(path), constants.W_OK)
+    return undefined
+  } catch {
+    return 'its folder cannot be written'
+  }
+}

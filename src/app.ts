@@ -7,6 +7,7 @@ import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from
 import { installNotFound } from './http/not-found.js'
 import { installOpenApi } from './http/openapi/routes.js'
 import { installRateLimit } from './http/rate-limit.js'
+import { installSecurityHeaders } from './http/security-headers.js'
 import { createServer, type ServerOptions } from './http/server.js'
 
 export interface AppOptions {
@@ -25,6 +26,10 @@ export interface AppOptions {
 /** Assembles the HTTP side: edges first, then routes. Never listens. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options.server)
+  installSecurityHeaders(
+    app,
+    options.servers.every((url) => url.startsWith('https:')),
+  )
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)

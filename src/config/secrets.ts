@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
+import { concealed } from './concealed.js'
 import { ConfigError } from './config-error.js'
 import { type Env, readEnv } from './env.js'
 
@@ -42,7 +43,7 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
     }
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ relayerPrivateKeys: Object.freeze([...positions.keys()]) })
+  return Object.freeze({ relayerPrivateKeys: concealed([...positions.keys()]) })
 }
 
 function writtenKeys(env: Env): WrittenKey[] {

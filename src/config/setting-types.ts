@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { type Address, getAddress, isAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from '../x402/amounts.js'
+import { concealed } from './concealed.js'
 
 /** More digits than any sum of dollars or gwei needs. */
 const MAX_WHOLE_DIGITS = 12
@@ -77,7 +78,7 @@ export const urlList = () =>
     if (new Set(urls).size < urls.length) {
       context.addIssue({ code: 'custom', message: 'names the same URL twice' })
     }
-    return Object.freeze(urls)
+    return concealed(urls)
   })
 
 /** Whom to believe about the caller's address: nobody, everybody, the last `n` proxies, or the named ones. */

@@ -3,7 +3,7 @@ import { type Finding, fail, ok, warn } from './finding.js'
 
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
-/** A payment leaves some 5 kB in the journal: this much is a few hundred thousand of them. */
+/** Time to make room, and the point at which a busy hour could fill the disk. */
 const LOW_BYTES = 2 * GIB
 const EMPTY_BYTES = 200 * MIB
 

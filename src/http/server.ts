@@ -10,10 +10,17 @@ import {
   fastify,
   LogController,
 } from 'fastify'
+import { securityHeaders } from './security-headers.js'
+
+const rawHeaders = Object.entries(securityHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
 
 /** A caller has this long to send a whole request; settling time comes after and does not count. */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
+/** Each takes a file descriptor and some 20 kB; the unit and the image of `deploy` allow 65,536. */
+const MAX_CONNECTIONS = 10_000
 /** How often Node looks for requests past the two limits above (its default is 30 s). */
 const TIMEOUT_CHECK_MS = 1_000
 /** Above the 60 s after which common load balancers drop an idle connection, so that they close first. */
@@ -29,6 +36,8 @@ export interface ServerOptions {
   settleWaitSeconds: number
   /** A number is how many proxies stand in front; callers must have no way around them. */
   trustProxy: boolean | number | readonly string[]
+  /** For tests; `MAX_CONNECTIONS` otherwise. */
+  maxConnections?: number
   /** For tests; `REQUEST_TIMEOUT_MS` and `HEADERS_TIMEOUT_MS` otherwise. */
   timeouts?: { requestMs: number; headersMs: number; checkMs: number }
 }
@@ -66,8 +75,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   // A body that is not JSON must be a 415, not a string that a route takes for one.
   app.removeContentTypeParser('text/plain')
+  boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
   logRequests(app)
   return app
+}
+
+/** Past the bound a new connection is closed at once, and those that only wait for another request make room. */
+function boundConnections({ server }: FastifyInstance, maxConnections: number): void {
+  server.maxConnections = maxConnections
+  server.on('drop', () => server.closeIdleConnections())
 }
 
 /** Fastify trusts nobody when given a number, so the hops are counted here. */
@@ -104,7 +120,10 @@ function logRequests(app: FastifyInstance): void {
 
 /** A path that cannot be decoded, or with an endless segment. */
 function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  void reply.code(400).send({ error: 'invalid_request', message: 'The URL is malformed.' })
+  void reply
+    .code(400)
+    .headers(securityHeaders)
+    .send({ error: 'invalid_request', message: 'The URL is malformed.' })
 }
 
 /** Bytes that are not HTTP, too many headers, or a request that does not come to its end: answered below Fastify. */
@@ -118,7 +137,7 @@ function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, sock
   const [status, code, message] = brokenRequestAnswer(error.code)
   const body = JSON.stringify({ error: code, message })
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${rawHeaders}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     // Half-closed is not closed: a caller that goes on sending would keep the connection.
     () => socket.destroy(),
   )

@@ -14,6 +14,7 @@ const folders = [
   'bench',
   'examples',
   'docs',
+  'deploy',
   '.ci',
 ]
 const loneFile =

@@ -5,6 +5,7 @@ import { healthRoutes } from '../../src/http/health.js'
 import { createLogger } from '../../src/http/logger.js'
 import { installNotFound } from '../../src/http/not-found.js'
 import { installRateLimit, type RateLimiter } from '../../src/http/rate-limit.js'
+import { installSecurityHeaders } from '../../src/http/security-headers.js'
 import { createServer, type ServerOptions } from '../../src/http/server.js'
 
 export interface Edges {
@@ -35,6 +36,7 @@ export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> 
     trustProxy: false,
     ...server,
   })
+  installSecurityHeaders(app, false)
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)

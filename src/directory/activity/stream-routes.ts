@@ -47,6 +47,9 @@ export async function activityStreamRoutes(
       reply.hijack()
       const response = reply.raw
       open.set(response, id)
+      for (const [name, value] of Object.entries(reply.getHeaders())) {
+        if (value !== undefined) response.setHeader(name, value)
+      }
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',

@@ -108,7 +108,6 @@ function isKnown(request: FastifyRequest, reply: FastifyReply, tag: string): boo
   reply.headers({
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'public, max-age=60',
-    'x-content-type-options': 'nosniff',
     etag,
   })
   if (!matches(request.headers['if-none-match'], tag)) return false

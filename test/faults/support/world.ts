@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Hex } from 'viem'
 import { expect } from 'vitest'
 import { devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { startAnvil } from '../../../src/devnet/anvil-process.js'
@@ -24,8 +25,8 @@ export interface World {
   client: Client
   databasePath: string
   service(): Service
-  /** Starts the service again on the same database and port. */
-  restart(): Promise<void>
+  /** Starts the service again on the same database and port; with other relayer keys, if given. */
+  restart(relayerKeys?: readonly Hex[]): Promise<void>
   /** Stops making blocks; gives how to go on. */
   holdBlocks(): Promise<() => Promise<void>>
   close(): Promise<void>
@@ -58,11 +59,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(options.databaseFolder ?? tmpdir(), 'arcus-faults-'))
   const databasePath = join(folder, 'arcus.db')
   const port = await freePort()
-  const start = () =>
+  const keys = devnetRelayers.slice(0, relayers).map(({ privateKey }) => privateKey)
+  const start = (relayerKeys: readonly Hex[] = keys) =>
     startService({
       port,
       rpcUrls: [proxy, ...(spare === undefined ? [] : [spare])].map(({ url }) => url),
-      relayerKeys: devnetRelayers.slice(0, relayers).map(({ privateKey }) => privateKey),
+      relayerKeys,
       databasePath,
       env: { SETTLE_WAIT_SECONDS, ...options.env },
     })
@@ -75,8 +77,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     client,
     databasePath,
     service: () => service,
-    async restart() {
-      service = await start()
+    async restart(relayerKeys) {
+      service = await start(relayerKeys)
     },
     async holdBlocks() {
       await producer.stop()

@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startService, type TestService } from '../openapi/a-service.js'
+import { createJudge, operationsOf } from '../openapi/described.js'
+import { arbitraryOf } from './arbitrary-of.js'
+
+let service: TestService
+
+beforeAll(async () => {
+  // No private address may be called: what the fuzzer finds on this machine is none of its business.
+  service = await startService({ PROBE_ALLOW_PRIVATE_HOSTS: 'false', SETTLE_WAIT_SECONDS: '1' })
+})
+afterAll(() => service.close())
+
+const RUNS = Number(process.env.FUZZ_RUNS ?? 12)
+const MAX_GROWTH_BYTES = 96 * 1024 * 1024
+
+it('answers whatever fits or misfits its description as described, without a fault of its own', async () => {
+  const judge = createJudge(service.document)
+  const { schemas } = service.document.components
+  const before = heapBytes()
+  let asked = 0
+  for (const described of operationsOf(service.document)) {
+    const { method, path, operation } = described
+    const media = operation.requestBody?.content['application/json']
+    const request = fc.record({
+      parameters: fc.record(
+        Object.fromEntries(
+          operation.parameters
+            .filter((parameter) => parameter.in !== 'header')
+            .map(({ name, schema }) => [name, arbitraryOf(schema, schemas)]),
+        ),
+        { requiredKeys: [] },
+      ),
+      payload: media === undefined ? fc.constant(undefined) : arbitraryOf(media.schema, schemas),
+    })
+    await fc.assert(
+      fc.asyncProperty(request, async ({ parameters, payload }) => {
+        const url = urlOf(path, operation.parameters, parameters)
+        const answer = await service.app.inject({
+          method: method as 'GET',
+          url,
+          ...(payload === undefined
+            ? {}
+            : {
+                payload: JSON.stringify(payload),
+                headers: { 'content-type': 'application/json' },
+              }),
+        })
+        asked++
+        expect(answer.statusCode, `${method} ${url}: ${answer.body}`).toBeLessThan(500)
+        // A path that lost its parameter, or is too long for one, is another route's or nobody's.
+        if (answer.statusCode === 404 || answer.statusCode === 405) return
+        expect(judge.problemOf(described, answer)).toBeUndefined()
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    )
+  }
+  expect(asked).toBeGreaterThan(30 * RUNS)
+  expect(heapBytes() - before).toBeLessThan(MAX_GROWTH_BYTES)
+  expect((await service.app.inject('/ready')).statusCode).toBe(200)
+}, 240_000)
+
+function urlOf(
+  path: string,
+  described: readonly { name: string; in: string }[],
+  values: Record<string, unknown>,
+): string {
+  const query = new URLSearchParams()
+  let filled = path
+  for (const { name, in: place } of described) {
+    const value = values[name]
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value ?? 'x')
+    // A lone surrogate cannot stand in a URL.
+    if (place === 'path')
+      filled = filled.replace(`{${name}}`, encodeURIComponent(text.replace(/[\ud800-\udfff]/g, '')))
+    else if (name in values) query.append(name, text)
+  }
+  const search = query.toString()
+  return search === '' ? filled : `${filled}?${search}`
+}
+
+function heapBytes(): number {
+  globalThis.gc?.()
+  return process.memoryUsage().heapUsed
+}

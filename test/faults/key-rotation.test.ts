@@ -16,10 +16,10 @@ describe('a relayer key taken out of the settings', () => {
     world = await startWorld()
     const payments = await somePayments(20)
     const goOn = await world.holdBlocks()
-    const hungUp = payments.map((payment) => world.client.settleAndHangUp(payment))
+    const unanswered = world.client.settleAll(payments)
     await untilSubmitted(payments)
-    await Promise.all(hungUp)
     await world.service().crash()
+    await unanswered
     await world.restart(others)
     await goOn()
     await expectAllSettledAndTrue(world, payments, { mayRepeat: true })

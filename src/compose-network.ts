@@ -5,6 +5,7 @@ import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
 import { watchToken } from './chain/token-watch.js'
+import type { Teardown } from './compose-teardown.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
@@ -28,7 +29,6 @@ export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
   ready: ReadyNetwork
-  close(): Promise<void>
 }
 
 /** What all networks use. */
@@ -39,6 +39,7 @@ export interface Shared {
   keccak256: Keccak256
   /** `undefined` when they are off. */
   metrics: Metrics | undefined
+  teardown: Teardown
   log: Logger
   now: () => number
 }
@@ -55,6 +56,7 @@ export async function composeNetwork(
   const { network, chainId } = place
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  shared.teardown.add('chain connections', () => rpc.close())
   const token = await readToken(rpc, shared.keccak256, place)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -84,7 +86,9 @@ export async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  shared.teardown.add('relayer', () => relayer.stop())
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
+  shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
   const chainSeconds = () => feed.latest()?.timestamp
@@ -124,10 +128,6 @@ export async function composeNetwork(
       relayer,
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
-    },
-    async close() {
-      tokenWatch.stop()
-      await rpc.close()
     },
   }
 }

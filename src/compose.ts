@@ -4,6 +4,7 @@ import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createDeliveries } from './facilitator/deliveries.js'
@@ -42,11 +43,29 @@ const SWEEP_MS = 600_000
  * Rejects with `TokenMismatchError`, `RpcUnavailableError` or `MigrationError` when the world is not as set.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
+  const teardown = createTeardown(log)
+  try {
+    return { app: await open(config, secrets, log, teardown), close: teardown.run }
+  } catch (error) {
+    // Whoever tries again must find no relayer of an earlier try at work.
+    await teardown.run()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  secrets: Secrets,
+  log: Logger,
+  teardown: Teardown,
+): Promise<FastifyInstance> {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const database = openDatabase(config.database.path)
+  teardown.add('database', () => database.close())
   const commit = createGroupCommit(database)
+  teardown.add('last writes', () => commit.close())
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
   await deliveryStore.dropLeases()
@@ -58,8 +77,9 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
+  teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const shared = { journal, budgets, blocks, keccak256, metrics, log, now }
+  const shared = { journal, budgets, blocks, keccak256, metrics, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -95,6 +115,8 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     log,
   })
 
+  teardown.add('directory', () => directory.close())
+
   const app = await buildApp({
     server: {
       logger: log,
@@ -129,18 +151,6 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       .catch((err) => log.warn({ err }, 'sweep failed'))
   }, SWEEP_MS)
 
-  return {
-    app,
-    async close() {
-      clearInterval(sweep)
-      blocks.stop()
-      await directory.close().catch((err) => log.error({ err }, 'directory not closed in order'))
-      for (const { relayer, close } of networks) {
-        relayer.stop()
-        await close()
-      }
-      await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
-      database.close()
-    },
-  }
+  teardown.add('sweep', () => clearInterval(sweep))
+  return app
 }

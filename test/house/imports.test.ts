@@ -10,6 +10,7 @@ const appLevel = [
   'compose.ts',
   'compose-directory.ts',
   'compose-network.ts',
+  'compose-teardown.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */

@@ -29,8 +29,10 @@ export interface PaymentView {
 export interface Client {
   answers: Answer[]
   settle(payment: SignedPayment): Promise<Answer>
-  /** Asks, and closes the connection before an answer can come. */
-  settleAndHangUp(payment: SignedPayment): Promise<void>
+  /** Whether the payment was found valid; false also when the connection broke. */
+  verify(payment: SignedPayment): Promise<boolean>
+  /** Asks, and closes the connection, after 50 ms unless said, before an answer can come. */
+  settleAndHangUp(payment: SignedPayment, afterMs?: number): Promise<void>
   settleAll(payments: readonly SignedPayment[]): Promise<Answer[]>
   /** Settles again, as a merchant would, until each payment had its success or the time is over. */
   settleUntilTold(payments: readonly SignedPayment[], timeoutMs?: number): Promise<void>
@@ -79,9 +81,18 @@ export function createClient(url: string): Client {
   return {
     answers,
     settle,
-    async settleAndHangUp({ body }) {
+    async verify({ body }) {
+      try {
+        const options = { method: 'POST', path: '/verify', headers, body } as const
+        const response = await pool.request(options)
+        return ((await response.body.json()) as { isValid: boolean }).isValid
+      } catch {
+        return false
+      }
+    },
+    async settleAndHangUp({ body }, afterMs = HANG_UP_MS) {
       const options = { method: 'POST', path: '/settle', headers, body } as const
-      const signal = AbortSignal.timeout(HANG_UP_MS)
+      const signal = AbortSignal.timeout(afterMs)
       await pool.request({ ...options, signal }).catch(() => {})
     },
     settleAll: (payments) => Promise.all(payments.map(settle)),

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run soak`: minutes of mixed trouble under load, `SOAK_MINUTES` of them (10). */
+/** `npm run soak`: `SOAK_MINUTES` (10) of mixed trouble under `SOAK_RATE` (50) payments a second. */
 export default defineConfig({
   test: { include: ['test/soak/**/*.test.ts'], hookTimeout: 60_000, pool: 'forks' },
 })

@@ -7,7 +7,7 @@ import { expectAllSettledAndTrue, startWorld, type World } from '../faults/suppo
 import { troubles } from './troubles.js'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10)
-const PAYMENTS_A_SECOND = 50
+const PAYMENTS_A_SECOND = Number(process.env.SOAK_RATE ?? 50)
 /** Troubles come one upon the other, so a payment may live through several. */
 const PATIENCE_MS = 120_000
 /** Else an answer that left just before would count as told. */

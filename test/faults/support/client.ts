@@ -49,6 +49,7 @@ const HANG_UP_MS = 50
 export function createClient(url: string): Client {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
   const answers: Answer[] = []
+  const told = new Set<SignedPayment>()
 
   async function settle(payment: SignedPayment): Promise<Answer> {
     const answer: Answer = { payment, askedAt: Date.now(), answeredAt: 0 }
@@ -66,11 +67,12 @@ export function createClient(url: string): Client {
     }
     answer.answeredAt = Date.now()
     answers.push(answer)
+    if (answer.body?.success === true) told.add(payment)
     return answer
   }
 
   async function settleOneUntilTold(payment: SignedPayment, deadline: number): Promise<void> {
-    while (!isTold(answers, payment) && Date.now() < deadline) {
+    while (!told.has(payment) && Date.now() < deadline) {
       const { body } = await settle(payment)
       // Told used without ever being told paid: asking on would change nothing.
       if (body?.errorReason === usedCode) return
@@ -112,7 +114,3 @@ export function createClient(url: string): Client {
 
 export const usedCode = 'invalid_exact_evm_nonce_already_used'
 export const pendingCode = 'settlement_pending'
-
-export function isTold(answers: readonly Answer[], payment: SignedPayment): boolean {
-  return answers.some((it) => it.payment === payment && it.body?.success === true)
-}

@@ -13,6 +13,8 @@ import { createAttributor } from './directory/activity/attribution.js'
 import { createActivityRecorder } from './directory/activity/recorder.js'
 import { activityStreamRoutes } from './directory/activity/stream-routes.js'
 import { createAutoCatalog } from './directory/auto-catalog/auto-catalog.js'
+import { createInfoCheck } from './directory/auto-catalog/info-schema.js'
+import { createLookJudge } from './directory/auto-catalog/own-words.js'
 import { createCatalog } from './directory/catalog/catalog.js'
 import { catalogRoutes } from './directory/catalog/routes.js'
 import { createHistoryReader } from './directory/history.js'
@@ -82,8 +84,6 @@ export interface DirectoryWorld {
   log: Logger
 }
 
-/** Endpoints an owner's saves may have looked at: a full listing six times over, then five a second. */
-const SAVE_ALLOWANCE = { capacity: 600, perSecond: 5 }
 /** Smaller answers are not worth the work. */
 const COMPRESS_FROM_BYTES = 1_024
 
@@ -106,7 +106,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const probe = createProbe({ fetch, network, asset, now })
   const pace = createHostPace(now)
   const budget = createCallBudget({ now })
-  const schedule = createProbeSchedule({ store, probe, now, pace, log })
+  // Strangers' schemas must not keep owners waiting.
+  const offeredSchemas = createSchemaCheck()
+  const infoCheck = createInfoCheck(offeredSchemas, now)
+  const judge = createLookJudge({ infoCheck })
+  const schedule = createProbeSchedule({ store, probe, judge, now, pace, log })
   const validator = createValidator({ fetch, rules, network, asset, now })
 
   const registry = createIdentityRegistry({
@@ -124,18 +128,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
     isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  // Strangers' schemas must not keep owners waiting.
-  const offeredSchemas = createSchemaCheck()
-  const checkSignature = createSignatureCheck({
-    chainId,
-    recovery,
-    isContractSignature: asksContract,
-  })
   const check = createWriteCheck({
     listings: store,
     audience,
     chainId,
-    checkSignature,
+    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
     keccak256,
     now,
   })
@@ -152,7 +149,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     check,
     schemas,
     look: createSaveLooks({ probe, network, asset, now }),
-    allowance: createSaveAllowance({ ...SAVE_ALLOWANCE, now }),
+    allowance: createSaveAllowance({ now }),
     network,
     asset: token.address,
     now,
@@ -169,7 +166,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const catalogue = createAutoCatalog({
     store,
     networks: new Map([[network, { asset: token.address }]]),
-    schemaCheck: offeredSchemas,
+    infoCheck,
+    look: schedule.lookSoon,
     targetRules: rules,
     isPayToBlocked: world.isPayToBlocked,
     now,

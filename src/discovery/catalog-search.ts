@@ -31,7 +31,7 @@ export interface RankedPlace {
 }
 
 export interface CatalogSearch {
-  /** Endpoint ids in order of creation and how many there are in all; without failing ones unless a merchant is asked for. */
+  /** Endpoint ids in order of creation and how many there are in all; without those that are not shown unasked, unless a merchant or payTo is asked for. */
   list(view: CatalogView, query: ListQuery): Promise<{ ids: number[]; total: number }>
   /** Endpoint ids, best first; `next` is where to go on if there are more. */
   rank(view: CatalogView, query: RankedQuery): Promise<{ ids: number[]; next: RankedPlace | null }>
@@ -75,7 +75,8 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     async list(view, { filter, q, offset, limit }) {
       const words = wordsOf(q)
       const conditions = conditionsOf(filter)
-      const question = { words, conditions, withFailing: filter.merchant !== undefined }
+      const withFailing = filter.merchant !== undefined || filter.payTo !== undefined
+      const question = { words, conditions, withFailing }
       const [set] = await answer(view, JSON.stringify(['list', filter, words]), async () => [
         await findDocuments(view, question, turns),
       ])

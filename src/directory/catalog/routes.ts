@@ -5,7 +5,7 @@ import { RequestFault } from '../../http/request-fault.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import type { Catalog } from './catalog.js'
 import { writeOpenApi } from './openapi.js'
-import { isPublished } from './published.js'
+import { isPublished, shownEndpoints } from './published.js'
 import { createPause } from './slices.js'
 import { catalogBytes, streamCatalog } from './stream.js'
 import { type ToolFormat, toolFormats, toTools } from './tools.js'
@@ -55,7 +55,7 @@ export async function catalogRoutes(
   async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
     const merchant = await store.findMerchant(id)
     if (merchant !== undefined && isPublished(merchant)) {
-      return [merchant, await store.endpointsOf(id)]
+      return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
     }
     throw new RequestFault({
       statusCode: 404,

@@ -75,8 +75,7 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     async list(view, { filter, q, offset, limit }) {
       const words = wordsOf(q)
       const conditions = conditionsOf(filter)
-      const withFailing = filter.merchant !== undefined || filter.payTo !== undefined
-      const question = { words, conditions, withFailing }
+      const question = { words, conditions, withFailing: isAddressed(filter) }
       const [set] = await answer(view, JSON.stringify(['list', filter, words]), async () => [
         await findDocuments(view, question, turns),
       ])
@@ -85,13 +84,18 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     },
     async rank(view, { filter, query, limit, after }) {
       const words = wordsOf(query)
-      const question = { words, conditions: conditionsOf(filter), withFailing: false }
+      const question = { words, conditions: conditionsOf(filter), withFailing: isAddressed(filter) }
       const sets = await answer(view, JSON.stringify(['rank', filter, words]), () =>
         rankDocuments(view, question, turns),
       )
       return pageOfRanked(view, sets, limit, after)
     },
   }
+}
+
+/** Who names a merchant, or whom it pays, is shown all there is of it. */
+function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
+  return merchant !== undefined || payTo !== undefined
 }
 
 function pageOfRanked(

@@ -1,4 +1,5 @@
 import type { Merchant } from './listings.js'
+import { isUnclaimed } from './unclaimed.js'
 
 /** How it is known that the address a listing is paid at stands behind its owner. */
 export type PayToProof =
@@ -6,18 +7,16 @@ export type PayToProof =
   | 'owner'
   /** Its key signed for this owner. */
   | 'confirmation'
-  /** The operator marked the listing as official, and official ones are paid at his own address. */
+  /** The operator says so: of official ones, which are paid at his own address, and of entries that are his own. */
   | 'operator'
 
-/** `null` while anybody could have listed that address. */
-export function payToProofOf({
-  owner,
-  payTo,
-  confirmation,
-  isOfficial,
-}: Pick<Merchant, 'owner' | 'payTo' | 'confirmation' | 'isOfficial'>): PayToProof | null {
-  if (owner === null) return null
+/** `null` while anybody could have listed that address, and of what was found in payments and is nobody's yet. */
+export function payToProofOf(
+  merchant: Pick<Merchant, 'id' | 'owner' | 'payTo' | 'confirmation' | 'isOfficial'>,
+): PayToProof | null {
+  const { owner, payTo, confirmation, isOfficial } = merchant
+  if (isUnclaimed(merchant)) return null
+  if (owner === null || isOfficial) return 'operator'
   if (owner === payTo) return 'owner'
-  if (confirmation?.owner === owner && confirmation.payTo === payTo) return 'confirmation'
-  return isOfficial ? 'operator' : null
+  return confirmation?.owner === owner && confirmation.payTo === payTo ? 'confirmation' : null
 }

@@ -49,7 +49,10 @@ export async function findPlace(
   const listed = owned.find(({ merchant }) => merchant.payTo === payTo)
   if (listed !== undefined) return { state: 'listed', endpoint: listed.endpoint }
   const kept = await store.findMerchant(id)
-  if (kept?.owner != null) return taken('the owner of this payTo lists its endpoints itself')
+  if (kept?.owner != null) {
+    const does = kept.deletedAt === null ? 'lists its endpoints itself' : 'took its listing away'
+    return taken(`the owner of this payTo ${does}`)
+  }
   if (kept !== undefined && kept.network !== network) {
     return taken(`this payTo is listed on ${kept.network}`)
   }

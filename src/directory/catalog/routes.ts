@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { RequestFault } from '../../http/request-fault.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { presentInPublic } from '../merchant-fault.js'
 import type { Catalog } from './catalog.js'
 import { writeOpenApi } from './openapi.js'
-import { isPublished, shownEndpoints } from './published.js'
+import { shownEndpoints } from './published.js'
 import { createPause } from './slices.js'
 import { catalogBytes, streamCatalog } from './stream.js'
 import { type ToolFormat, toolFormats, toTools } from './tools.js'
@@ -53,15 +54,8 @@ export async function catalogRoutes(
   )
 
   async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
-    const merchant = await store.findMerchant(id)
-    if (merchant !== undefined && isPublished(merchant)) {
-      return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
-    }
-    throw new RequestFault({
-      statusCode: 404,
-      code: 'not_found',
-      message: 'There is no merchant with this id in the directory.',
-    })
+    const merchant = presentInPublic(await store.findMerchant(id))
+    return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
   }
 }
 

@@ -1,5 +1,6 @@
 import { getAddress } from 'viem'
 import type { Merchant } from '../store/listings.js'
+import { asSentence } from './sentence.js'
 import { WriteFault } from './write-codes.js'
 
 /**
@@ -25,6 +26,6 @@ export function present(merchant: Merchant | undefined): Merchant {
 export function presentInPublic(merchant: Merchant | undefined): Merchant {
   const found = present(merchant)
   if (found.hiddenReason === null) return found
-  const reason = found.hiddenReason.replace(/[.\s]+$/, '')
-  throw new WriteFault('merchantHidden', `The operator hides this merchant: ${reason}.`)
+  const text = asSentence(`The operator hides this merchant: ${found.hiddenReason}`)
+  throw new WriteFault('merchantHidden', text)
 }

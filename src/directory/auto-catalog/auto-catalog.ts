@@ -1,5 +1,6 @@
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import type { BazaarStatus } from '../../x402/extension-responses.js'
+import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
 import { createGrowthLimit } from './growth.js'
 import { agrees, healthOfFound, isStale } from './health.js'
@@ -194,5 +195,5 @@ function neverLive(reason: string): string {
 }
 
 function rejected(rejectedReason: string): BazaarStatus {
-  return { status: 'rejected', rejectedReason }
+  return { status: 'rejected', rejectedReason: asSentence(rejectedReason) }
 }

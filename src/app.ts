@@ -14,6 +14,8 @@ export interface AppOptions {
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance) => Promise<void>
+  /** Routes of agents. */
+  mcp?: (app: FastifyInstance) => Promise<void>
   readiness: readonly ReadinessCheck[]
   /** `undefined` leaves `/metrics` out. */
   metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
@@ -33,8 +35,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     metricsRoutes(app, options.metrics.render)
   }
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
-  const { directory } = options
+  const { directory, mcp } = options
   // In a scope of its own: what it adds to every answer is no business of a payment.
   if (directory !== undefined) await app.register(async (scope) => directory(scope))
+  // Its bodies are read in a way of their own.
+  if (mcp !== undefined) await app.register(async (scope) => mcp(scope))
   return app
 }

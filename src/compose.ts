@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
+import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
@@ -114,6 +115,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
+    mcp: composeMcp(config, directory.reads),
     readiness: createReadinessChecks(
       journal,
       keccak256,

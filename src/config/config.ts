@@ -13,6 +13,7 @@ import {
   integer,
   oneOf,
   origin,
+  originList,
   type TrustProxy,
   trustProxy,
   urlList,
@@ -66,6 +67,8 @@ export interface Config {
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
   readonly identityRegistry: Address
+  /** Whose pages may call `/mcp`, beside our own. */
+  readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
@@ -96,6 +99,7 @@ const settings = z.object({
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
+  MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
@@ -144,6 +148,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     identityRegistry: set.IDENTITY_REGISTRY,
+    mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,

@@ -3,13 +3,15 @@ import { readSources } from './source-files.js'
 
 const sources = readSources()
 
-const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
+const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
 const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
 const appLevel = [
   'app.ts',
   'compose.ts',
   'compose-directory.ts',
+  'compose-mcp.ts',
   'compose-network.ts',
+  'compose-probing.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */
@@ -103,9 +105,23 @@ describe('what only one room does', () => {
   it.each([
     ['better-sqlite3', ['store']],
     ['undici', ['chain', 'directory']],
-    ['pino', ['http', 'main.ts', 'compose.ts', 'compose-directory.ts', 'compose-network.ts']],
+    [
+      'pino',
+      [
+        'http',
+        'main.ts',
+        'compose.ts',
+        'compose-directory.ts',
+        'compose-network.ts',
+        'compose-probing.ts',
+      ],
+    ],
+    ['@modelcontextprotocol/sdk', ['mcp']],
   ])('is %s in %j', (name, rooms) => {
-    const users = faults(({ room }, target) => target === name && !rooms.includes(room))
+    const users = faults(
+      ({ room }, target) =>
+        (target === name || target.startsWith(`${name}/`)) && !rooms.includes(room),
+    )
     expect(users).toEqual([])
   })
 

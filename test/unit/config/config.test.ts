@@ -115,7 +115,12 @@ describe('readConfig', () => {
       'https://agent.example.com',
       'http://localhost:6274',
     ])
-    for (const wrong of ['*', 'agent.example.com', 'https://a.example/page', 'https://a.example,']) {
+    for (const wrong of [
+      '*',
+      'agent.example.com',
+      'https://a.example/page',
+      'https://a.example,',
+    ]) {
       expect(problems({ MCP_ALLOWED_ORIGINS: wrong })).toEqual([
         expect.stringContaining('MCP_ALLOWED_ORIGINS must be a comma list'),
       ])

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
@@ -7,6 +8,8 @@ import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/toke
 import { watchToken } from './chain/token-watch.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import type { BatchNetwork } from './facilitator/batch/ground.js'
+import { createBatchKinds } from './facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
 import { createGasGuard } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
@@ -27,6 +30,7 @@ import type { Keccak256 } from './x402/keccak.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
+  batch: BatchNetwork
   ready: ReadyNetwork
   close(): Promise<void>
 }
@@ -73,7 +77,7 @@ export async function composeNetwork(
     rpc,
     feed,
     journal: shared.journal,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
+    kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
     signers,
     gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
     hasMulticall3,
@@ -84,6 +88,7 @@ export async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  const batchWatch = await watchBatchContracts(rpc, log)
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
@@ -91,30 +96,38 @@ export async function composeNetwork(
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
   metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const served: ServedNetwork = {
+    terms: {
+      token,
+      minAmount: config.minAmount,
+      isRelayer: (address) => own.has(address),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    rpc,
+    readFacts,
+    chainSeconds,
+    relayer: relayer.addresses[0] as Address,
+    tokenMismatch: tokenWatch.mismatch,
+    guardGas: createGasGuard({
+      network,
+      budgets,
+      dailyGasLimit: config.dailyGasLimit,
+      failedGasBudget: config.failedGasBudget,
+      maxFeePerGas: config.maxFeePerGasWei,
+      baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+      now,
+    }),
+  }
   return {
     relayer,
-    served: {
-      terms: {
-        token,
-        minAmount: config.minAmount,
-        isRelayer: (address) => own.has(address),
-        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-      },
-      rpc,
-      readFacts,
-      chainSeconds,
-      relayer: relayer.addresses[0] as Address,
-      tokenMismatch: tokenWatch.mismatch,
-      guardGas: createGasGuard({
-        network,
-        budgets,
-        dailyGasLimit: config.dailyGasLimit,
-        failedGasBudget: config.failedGasBudget,
-        maxFeePerGas: config.maxFeePerGasWei,
-        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now,
-      }),
+    served,
+    batch: {
+      served,
+      chainId,
+      relayers: relayer.addresses,
+      isOffered: batchWatch.isDeployed,
+      headBlock: () => feed.latest()?.number ?? 0,
     },
     ready: {
       network,
@@ -127,6 +140,7 @@ export async function composeNetwork(
     },
     async close() {
       tokenWatch.stop()
+      batchWatch.stop()
       await rpc.close()
     },
   }

@@ -7,10 +7,13 @@ import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import { createBatchSettler } from './facilitator/batch/settler.js'
+import { createBatchVerifier } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
+import { settleByRequirement, supportedKinds, verifyByRequirement } from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
@@ -75,8 +78,16 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const deliveries = createDeliveries(deliveryStore, now)
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
-  const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
+  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
+  const batching = { networks: batchNetworks, journal, checksum }
+  const verify = verifyByRequirement(
+    createVerifier({ judge, sightings, checksum, paymentUrl, now }),
+    createBatchVerifier(batching),
+  )
+  const settle = settleByRequirement(
+    createSettler({ ...settling, checksum, paymentUrl, now, log }),
+    createBatchSettler({ ...batching, relayers, settleWaitSeconds, now, log }),
+  )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   // The settings name the mainnet first, and at least one network.
@@ -105,7 +116,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     },
     rateLimit: config.rateLimit,
     facilitator: {
-      networks: [...served.keys()],
+      kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
       verify: metrics?.measureVerify(verify) ?? verify,
       settle: metrics?.measureSettle(settle) ?? settle,

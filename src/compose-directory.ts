@@ -23,6 +23,8 @@ import { createIdentityReader } from './directory/identity/read-identity.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './directory/identity/registry.js'
 import { createMerchantView } from './directory/merchant-view.js'
 import type { LiveTerms } from './directory/probe/live-terms.js'
+import type { OwnCalls } from './directory/probe/own-calls.js'
+import type { Probe } from './directory/probe/probe.js'
 import { probeRoutes } from './directory/probe/probe-routes.js'
 import { validateRoutes } from './directory/probe/validate-routes.js'
 import { createSaveAllowance } from './directory/save-allowance.js'
@@ -59,7 +61,7 @@ export interface ComposedDirectory {
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
   /** What agents are told of the catalog. */
-  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms }
+  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
   /** Before the database is closed. */
   close(): Promise<void>
@@ -67,6 +69,7 @@ export interface ComposedDirectory {
 
 export interface DirectoryWorld {
   config: Config
+  ownCalls: OwnCalls
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
@@ -97,7 +100,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
-  const probing = composeProbing({ config, store, network, asset, now, log })
+  const probing = composeProbing({ ...world, store, network, asset, log })
   const { rules, fetch, probe, pace, budget, schedule, validator } = probing
 
   const registry = createIdentityRegistry({
@@ -189,7 +192,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
-    reads: { answers, listings: store, liveTerms: probing.liveTerms },
+    reads: { answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       turns.giveWay()
       recorder.record(answer)

@@ -14,6 +14,7 @@ import { createExactKind, EXACT } from './facilitator/exact-job.js'
 import { createGasGuard } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
 import type { OperatorBlocks } from './facilitator/operator-blocks.js'
+import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
@@ -31,6 +32,7 @@ export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
   batch: BatchNetwork
+  readFees: ReadFees
   ready: ReadyNetwork
   close(): Promise<void>
 }
@@ -128,6 +130,10 @@ export async function composeNetwork(
       relayers: relayer.addresses,
       isOffered: batchWatch.isDeployed,
       headBlock: () => feed.latest()?.number ?? 0,
+    },
+    readFees() {
+      const block = feed.latest()
+      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
     },
     ready: {
       network,

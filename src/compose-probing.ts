@@ -4,6 +4,7 @@ import { createCallBudget } from './directory/probe/call-budget.js'
 import { createGuardedFetch } from './directory/probe/guarded-fetch.js'
 import { createHostPace } from './directory/probe/host-pace.js'
 import { createLiveTerms } from './directory/probe/live-terms.js'
+import type { OwnCalls } from './directory/probe/own-calls.js'
 import { createProbe } from './directory/probe/probe.js'
 import { createProbeSchedule } from './directory/probe/probe-schedule.js'
 import { createValidator } from './directory/probe/validator.js'
@@ -12,6 +13,7 @@ import type { ListingStore } from './store/listings.js'
 
 export interface ProbingWorld {
   config: Pick<Config, 'baseUrl' | 'directoryUrl' | 'probeAllowPrivateHosts'>
+  ownCalls: OwnCalls
   store: ListingStore
   /** CAIP-2. */
   network: string
@@ -22,11 +24,13 @@ export interface ProbingWorld {
 }
 
 /** Builds everything that calls addresses strangers gave us: one guard, one pace and one budget for all of it. */
-export function composeProbing({ config, store, network, asset, now, log }: ProbingWorld) {
+export function composeProbing(world: ProbingWorld) {
+  const { config, ownCalls, store, network, asset, now, log } = world
   const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = config
   const stopping = new AbortController()
   const rules = { allowPrivateHosts, ownOrigins: [baseUrl, directoryUrl] }
-  const fetch = createGuardedFetch({ ...rules, baseUrl, signal: stopping.signal })
+  const guarded = createGuardedFetch({ ...rules, baseUrl, signal: stopping.signal })
+  const fetch = ownCalls.around(guarded)
   const probe = createProbe({ fetch, network, asset, now })
   const pace = createHostPace(now)
   const budget = createCallBudget({ now })

@@ -4,6 +4,7 @@ import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { ConfigError } from './config-error.js'
 import { type Env, readEnv } from './env.js'
+import { type HostedConfig, hostedConfig, hostedProblems } from './hosted.js'
 import { findMisspellings } from './misspellings.js'
 import {
   address,
@@ -54,6 +55,8 @@ export interface Config {
   readonly database: { readonly kind: 'sqlite'; readonly path: string }
   readonly networks: readonly NetworkConfig[]
   readonly buybackAddress: Address | undefined
+  /** `undefined` when no endpoints are hosted. */
+  readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
   /** Dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
@@ -88,6 +91,8 @@ const settings = z.object({
   TESTNET_RPC_URLS: urlList().optional(),
   TESTNET_ASSET: address().optional(),
   BUYBACK_ADDRESS: address().optional(),
+  HOSTED_ENDPOINTS: boolean().default(false),
+  HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
   MIN_AMOUNT: atomicAmount().default(1n),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
@@ -112,7 +117,7 @@ type Settings = z.infer<typeof settings>
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
-  const problems = groupProblems(env)
+  const problems = [...groupProblems(env), ...hostedProblems(env)]
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
     throw new ConfigError([...faults, ...problems])
@@ -135,6 +140,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
       ...networkConfig('eip155:5042002', set.TESTNET_RPC_URLS, set.TESTNET_ASSET),
     ]),
     buybackAddress: set.BUYBACK_ADDRESS,
+    hosted: hostedConfig(set),
     minAmount: set.MIN_AMOUNT,
     maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
     dailyGasLimit: set.DAILY_GAS_LIMIT_USD,

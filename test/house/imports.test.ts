@@ -9,6 +9,7 @@ const appLevel = [
   'app.ts',
   'compose.ts',
   'compose-directory.ts',
+  'compose-hosted.ts',
   'compose-mcp.ts',
   'compose-network.ts',
   'compose-probing.ts',
@@ -16,7 +17,7 @@ const appLevel = [
 ]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
-const appRooms = [...metrics, 'metrics', ...appLevel]
+const appRooms = [...metrics, 'metrics', 'merchant', ...appLevel]
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -28,6 +29,8 @@ const mayImport: Record<string, readonly string[]> = {
   relayer: ['x402', 'chain', 'store'],
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
+  // The operator's own merchant is built of what strangers install.
+  hosted: [...belowFeatures, 'merchant'],
   metrics,
   merchant: ['x402'],
   ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),
@@ -112,6 +115,7 @@ describe('what only one room does', () => {
         'main.ts',
         'compose.ts',
         'compose-directory.ts',
+        'compose-hosted.ts',
         'compose-network.ts',
         'compose-probing.ts',
       ],

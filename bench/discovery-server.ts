@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
+import { createCatalogAnswers } from '../src/discovery/catalog-answers.js'
 import { createCatalogIndex } from '../src/discovery/catalog-index.js'
 import { createCatalogSearch } from '../src/discovery/catalog-search.js'
 import { discoveryRoutes } from '../src/discovery/routes.js'
@@ -31,7 +32,8 @@ const app = createServer({
   trustProxy: false,
 })
 installErrorHandling(app)
-await app.register(discoveryRoutes, { index, search, listings: store, turns })
+const answers = createCatalogAnswers({ index, search, listings: store, turns })
+await app.register(discoveryRoutes, { answers })
 app.get('/turns', () => ({ ...readTurns(), rssMb: process.memoryUsage.rss() / 2 ** 20 }))
 app.post<{ Querystring: { title: string } }>('/save', async ({ query }) => {
   const before = performance.now()

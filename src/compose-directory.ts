@@ -6,6 +6,7 @@ import type { Address } from 'viem'
 import { isContractSignature } from './chain/contract-signature.js'
 import type { Rpc } from './chain/rpc.js'
 import type { Token } from './chain/token.js'
+import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
 import { activityRoutes } from './directory/activity/activity-routes.js'
@@ -13,8 +14,6 @@ import { createAttributor } from './directory/activity/attribution.js'
 import { createActivityRecorder } from './directory/activity/recorder.js'
 import { activityStreamRoutes } from './directory/activity/stream-routes.js'
 import { createAutoCatalog } from './directory/auto-catalog/auto-catalog.js'
-import { createInfoCheck } from './directory/auto-catalog/info-schema.js'
-import { createLookJudge } from './directory/auto-catalog/own-words.js'
 import { createCatalog } from './directory/catalog/catalog.js'
 import { catalogRoutes } from './directory/catalog/routes.js'
 import { createHistoryReader } from './directory/history.js'
@@ -23,14 +22,11 @@ import { createIdentityWatch } from './directory/identity/identity-watch.js'
 import { createIdentityReader } from './directory/identity/read-identity.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './directory/identity/registry.js'
 import { createMerchantView } from './directory/merchant-view.js'
-import { createCallBudget } from './directory/probe/call-budget.js'
-import { createGuardedFetch } from './directory/probe/guarded-fetch.js'
-import { createHostPace } from './directory/probe/host-pace.js'
-import { createProbe } from './directory/probe/probe.js'
+import type { LiveTerms } from './directory/probe/live-terms.js'
+import type { OwnCalls } from './directory/probe/own-calls.js'
+import type { Probe } from './directory/probe/probe.js'
 import { probeRoutes } from './directory/probe/probe-routes.js'
-import { createProbeSchedule } from './directory/probe/probe-schedule.js'
 import { validateRoutes } from './directory/probe/validate-routes.js'
-import { createValidator } from './directory/probe/validator.js'
 import { createSaveAllowance } from './directory/save-allowance.js'
 import { createSaveLooks } from './directory/save-looks.js'
 import { createSchemaCheck } from './directory/schema-check.js'
@@ -42,11 +38,13 @@ import { createWriteCheck } from './directory/write-check.js'
 import { writeRoutes } from './directory/write-routes.js'
 import { createSignatureCheck } from './directory/write-signature.js'
 import { createWrites } from './directory/writes.js'
+import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
 import { createCatalogIndex } from './discovery/catalog-index.js'
 import { createCatalogSearch } from './discovery/catalog-search.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { Catalogue } from './facilitator/routes.js'
+import type { ListingStore } from './store/listings.js'
 import { createActivityStore } from './store/sqlite/activity.js'
 import type { Database } from './store/sqlite/database.js'
 import type { GroupCommit } from './store/sqlite/group-commit.js'
@@ -62,6 +60,8 @@ export interface ComposedDirectory {
   /** Takes in what payments say of the resources they were for. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
+  /** What agents are told of the catalog. */
+  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
   /** Before the database is closed. */
   close(): Promise<void>
@@ -69,6 +69,7 @@ export interface ComposedDirectory {
 
 export interface DirectoryWorld {
   config: Config
+  ownCalls: OwnCalls
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
@@ -97,21 +98,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
-  const stopping = new AbortController()
-  const rules = {
-    allowPrivateHosts: config.probeAllowPrivateHosts,
-    ownOrigins: [config.baseUrl, config.directoryUrl],
-  }
-  const fetch = createGuardedFetch({ ...rules, baseUrl: config.baseUrl, signal: stopping.signal })
-  const probe = createProbe({ fetch, network, asset, now })
-  const pace = createHostPace(now)
-  const budget = createCallBudget({ now })
-  // Strangers' schemas must not keep owners waiting.
-  const offeredSchemas = createSchemaCheck()
-  const infoCheck = createInfoCheck(offeredSchemas, now)
-  const judge = createLookJudge({ infoCheck })
-  const schedule = createProbeSchedule({ store, probe, judge, now, pace, log })
-  const validator = createValidator({ fetch, rules, network, asset, now })
+  const probing = composeProbing({ ...world, store, network, asset, log })
+  const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
   const registry = createIdentityRegistry({
     rpc: network === IDENTITY_NETWORK ? rpc : undefined,
@@ -162,6 +150,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
   const search = createCatalogSearch(turns)
+  const answers = createCatalogAnswers({ index, search, listings: store, turns })
   const catalog = createCatalog({ store, checksum })
   const catalogue = createAutoCatalog({
     store,
@@ -195,6 +184,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
+    reads: { answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       turns.giveWay()
       recorder.record(answer)
@@ -202,7 +192,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     async routes(app) {
       await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
       await app.register(cookie)
-      await app.register(discoveryRoutes, { index, search, listings: store, turns })
+      await app.register(discoveryRoutes, { answers })
       await app.register(validateRoutes, { validator, budget, pace })
       const facilitator = config.baseUrl
       await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
@@ -238,10 +228,10 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       void identities.start()
     },
     async close() {
-      stopping.abort()
+      probing.stop()
       identities.stop()
       await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
-      await Promise.all([schemas.close(), offeredSchemas.close()])
+      await Promise.all([schemas.close(), probing.close()])
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
@@ -8,10 +9,13 @@ import { watchToken } from './chain/token-watch.js'
 import type { Teardown } from './compose-teardown.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import type { BatchNetwork } from './facilitator/batch/ground.js'
+import { createBatchKinds } from './facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
 import { createGasGuard } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
 import type { OperatorBlocks } from './facilitator/operator-blocks.js'
+import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
@@ -28,6 +32,8 @@ import type { Keccak256 } from './x402/keccak.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
+  batch: BatchNetwork
+  readFees: ReadFees
   ready: ReadyNetwork
 }
 
@@ -75,7 +81,7 @@ export async function composeNetwork(
     rpc,
     feed,
     journal: shared.journal,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
+    kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
     signers,
     gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
     hasMulticall3,
@@ -87,6 +93,8 @@ export async function composeNetwork(
     log,
   })
   shared.teardown.add('relayer', () => relayer.stop())
+  const batchWatch = await watchBatchContracts(rpc, log)
+  shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
   shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
@@ -95,30 +103,42 @@ export async function composeNetwork(
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
   metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const served: ServedNetwork = {
+    terms: {
+      token,
+      minAmount: config.minAmount,
+      isRelayer: (address) => own.has(address),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    rpc,
+    readFacts,
+    chainSeconds,
+    relayer: relayer.addresses[0] as Address,
+    tokenMismatch: tokenWatch.mismatch,
+    guardGas: createGasGuard({
+      network,
+      budgets,
+      dailyGasLimit: config.dailyGasLimit,
+      failedGasBudget: config.failedGasBudget,
+      maxFeePerGas: config.maxFeePerGasWei,
+      baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+      now,
+    }),
+  }
   return {
     relayer,
-    served: {
-      terms: {
-        token,
-        minAmount: config.minAmount,
-        isRelayer: (address) => own.has(address),
-        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-      },
-      rpc,
-      readFacts,
-      chainSeconds,
-      relayer: relayer.addresses[0] as Address,
-      tokenMismatch: tokenWatch.mismatch,
-      guardGas: createGasGuard({
-        network,
-        budgets,
-        dailyGasLimit: config.dailyGasLimit,
-        failedGasBudget: config.failedGasBudget,
-        maxFeePerGas: config.maxFeePerGasWei,
-        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now,
-      }),
+    served,
+    batch: {
+      served,
+      chainId,
+      relayers: relayer.addresses,
+      isOffered: batchWatch.isDeployed,
+      headBlock: () => feed.latest()?.number ?? 0,
+    },
+    readFees() {
+      const block = feed.latest()
+      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
     },
     ready: {
       network,

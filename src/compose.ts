@@ -3,17 +3,24 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
+import { composeHosted } from './compose-hosted.js'
+import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
 import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import { createOwnCalls } from './directory/probe/own-calls.js'
+import { createBatchSettler } from './facilitator/batch/settler.js'
+import { createBatchVerifier } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
+import { settleByRequirement, supportedKinds, verifyByRequirement } from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
+import { HOSTED_PREFIX } from './hosted/endpoints.js'
 import { createMetrics } from './metrics/metrics.js'
 import { createReadinessChecks } from './readiness.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
@@ -21,11 +28,13 @@ import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
 import { createDeliveryStore } from './store/sqlite/deliveries.js'
 import { createGroupCommit } from './store/sqlite/group-commit.js'
+import { createHostedRecords } from './store/sqlite/hosted-records.js'
 import { createSettlementJournal } from './store/sqlite/settlement-journal.js'
 import { createSightingStore } from './store/sqlite/sightings.js'
 import { createChecksum } from './x402/address.js'
 import { createAuthorizationDigest } from './x402/authorization-digest.js'
 import { createKeccak256 } from './x402/keccak.js'
+import type { Network } from './x402/networks.js'
 import { loadSignerRecovery } from './x402/signer-recovery.js'
 
 /** The service, built and not yet listening. */
@@ -94,14 +103,25 @@ async function open(
   const deliveries = createDeliveries(deliveryStore, now)
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
-  const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
+  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
+  const batching = { networks: batchNetworks, journal, checksum }
+  const verify = verifyByRequirement(
+    createVerifier({ judge, sightings, checksum, paymentUrl, now }),
+    createBatchVerifier(batching),
+  )
+  const settle = settleByRequirement(
+    createSettler({ ...settling, checksum, paymentUrl, now, log }),
+    createBatchSettler({ ...batching, relayers, settleWaitSeconds, now, log }),
+  )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   // The settings name the mainnet first, and at least one network.
   const [{ rpc, terms: listed }] = [...served.values()] as [ServedNetwork]
+  const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
+  const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
   const directory = composeDirectory({
     config,
+    ownCalls,
     rpc,
     token: listed.token,
     database,
@@ -116,6 +136,28 @@ async function open(
   })
 
   teardown.add('directory', () => directory.close())
+  const findPayment = createPaymentFinder({ journal, terms, checksum })
+  const measured = {
+    verify: metrics?.measureVerify(verify) ?? verify,
+    settle: metrics?.measureSettle(settle) ?? settle,
+    onAnswer: directory.onAnswer,
+  }
+  const [first] = networks as [ComposedNetwork]
+  const hosted = await composeHosted({
+    ...measured,
+    config,
+    hostedPrivateKey: secrets.hostedPrivateKey,
+    records: createHostedRecords(database, commit),
+    listings: directory.reads.listings,
+    look: directory.reads.probe,
+    findPayment,
+    network: listed.token.network as Network,
+    asset: listed.token.address,
+    hasBatchSettlement: first.batch.isOffered(),
+    readFees: first.readFees,
+    log,
+  })
+  teardown.add('till', () => hosted.close())
 
   const app = await buildApp({
     server: {
@@ -126,16 +168,16 @@ async function open(
     },
     rateLimit: config.rateLimit,
     facilitator: {
-      networks: [...served.keys()],
+      kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
-      verify: metrics?.measureVerify(verify) ?? verify,
-      settle: metrics?.measureSettle(settle) ?? settle,
+      ...measured,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      findPayment: createPaymentFinder({ journal, terms, checksum }),
-      onAnswer: directory.onAnswer,
+      findPayment,
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
+    mcp: composeMcp(config, directory.reads),
+    hosted: hosted.routes,
     readiness: createReadinessChecks(
       journal,
       keccak256,
@@ -145,6 +187,11 @@ async function open(
   })
   for (const { relayer } of networks) await relayer.start()
   directory.start()
+  ownCalls.attach((call) => app.inject(call))
+  // Whoever is called is there by then.
+  app.addHook('onListen', async () => {
+    await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+  })
   const sweep = setInterval(() => {
     sightings
       .forgetSightings(Math.floor(now() / 1000))

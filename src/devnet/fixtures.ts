@@ -9,6 +9,9 @@ export const devnetContracts = {
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
   /** ERC-8004, where all mainnets have it. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+  /** x402 `batch-settlement`, where every chain has them. */
+  batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
+  erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
 } as const satisfies Record<string, Address>
 
 const placements: readonly (readonly [Address, ContractName])[] = [
@@ -16,6 +19,8 @@ const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.usdc, 'MockUsdc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
+  [devnetContracts.batchSettlement, 'BatchSettlement'],
+  [devnetContracts.erc3009Collector, 'Erc3009Collector'],
 ]
 
 // Any account can mint on the mock; this one signs nothing, anvil impersonates it.
@@ -24,8 +29,8 @@ const minterGas = 10n ** 18n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log and the mock identity registry at their Arc
- * addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
+ * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry and the contracts
+ * of `batch-settlement` at their addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
  * means nothing to them.
  */
 export async function placeContracts(url: string): Promise<void> {

@@ -12,7 +12,8 @@ import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
-  networks: readonly string[]
+  /** What is settled at present; a scheme may come and go with its contracts. */
+  kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
   verify: Verify
   settle: Settle
@@ -24,6 +25,11 @@ export interface FacilitatorRoutesOptions {
   onAnswer?: (answer: PaymentAnswer) => void
   /** Lists what settled payments were for. */
   catalogue?: Catalogue | undefined
+}
+
+export interface SupportedKind {
+  scheme: 'exact' | 'batch-settlement'
+  network: string
 }
 
 /** Takes in the bazaar extension of payments; `prepare` at once, `offer` soon, and neither ever throws or rejects. */
@@ -45,17 +51,17 @@ export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
-  const supported = {
-    kinds: options.networks.map((network) => ({ x402Version: 2, scheme: 'exact', network })),
+  const supported = () => ({
+    kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
     extensions: options.catalogue === undefined ? [] : ['bazaar'],
     signers: { 'eip155:*': options.relayerAddresses },
-  }
+  })
 
   const tell = (answer: PaymentAnswer | undefined) => {
     if (answer !== undefined) options.onAnswer?.(answer)
   }
 
-  app.get('/supported', { config: { limit: 'exempt' } }, () => supported)
+  app.get('/supported', { config: { limit: 'exempt' } }, supported)
 
   app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
     const startedAt = performance.now()

@@ -4,6 +4,7 @@ import type { Job } from '../store/settlement-journal.js'
 import type { SightingStore } from '../store/sightings.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
+import { toAnsweredPayment } from '../x402/payment-answer.js'
 import { type Answered, type VerifyAnswer, verifyRejection } from './answers.js'
 import type { Intent, Judge, Judgement } from './judge.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './ladder.js'
@@ -37,8 +38,8 @@ export function createVerifier(options: VerifierOptions): Verify {
     const rejection = rejectionOf(judgement, payment)
     if (judgement.state === 'valid') note(judgement.intent)
     return rejection === undefined
-      ? { status: 200, body: { isValid: true, payer }, payment }
-      : { ...verifyRejection(rejection, payer), payment }
+      ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
+      : { ...verifyRejection(rejection, payer), payment: toAnsweredPayment(payment) }
   }
 
   /** What lets it count as paid if somebody else brings it on chain from now on. */

@@ -1,5 +1,7 @@
+import { batchReasons } from './batch-reasons.js'
+
 /** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
-interface Reason {
+export interface Reason {
   code: string
   status: 200 | 400 | 413 | 429 | 500
   source: 'x402' | 'x402-spec' | 'arcus'
@@ -237,6 +239,7 @@ export const reasons = {
     source: 'x402-spec',
     meaning: 'The chain could not be reached; nothing was sent for this payment.',
   },
+  ...batchReasons,
 } as const satisfies Record<string, Reason>
 
 export type ReasonKey = keyof typeof reasons

@@ -52,6 +52,7 @@ describe('readConfig', () => {
       trustProxy: false,
       probeAllowPrivateHosts: false,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+      mcpAllowedOrigins: [],
       activityRetentionDays: 90,
       bodyLimitBytes: 262_144,
       logLevel: 'info',
@@ -107,6 +108,24 @@ describe('readConfig', () => {
       }
     },
   )
+
+  it('takes the origins of pages that may call the tools, and nothing with a path', () => {
+    const list = 'https://agent.example.com, http://localhost:6274/'
+    expect(read({ MCP_ALLOWED_ORIGINS: list }).mcpAllowedOrigins).toEqual([
+      'https://agent.example.com',
+      'http://localhost:6274',
+    ])
+    for (const wrong of [
+      '*',
+      'agent.example.com',
+      'https://a.example/page',
+      'https://a.example,',
+    ]) {
+      expect(problems({ MCP_ALLOWED_ORIGINS: wrong })).toEqual([
+        expect.stringContaining('MCP_ALLOWED_ORIGINS must be a comma list'),
+      ])
+    }
+  })
 
   it('takes the rate limit from off to its upper edge', () => {
     expect(read({ RATE_LIMIT_MAX: '0' }).rateLimit.max).toBe(0)

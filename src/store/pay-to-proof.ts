@@ -16,7 +16,7 @@ export function payToProofOf(
 ): PayToProof | null {
   const { owner, payTo, confirmation, isOfficial } = merchant
   if (isUnclaimed(merchant)) return null
-  if (owner === null || isOfficial) return 'operator'
   if (owner === payTo) return 'owner'
-  return confirmation?.owner === owner && confirmation.payTo === payTo ? 'confirmation' : null
+  if (confirmation?.owner === owner && confirmation?.payTo === payTo) return 'confirmation'
+  return owner === null || isOfficial ? 'operator' : null
 }

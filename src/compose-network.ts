@@ -14,6 +14,7 @@ import type { OperatorBlocks } from './facilitator/operator-blocks.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
+import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
@@ -22,12 +23,14 @@ import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Keccak256 } from './x402/keccak.js'
+import { networks } from './x402/networks.js'
 
 /** One network of the settings: its chain, its token, its relayers. */
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
   ready: ReadyNetwork
+  status: StatusNetwork
   close(): Promise<void>
 }
 
@@ -90,7 +93,8 @@ export async function composeNetwork(
   const chainSeconds = () => feed.latest()?.timestamp
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
-  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const watched = { network, relayer, chainSeconds, readBalances, readRunway }
+  metrics?.watch(watched)
   return {
     relayer,
     served: {
@@ -125,6 +129,7 @@ export async function composeNetwork(
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
+    status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
     async close() {
       tokenWatch.stop()
       await rpc.close()

@@ -13,8 +13,13 @@ import { createPaymentFinder } from './facilitator/payment-status.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
+import { toConsoleSettings } from './http/console-settings.js'
+import { openDashboard } from './http/dashboard.js'
+import { createReadiness } from './http/health.js'
 import { createMetrics } from './metrics/metrics.js'
+import { createStatus } from './metrics/status.js'
 import { createReadinessChecks } from './readiness.js'
+import { createActivityStore } from './store/sqlite/activity.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
@@ -55,6 +60,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const now = () => Date.now()
 
   const budgets = createBudgetStore(database)
+  const activity = createActivityStore(database, commit)
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
@@ -86,6 +92,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     token: listed.token,
     database,
     commit,
+    activity,
     keccak256,
     recovery,
     checksum,
@@ -94,6 +101,25 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     now,
     log,
   })
+
+  const dashboard = openDashboard(config)
+  if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
+  const readReadiness = createReadiness({
+    checks: createReadinessChecks(
+      journal,
+      keccak256,
+      networks.map(({ ready }) => ready),
+    ),
+  })
+  const readStatus = createStatus({
+    networks: networks.map(({ status }) => status),
+    readReadiness: () =>
+      readReadiness((check, err) => log.warn({ err, check }, 'readiness check failed')),
+    activity,
+    checksum,
+    now,
+  })
+  const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
     server: {
@@ -114,11 +140,12 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
-    readiness: createReadinessChecks(
-      journal,
-      keccak256,
-      networks.map(({ ready }) => ready),
-    ),
+    readiness: readReadiness,
+    console: {
+      dashboard,
+      settings: toConsoleSettings(config, tokens, listed.token.network),
+      readStatus,
+    },
     metrics,
   })
   for (const { relayer } of networks) await relayer.start()

@@ -207,7 +207,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(discoveryRoutes, { index, search, listings: store, turns })
       await app.register(validateRoutes, { validator, budget, pace })
       const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
+      await app.register(catalogRoutes, { catalog, store, facilitator, checksum, now })
       await app.register(writeRoutes, {
         writes,
         listings: store,

@@ -119,6 +119,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     checksum,
     now,
   })
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
@@ -135,7 +136,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       verify: metrics?.measureVerify(verify) ?? verify,
       settle: metrics?.measureSettle(settle) ?? settle,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      findPayment: createPaymentFinder({ journal, terms, checksum }),
+      payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
       onAnswer: directory.onAnswer,
       catalogue: directory.catalogue,
     },

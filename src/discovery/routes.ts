@@ -3,12 +3,19 @@ import type { FastifyInstance } from 'fastify'
 import { RequestFault } from '../http/request-fault.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import { type CachedBody, sendCached, toCachedBody } from './cached-reply.js'
+import { toCard } from './card.js'
 import type { CatalogIndex } from './catalog-index.js'
 import { type CatalogSearch, SearchOverload } from './catalog-search.js'
 import type { CatalogView } from './catalog-view.js'
 import { toItem } from './item.js'
 import { createLru, type Lru } from './lru.js'
-import { formatCursor, parseListQuery, parseRankedQuery } from './queries.js'
+import {
+  type BrowseQuery,
+  formatCursor,
+  parseBrowseQuery,
+  parseListQuery,
+  parseRankedQuery,
+} from './queries.js'
 import type { RawQuery } from './query-parameters.js'
 import type { Turns } from './turns.js'
 
@@ -32,13 +39,16 @@ export async function discoveryRoutes(
 ): Promise<void> {
   const answers = createAnswerCache()
 
-  /** A JSON list of items; schemas can be large, so a hundred of them are more than one turn. */
-  async function itemsOf(ids: readonly number[]): Promise<string> {
+  /** A JSON list; schemas can be large, so a hundred items are more than one turn. */
+  async function itemsOf(
+    ids: readonly number[],
+    toJson: (entry: CatalogEntry) => unknown = toItem,
+  ): Promise<string> {
     const items: string[] = []
     for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
       if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
       const entries = await listings.entriesById(ids.slice(i, i + ITEMS_A_TURN))
-      items.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toItem(entry))))
+      items.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toJson(entry))))
     }
     return `[${items.join(',')}]`
   }
@@ -60,7 +70,7 @@ export async function discoveryRoutes(
       cache.set(key, body)
       return body
     } catch (error) {
-      throw error instanceof SearchOverload ? overloadFault() : error
+      return explainOverload(error)
     }
   }
 
@@ -87,6 +97,30 @@ export async function discoveryRoutes(
     })
     return sendCached(request, reply, body)
   })
+
+  // Not kept: a card tells how an endpoint stood when it was last looked at, which is no change of the catalog.
+  app.get<{ Querystring: RawQuery }>('/api/endpoints', async (request, reply) => {
+    const query = parseBrowseQuery(request.query)
+    const view = await index.current()
+    if (view === undefined) throw loadingFault()
+    const found = await browse(search, view, query).catch(explainOverload)
+    const { ids, total, next } = found
+    const cards = await itemsOf(ids, toCard)
+    return reply
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .send(`{"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`)
+  })
+}
+
+async function browse(search: CatalogSearch, view: CatalogView, query: BrowseQuery) {
+  if (query.kind === 'search') {
+    const { ids, next } = await search.rank(view, query)
+    return { ids, total: null, next: next === null ? null : formatCursor(next) }
+  }
+  const { ids, total } = await search.list(view, query)
+  const end = query.offset + ids.length
+  return { ids, total, next: end < total ? String(end) : null }
 }
 
 /** Hidden or deleted between the search and this read. */
@@ -105,6 +139,10 @@ function createAnswerCache(): { of(view: CatalogView): Lru<CachedBody> } {
       return latest.answers
     },
   }
+}
+
+function explainOverload(error: unknown): never {
+  throw error instanceof SearchOverload ? overloadFault() : error
 }
 
 function loadingFault(): RequestFault {

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import type { OwnedListings } from './owned-listings.js'
 
 export type Pricing = 'fixed' | 'metered'
 /** The two methods the catalog knows how to describe. */
@@ -175,7 +176,7 @@ export interface IndexedEndpoint
 }
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
-export interface ListingReader {
+export interface ListingReader extends OwnedListings {
   findMerchant(id: string): Promise<Merchant | undefined>
   endpointsOf(merchantId: string): Promise<Endpoint[]>
   /** In the order asked for; numbers that are gone are left out. */

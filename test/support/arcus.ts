@@ -34,7 +34,12 @@ export async function startChain() {
 
 /** The service as a process of its own, beside a fresh chain; `rpcUrl` lets something stand between them. */
 export async function startWorld(
-  options: { env?: Record<string, string>; between?: (chainUrl: string) => Promise<string> } = {},
+  options: {
+    env?: Record<string, string>
+    between?: (chainUrl: string) => Promise<string>
+    /** Names the chain to wallets. */
+    tellsWallets?: boolean
+  } = {},
 ): Promise<World> {
   const anvil = await startChain()
   const rpcUrl = options.between === undefined ? anvil.url : await options.between(anvil.url)
@@ -51,6 +56,7 @@ export async function startWorld(
       DATABASE_URL: `sqlite:${join(folder, 'arcus.db')}`,
       LOG_LEVEL: 'silent',
       SETTLE_WAIT_SECONDS: '3',
+      ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
       ...options.env,
     },
   })

@@ -17,6 +17,8 @@ export interface Answer {
 export interface World {
   chainUrl: string
   url: string
+  /** Of the service's SQLite file. */
+  databasePath: string
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string): Promise<Answer>
   /** Every answer that was given, as text. */
@@ -45,6 +47,7 @@ export async function startWorld(
   const rpcUrl = options.between === undefined ? anvil.url : await options.between(anvil.url)
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
+  const databasePath = join(folder, 'arcus.db')
   const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
@@ -53,7 +56,7 @@ export async function startWorld(
       PORT: String(port),
       MAINNET_RPC_URLS: rpcUrl,
       RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
-      DATABASE_URL: `sqlite:${join(folder, 'arcus.db')}`,
+      DATABASE_URL: `sqlite:${databasePath}`,
       LOG_LEVEL: 'silent',
       SETTLE_WAIT_SECONDS: '3',
       ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
@@ -73,6 +76,7 @@ export async function startWorld(
   return {
     chainUrl: anvil.url,
     url,
+    databasePath,
     said,
     get: (path) => ask(path, {}),
     post: (path, body, headers = {}) =>

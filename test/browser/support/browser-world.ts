@@ -1,13 +1,16 @@
 import type { Browser } from 'playwright-core'
-import type { Address } from 'viem'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
-import { createListingClient, type ListingSigner } from '../../../src/listing-client/client.js'
+import {
+  createListingClient,
+  type ListingClient,
+  type ListingSigner,
+} from '../../../src/listing-client/client.js'
 import type { Listing } from '../../../src/listing-client/listing.js'
 import { aSignedPayment, type PaymentWish } from '../../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../../support/arcus.js'
 import { launchChromium } from './chromium.js'
 import { type OpenPage, openPage, type PageOptions } from './open-page.js'
-import { type Strangers, startStrangers } from './strangers.js'
+import { buyback, type Strangers, startStrangers } from './strangers.js'
 
 /** A devnet with the service, strangers' APIs and a browser. */
 export interface BrowserWorld extends World {
@@ -16,6 +19,8 @@ export interface BrowserWorld extends World {
   strangers: Strangers
   browser: Browser
   open(options?: PageOptions): Promise<OpenPage>
+  /** Writes listings as a script does. */
+  client(signer: ListingSigner): ListingClient
   /** Lists as somebody with a script would. */
   list(id: string, listing: Partial<Listing>, signer?: ListingSigner): Promise<void>
   /** One payment for this URL, through verify and settle. */
@@ -25,7 +30,7 @@ export interface BrowserWorld extends World {
 export async function startBrowserWorld(env: Record<string, string> = {}): Promise<BrowserWorld> {
   const [world, strangers, browser] = await Promise.all([
     startWorld({
-      env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true', DEVNET: 'true', ...env },
+      env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true', DEVNET: 'true', BUYBACK_ADDRESS: buyback, ...env },
       tellsWallets: true,
     }),
     startStrangers(),
@@ -33,6 +38,7 @@ export async function startBrowserWorld(env: Record<string, string> = {}): Promi
   ])
   const origin = world.url.replace('127.0.0.1', 'localhost')
   const pages: OpenPage[] = []
+  const client = (signer: ListingSigner) => createListingClient({ directoryUrl: origin, signer })
   const settle = async (url: string, wish: PaymentWish = {}) => {
     const payment = await aSignedPayment(wish)
     Object.assign(payment.paymentPayload, { resource: { url } })
@@ -50,9 +56,9 @@ export async function startBrowserWorld(env: Record<string, string> = {}): Promi
       return opened
     },
     async list(id, listing, signer = devnetMerchant.account) {
-      const client = createListingClient({ directoryUrl: origin, signer })
-      await client.save(id, aListing(strangers.url, signer.address, listing))
+      await client(signer).save(id, aListing(strangers.url, listing))
     },
+    client,
     pay: settle,
     async stop() {
       await Promise.all(pages.map((page) => page.close().catch(() => {})))
@@ -64,11 +70,7 @@ export async function startBrowserWorld(env: Record<string, string> = {}): Promi
 }
 
 /** A merchant of weather at `/weather`, paid to the devnet's merchant. */
-export function aListing(
-  strangersUrl: string,
-  _owner: Address,
-  wish: Partial<Listing> = {},
-): Listing {
+export function aListing(strangersUrl: string, wish: Partial<Listing> = {}): Listing {
   return {
     name: 'Weather house',
     description: 'Skies by the city',

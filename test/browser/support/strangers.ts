@@ -10,6 +10,9 @@ export interface Strangers {
   stop(): Promise<void>
 }
 
+/** Where official merchants are paid in these tests. */
+export const buyback: Address = '0x00000000000000000000000000000000b0b0b0b0'
+
 const otherToken: Address = '0x1111111111111111111111111111111111111111'
 
 function quote(wish: Record<string, unknown> = {}) {
@@ -42,6 +45,7 @@ const handlers: Record<string, Handle> = {
   // Its 402 says everything in the header and nothing in the body.
   '/header-only': (_request, response) => demand(response, {}, { description: 'Said in a header' }),
   '/weather': (_request, response) => demand(response),
+  '/official': (_request, response) => demand(response, { payTo: buyback }),
   '/tides': (_request, response) => demand(response, { amount: '2500' }),
   '/post-only'(request, response) {
     if (request.method === 'POST') demand(response, { amount: '50000' })

@@ -1,0 +1,3 @@
+export function Console() {
+  return null
+}

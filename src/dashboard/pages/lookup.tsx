@@ -1,0 +1,3 @@
+export function Lookup() {
+  return null
+}

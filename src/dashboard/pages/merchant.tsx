@@ -1,0 +1,3 @@
+export function MerchantPage(_: { id: string }) {
+  return null
+}

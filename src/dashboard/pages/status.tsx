@@ -1,0 +1,3 @@
+export function Status() {
+  return null
+}

@@ -48,6 +48,8 @@ export async function openPage(
   await context.exposeBinding('arcusTestViolation', (_source, text: string) => {
     faults.push(`policy: ${text}`)
   })
+  // What tsx wraps functions in; a page has none.
+  await context.addInitScript('globalThis.__name ??= (it) => it')
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) => {
       const { arcusTestViolation } = window as unknown as { arcusTestViolation(text: string): void }

@@ -95,7 +95,7 @@ export async function startWorld(
 }
 
 async function untilHealthy(url: string): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
     try {
       if ((await fetch(`${url}/health`)).ok) return

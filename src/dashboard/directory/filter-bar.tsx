@@ -138,12 +138,12 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
         className="h-10 w-full rounded-lg border border-line-strong bg-raised pr-10 pl-9 text-sm"
       />
       {words === '' && (
-        <kbd
+        <span
           className="pointer-events-none absolute inset-y-0 right-3 hidden items-center font-mono text-xs text-faint sm:flex"
           aria-hidden="true"
         >
           /
-        </kbd>
+        </span>
       )}
     </div>
   )
@@ -165,7 +165,7 @@ function Choice({
       aria-label={label}
       value={value ?? ''}
       onChange={(event) => onChange(event.target.value || undefined)}
-      className={pill(value !== undefined)}
+      className={`${pill(value !== undefined)} pr-8`}
     >
       <option value="">{`Any ${label.toLowerCase()}`}</option>
       {options.map(([option, name]) => (

@@ -57,7 +57,7 @@ function Arcs() {
     <svg
       viewBox="0 0 400 200"
       fill="none"
-      className="pointer-events-none absolute -top-12 right-0 hidden h-72 text-accent lg:block"
+      className="pointer-events-none absolute -top-12 -right-10 hidden h-60 text-accent lg:block"
       aria-hidden="true"
     >
       {[190, 160, 130, 100, 70, 40].map((radius, index) => (

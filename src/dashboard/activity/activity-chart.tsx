@@ -109,7 +109,9 @@ function PointsTable({ points, stepSeconds }: { points: ActivityPoint[]; stepSec
   const busy = points.filter(({ verifies, settled, failed }) => verifies + settled + failed > 0)
   return (
     <table className="sr-only">
-      <caption>Payments by {stepSeconds < 86_400 ? 'hour' : 'day'}; those without any are left out</caption>
+      <caption>
+        Payments by {stepSeconds < 86_400 ? 'hour' : 'day'}; those without any are left out
+      </caption>
       <thead>
         <tr>
           {['When', 'Verified', 'Settled', 'Failed', 'Revenue in USDC'].map((name) => (

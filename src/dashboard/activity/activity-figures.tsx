@@ -13,7 +13,9 @@ export function ActivityFigures({ summary }: { summary: ActivitySummary }) {
           name="Revenue"
           value={<Usd usd={revenue.usd} />}
           note={
-            selfPayments.count > 0 ? `without ${exactCount(selfPayments.count)} by yourself` : 'USDC'
+            selfPayments.count > 0
+              ? `without ${exactCount(selfPayments.count)} by yourself`
+              : 'USDC'
           }
         />
         <Stat

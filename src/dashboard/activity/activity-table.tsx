@@ -86,7 +86,11 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
           <>
             <Rows items={items} endpoints={endpoints} />
             <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
-              <Button size="sm" disabled={turned.length === 0} onClick={() => setTurned(turned.slice(0, -1))}>
+              <Button
+                size="sm"
+                disabled={turned.length === 0}
+                onClick={() => setTurned(turned.slice(0, -1))}
+              >
                 Newer
               </Button>
               <span className="text-xs text-muted">Page {turned.length + 1}</span>

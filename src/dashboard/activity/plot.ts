@@ -80,7 +80,9 @@ export function plotData(points: readonly ActivityPoint[], measure: Measure): uP
   ]
 }
 
-const wholeSteps = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((e) => step * e)).sort((a, b) => a - b)
+const wholeSteps = [1, 2, 5]
+  .flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5, 1e6].map((e) => step * e))
+  .sort((a, b) => a - b)
 
 function fromZero(_plot: uPlot, _min: number, max: number): uPlot.Range.MinMax {
   return [0, max === 0 ? 1 : max * 1.1]

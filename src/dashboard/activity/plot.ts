@@ -34,12 +34,14 @@ export function plotOptions(wish: PlotWish): uPlot.Options {
   return {
     width,
     height: HEIGHT,
+    padding: [8, 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { time: false, range: [-0.6, points.length - 0.4] }, y: { range: fromZero } },
     axes: [
       {
         ...axis,
+        size: 28,
         grid: { show: false },
         space: 64,
         incrs: [1, 2, 3, 4, 6, 7, 12, 14, 30, 60, 90],

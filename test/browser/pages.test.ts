@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { fillDirectory } from './support/a-directory.js'
@@ -21,6 +22,12 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
+async function signInAt(page: Page) {
+  await page.goto('/console/penny-weather')
+  await connectWallet(page, 'Fern')
+  await signIn(page)
+}
+
 const publicPages = [
   ['the directory', '/'],
   ['a search without a result', '/?query=zzzz'],
@@ -36,6 +43,10 @@ const publicPages = [
 const ownerPages = [
   ['the list of own merchants', '/console'],
   ['the page of one', '/console/penny-weather'],
+  ['its activity of a month', '/console/penny-weather?range=30d'],
+  ['its endpoints', '/console/penny-weather/endpoints'],
+  ['its form', '/console/penny-weather/edit'],
+  ['what is rarely done', '/console/penny-weather/settings'],
   ['a new listing', '/console/new'],
 ] as const
 
@@ -52,9 +63,7 @@ describe.skipIf(skipped !== undefined).each(['light', 'dark'] as const)('in %s',
   it('every page of an owner is accessible and keeps its policy', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, faults, close } = await world.open({ theme, wallets: [wallet] })
-    await page.goto('/console')
-    await connectWallet(page, 'Fern')
-    await signIn(page)
+    await signInAt(page)
     for (const [name, path] of ownerPages) {
       await page.goto(path)
       await settled(page)
@@ -75,9 +84,7 @@ describe.skipIf(skipped !== undefined)('every page', () => {
       return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
     }
     for (const [name, path] of publicPages) expect([name, await overflow(path)]).toEqual([name, 0])
-    await page.goto('/console')
-    await connectWallet(page, 'Fern')
-    await signIn(page)
+    await signInAt(page)
     for (const [name, path] of ownerPages) expect([name, await overflow(path)]).toEqual([name, 0])
     await close()
   })

@@ -39,8 +39,11 @@ export function Empty({
   title,
   children,
   action,
+  isPage = false,
 }: {
   title: string
+  /** Whether it is all there is on the page, and its title the page's. */
+  isPage?: boolean
   children: ReactNode
   action?: ReactNode
 }) {
@@ -68,7 +71,11 @@ export function Empty({
           strokeLinecap="round"
         />
       </svg>
-      <p className="font-medium">{title}</p>
+      {isPage ? (
+        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      ) : (
+        <p className="font-medium">{title}</p>
+      )}
       <div className="max-w-md text-sm text-pretty text-muted">{children}</div>
       {action}
     </div>

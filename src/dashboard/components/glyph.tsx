@@ -12,7 +12,7 @@ export function Glyph({ of, size = 40 }: { of: string; size?: number }) {
   }))
   return (
     <svg width={size} height={size} viewBox="0 0 40 40" className="shrink-0" aria-hidden="true">
-      <rect width="40" height="40" rx="10" fill={`oklch(0.95 0.03 ${hue})`} />
+      <rect width="40" height="40" rx="10" fill={`oklch(0.7 0.12 ${hue} / 16%)`} />
       {arcs.map(({ radius, turn, share }, index) => (
         <circle
           key={radius}
@@ -20,7 +20,7 @@ export function Glyph({ of, size = 40 }: { of: string; size?: number }) {
           cy="20"
           r={radius}
           fill="none"
-          stroke={`oklch(${0.5 + index * 0.09} 0.15 ${hue + index * 14})`}
+          stroke={`oklch(${0.58 + index * 0.07} 0.15 ${hue + index * 16})`}
           strokeWidth="3"
           strokeLinecap="round"
           strokeDasharray={`${share * 2 * Math.PI * radius} 999`}
@@ -31,11 +31,13 @@ export function Glyph({ of, size = 40 }: { of: string; size?: number }) {
   )
 }
 
-/** FNV-1a, unsigned. */
+/** FNV-1a, mixed once more so that its low bits differ too; unsigned. */
 function hash(text: string): number {
   let bits = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
     bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193)
   }
-  return (bits ^ (bits >>> 15)) >>> 0
+  bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d)
+  bits = Math.imul(bits ^ (bits >>> 15), 0x846ca68b)
+  return (bits ^ (bits >>> 16)) >>> 0
 }

@@ -49,7 +49,7 @@ export function Shell({ children }: { children: ReactNode }) {
                 key={href}
                 href={href}
                 aria-current={isHere(path) ? 'page' : undefined}
-                className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:font-medium aria-[current]:text-ink sm:px-3 sm:aria-[current]:bg-sunken"
+                className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:font-medium aria-[current]:text-ink sm:px-3 sm:aria-[current]:bg-ink/6"
               >
                 {name}
               </Link>

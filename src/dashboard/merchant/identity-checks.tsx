@@ -17,10 +17,10 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
   const { identity, agentId } = merchant
   if (agentId === null) {
     return (
-      <p className="text-sm text-pretty text-muted">
+      <Card className="px-5 py-4 text-sm text-pretty text-muted">
         This listing names no ERC-8004 agent. What is known of it is the wallet that signs for it
         and the address that is paid.
-      </p>
+      </Card>
     )
   }
   return (

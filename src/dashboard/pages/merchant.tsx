@@ -27,6 +27,7 @@ export function MerchantPage({ id }: { id: string }) {
       skeleton={<MerchantSkeleton />}
       missing={
         <Empty
+          isPage
           title="There is no such merchant"
           action={<ButtonLink href="/">To the directory</ButtonLink>}
         >
@@ -75,12 +76,12 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
       <Section title={endpoints.length === 1 ? 'One endpoint' : `${endpoints.length} endpoints`}>
         <Card className="overflow-hidden">
           <ul className="divide-y divide-line">
-            {endpoints.map((endpoint) => (
+            {endpoints.map((endpoint, index) => (
               <EndpointCard
                 key={endpoint.state.id}
                 endpoint={endpoint}
                 merchantId={id}
-                isOpenAtFirst={endpoints.length === 1}
+                isOpenAtFirst={index === 0}
               />
             ))}
           </ul>
@@ -98,7 +99,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
         <Notice
           title="Is this yours?"
           action={
-            <ButtonLink href={`/console/new?claim=${encodeURIComponent(id)}`}>Claim it</ButtonLink>
+            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
           }
         >
           It was found in a settled payment. The key of the address that is paid can claim it.

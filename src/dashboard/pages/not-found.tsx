@@ -6,6 +6,7 @@ export function NotFound() {
   useTitle('Not found')
   return (
     <Empty
+      isPage
       title="There is no such page"
       action={<ButtonLink href="/">To the directory</ButtonLink>}
     >

@@ -44,8 +44,8 @@ import { createCatalogSearch } from './discovery/catalog-search.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { Catalogue } from './facilitator/routes.js'
+import type { ActivityStore } from './store/activity.js'
 import type { ListingStore } from './store/listings.js'
-import { createActivityStore } from './store/sqlite/activity.js'
 import type { Database } from './store/sqlite/database.js'
 import type { GroupCommit } from './store/sqlite/group-commit.js'
 import { createListingStore } from './store/sqlite/listings.js'
@@ -75,6 +75,7 @@ export interface DirectoryWorld {
   token: Token
   database: Database
   commit: GroupCommit
+  activity: ActivityStore
   keccak256: Keccak256
   recovery: SignerRecovery
   checksum: (address: Address) => Address
@@ -90,11 +91,10 @@ const COMPRESS_FROM_BYTES = 1_024
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { config, rpc, token, keccak256, recovery, checksum, activity, now } = world
   const { network, chainId } = token
   const log = world.log.child({ room: 'directory' })
   const store = createListingStore(world.database, world.commit)
-  const activity = createActivityStore(world.database, world.commit)
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
@@ -195,7 +195,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(discoveryRoutes, { answers })
       await app.register(validateRoutes, { validator, budget, pace })
       const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
+      await app.register(catalogRoutes, { catalog, store, facilitator, checksum, now })
       await app.register(writeRoutes, {
         writes,
         listings: store,

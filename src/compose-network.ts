@@ -19,6 +19,7 @@ import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
+import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
@@ -27,6 +28,7 @@ import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Keccak256 } from './x402/keccak.js'
+import { networks } from './x402/networks.js'
 
 /** One network of the settings: its chain, its token, its relayers. */
 export interface ComposedNetwork {
@@ -35,6 +37,7 @@ export interface ComposedNetwork {
   batch: BatchNetwork
   readFees: ReadFees
   ready: ReadyNetwork
+  status: StatusNetwork
 }
 
 /** What all networks use. */
@@ -102,7 +105,8 @@ export async function composeNetwork(
   const chainSeconds = () => feed.latest()?.timestamp
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
-  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const watched = { network, relayer, chainSeconds, readBalances, readRunway }
+  metrics?.watch(watched)
   const served: ServedNetwork = {
     terms: {
       token,
@@ -149,5 +153,6 @@ export async function composeNetwork(
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
+    status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
 }

@@ -21,8 +21,13 @@ import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
 import { HOSTED_PREFIX } from './hosted/endpoints.js'
+import { toConsoleSettings } from './http/console-settings.js'
+import { openDashboard } from './http/dashboard.js'
+import { createReadiness } from './http/health.js'
 import { createMetrics } from './metrics/metrics.js'
+import { createStatus } from './metrics/status.js'
 import { createReadinessChecks } from './readiness.js'
+import { createActivityStore } from './store/sqlite/activity.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
@@ -83,6 +88,7 @@ async function open(
   const now = () => Date.now()
 
   const budgets = createBudgetStore(database)
+  const activity = createActivityStore(database, commit)
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
@@ -126,6 +132,7 @@ async function open(
     token: listed.token,
     database,
     commit,
+    activity,
     keccak256,
     recovery,
     checksum,
@@ -136,7 +143,8 @@ async function open(
   })
 
   teardown.add('directory', () => directory.close())
-  const findPayment = createPaymentFinder({ journal, terms, checksum })
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
+  const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
   const measured = {
     verify: metrics?.measureVerify(verify) ?? verify,
     settle: metrics?.measureSettle(settle) ?? settle,
@@ -150,7 +158,7 @@ async function open(
     records: createHostedRecords(database, commit),
     listings: directory.reads.listings,
     look: directory.reads.probe,
-    findPayment,
+    findPayment: payments.byNonce,
     network: listed.token.network as Network,
     asset: listed.token.address,
     hasBatchSettlement: first.batch.isOffered(),
@@ -158,6 +166,24 @@ async function open(
     log,
   })
   teardown.add('till', () => hosted.close())
+  const dashboard = openDashboard(config)
+  if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
+  const readReadiness = createReadiness({
+    checks: createReadinessChecks(
+      journal,
+      keccak256,
+      networks.map(({ ready }) => ready),
+    ),
+  })
+  const readStatus = createStatus({
+    networks: networks.map(({ status }) => status),
+    readReadiness: () =>
+      readReadiness((check, err) => log.warn({ err, check }, 'readiness check failed')),
+    activity,
+    checksum,
+    now,
+  })
+  const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
     server: {
@@ -172,17 +198,18 @@ async function open(
       relayerAddresses: [...own].map(checksum),
       ...measured,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      findPayment,
+      payments,
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
-    readiness: createReadinessChecks(
-      journal,
-      keccak256,
-      networks.map(({ ready }) => ready),
-    ),
+    readiness: readReadiness,
+    console: {
+      dashboard,
+      settings: toConsoleSettings(config, tokens, listed.token.network),
+      readStatus,
+    },
     metrics,
   })
   for (const { relayer } of networks) await relayer.start()

@@ -1,13 +1,14 @@
 import '../http/route-config.js'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import { reportSettle, reportVerify } from './answer-report.js'
 import type { Delivery } from './deliveries.js'
-import type { FindPayment } from './payment-status.js'
+import { paymentRoutes } from './payment-routes.js'
+import type { PaymentFinder } from './payment-status.js'
 import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
 
@@ -19,7 +20,7 @@ export interface FacilitatorRoutesOptions {
   settle: Settle
   /** Whether this body holds a payment that was verified here: it is never refused for the caller's pace. */
   isVerified: (body: unknown) => Promise<boolean>
-  findPayment: FindPayment
+  payments: PaymentFinder
   limiter: RateLimiter
   /** Told of every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
@@ -101,21 +102,7 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  app.get<{ Params: { network: string; payer: string; nonce: string } }>(
-    '/payments/:network/:payer/:nonce',
-    async (request, reply) => {
-      const { network, payer, nonce } = request.params
-      const problem = checkParams(payer, nonce)
-      if (problem !== undefined) {
-        return reply.code(400).send({ error: 'invalid_request', message: problem })
-      }
-      const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
-      const status = await options.findPayment(...key)
-      if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
-      const message = 'No payment of this payer with this nonce was settled here.'
-      return reply.code(404).send({ error: 'not_found', message })
-    },
-  )
+  paymentRoutes(app, options.payments)
 }
 
 /** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
@@ -171,11 +158,4 @@ function isRefusal({ body }: SettleResult): boolean {
 function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   return Array.isArray(header) ? header.join(',') : header
-}
-
-function checkParams(payer: string, nonce: string): string | undefined {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(payer))
-    return 'payer must be a 20-byte hex address with 0x prefix.'
-  if (!/^0x[0-9a-fA-F]{64}$/.test(nonce)) return 'nonce must be 32 bytes of hex with 0x prefix.'
-  return undefined
 }

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Identity } from './identity.js'
+import type { OwnedListings } from './owned-listings.js'
 import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -170,7 +171,7 @@ export interface IndexedEndpoint
 }
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
-export interface ListingReader {
+export interface ListingReader extends OwnedListings {
   findMerchant(id: string): Promise<Merchant | undefined>
   endpointsOf(merchantId: string): Promise<Endpoint[]>
   /** In the order asked for; numbers that are gone are left out. */

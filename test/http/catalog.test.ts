@@ -49,7 +49,7 @@ async function anApp(maxReadyBytes?: number) {
     checksum,
     ...(maxReadyBytes === undefined ? {} : { maxReadyBytes }),
   })
-  await server.register(catalogRoutes, { catalog, store, facilitator, checksum })
+  await server.register(catalogRoutes, { catalog, store, facilitator, checksum, now: Date.now })
   return server
 }
 
@@ -554,3 +554,53 @@ function expectOpenApi31(document: Json): void {
     expect(() => new Ajv2020({ strict: false, logger: false }).compile(whole)).not.toThrow()
   }
 }
+
+describe('GET /api/owners/{address}/merchants', () => {
+  const other = '0x2222222222222222222222222222222222222222'
+  const of = async (address: string) =>
+    (await ask(`/api/owners/${address}/merchants`)).json().merchants
+
+  it('has what a wallet owns, with how its endpoints stand', async () => {
+    const failing = anEndpoint({ url: 'https://api.example.com/v1/tides', status: 'failing' })
+    await listings.list('weather', [anEndpoint(), failing])
+    expect(await of(owner)).toEqual([
+      {
+        id: 'weather',
+        name: 'Merchant weather',
+        role: 'owner',
+        revision: 1,
+        payTo: getAddress(payTo),
+        hidden: false,
+        endpoints: { live: 1, unverified: 0, failing: 1 },
+        offer: null,
+        updatedAt: expect.any(Number),
+      },
+    ])
+    expect(await of(other)).toEqual([])
+  })
+
+  it('has what is offered to it until the offer ends, and nothing deleted', async () => {
+    await listings.list('weather')
+    const until = Math.floor(Date.now() / 1000) + 60
+    await listings.write('weather', { kind: 'offer', to: other, until })
+    expect(await of(other)).toMatchObject([
+      { id: 'weather', role: 'offered', offer: { to: other, until } },
+    ])
+    await listings.write('weather', { kind: 'offer', to: other, until: 1 })
+    expect(await of(other)).toEqual([])
+    await listings.write('weather', { kind: 'delete' })
+    expect(await of(owner)).toEqual([])
+  })
+
+  it('has what was found in payments to it', async () => {
+    const { extras, ...endpoint } = anEndpoint()
+    const merchant = { id: `payto-${payTo}`, name: payTo, network: 'eip155:5042', asset, payTo }
+    await listings.store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)
+    expect(await of(payTo)).toMatchObject([{ id: `payto-${payTo}`, role: 'payTo' }])
+    expect(await of(payTo.toUpperCase().replace('0X', '0x'))).toHaveLength(1)
+  })
+
+  it('wants an address', async () => {
+    expect((await ask('/api/owners/0x12/merchants')).statusCode).toBe(400)
+  })
+})

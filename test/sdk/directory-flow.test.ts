@@ -171,6 +171,36 @@ it('shows nothing of what somebody is paid to whoever lists his address, until h
   await client(copyist.account).delete('copy-house')
 })
 
+it('tells people how it stands, and their browsers where they are', async () => {
+  const { body } = await world.get('/api/status')
+  expect(body).toMatchObject({
+    status: 'ready',
+    networks: [{ network, chainId: 5042, name: 'Arc', queueLength: 0 }],
+    settling: { hour: { settled: 1, failed: 0, successRate: 1 }, day: { settled: 1 } },
+  })
+  const [{ block, lanes }] = body.networks
+  expect(block.number).toBeGreaterThan(0)
+  for (const lane of lanes) expect(lane).toMatchObject({ state: 'open', inFlight: 0 })
+  expect(lanes.map(({ balanceUsd }: { balanceUsd: string }) => Number(balanceUsd))).toEqual(
+    expect.arrayContaining([expect.any(Number)]),
+  )
+  const settings = await world.get('/api/console')
+  expect(settings.body).toMatchObject({
+    devnet: false,
+    networks: [
+      {
+        listed: true,
+        walletRpcUrls: ['https://rpc.mainnet.arc.io'],
+        explorerUrl: 'https://explorer.arc.io',
+        asset: { address: devnetContracts.usdc, name: 'USDC', version: '2' },
+      },
+    ],
+  })
+  for (const text of [JSON.stringify(body), JSON.stringify(settings.body)]) {
+    expect(text).not.toContain(new URL(world.chainUrl).host)
+  }
+})
+
 it('lists what a payment was for until an owner does, and says so to the merchant', async () => {
   const bazaar = {
     info: {

@@ -128,7 +128,7 @@ function failuresByReason(sums: readonly ActivitySum[]) {
 }
 
 /** Upper bounds of the steps in which the middle and the slowest twentieth lie, milliseconds. */
-function percentiles(steps: readonly LatencyStep[]) {
+export function percentiles(steps: readonly LatencyStep[]) {
   const all = steps.reduce((sum, step) => sum + step.count, 0)
   const at = (share: number) => {
     let seen = 0
@@ -141,7 +141,7 @@ function percentiles(steps: readonly LatencyStep[]) {
   return { p50Ms: all === 0 ? null : at(0.5), p95Ms: all === 0 ? null : at(0.95) }
 }
 
-function count(sums: readonly ActivitySum[]): number {
+export function count(sums: readonly ActivitySum[]): number {
   return sums.reduce((sum, it) => sum + it.count, 0)
 }
 
@@ -149,6 +149,6 @@ function total(sums: readonly ActivitySum[]): bigint {
   return sums.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-function rate(part: number, whole: number): number | null {
+export function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
 }

@@ -12,7 +12,6 @@ import { sameAddress } from '../../format/hostile-text.js'
 import { useSigning } from '../../wallet/use-signing.js'
 import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { WalletPicker } from '../../wallet/wallet-picker.js'
-import { useListedNetwork } from '../../wallet/wallet-provider.js'
 
 /** Brings charts and the table with it. */
 const ActivityPanel = lazy(async () => ({
@@ -22,7 +21,6 @@ const ActivityPanel = lazy(async () => ({
 /** What happened at a listing's endpoints, for its owner: figures are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
   const session = useQuery(sessionQuery)
-  const { explorerUrl } = useListedNetwork()
   const endpoints = merchant.endpoints.map(({ title, method, url, state }) => ({
     id: state.id,
     title,
@@ -35,11 +33,7 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
       {(signedIn) =>
         sameAddress(signedIn?.address, merchant.owner) ? (
           <Suspense fallback={<PanelSkeleton />}>
-            <ActivityPanel
-              merchantId={merchant.id}
-              endpoints={endpoints}
-              explorerUrl={explorerUrl}
-            />
+            <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
           </Suspense>
         ) : (
           <SignIn owner={merchant.owner} />

@@ -1,6 +1,6 @@
 import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { isContractSignature } from './chain/contract-signature.js'
@@ -87,6 +87,11 @@ export interface DirectoryWorld {
 
 /** Smaller answers are not worth the work. */
 const COMPRESS_FROM_BYTES = 1_024
+
+/** A cache must know it of the small answers too, and of those that were not changed. */
+async function varyByEncoding(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.header('vary', 'accept-encoding')
+}
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
@@ -190,6 +195,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       recorder.record(answer)
     },
     async routes(app) {
+      app.addHook('onRequest', varyByEncoding)
       await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
       await app.register(cookie)
       await app.register(discoveryRoutes, { answers })

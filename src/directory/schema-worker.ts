@@ -19,6 +19,8 @@ const ajv = new Ajv2020({
   validateFormats: false,
   // Copying what is referred to into each place that does so lets a short schema become endless code.
   inlineRefs: false,
+  // A parameter may be called `toString`.
+  ownProperties: true,
   logger: false,
 })
 

@@ -7,7 +7,7 @@ import type { CatalogView } from './catalog-view.js'
 import { toItem } from './item.js'
 import { createLru, type Lru } from './lru.js'
 import { formatCursor, parseListQuery, parseRankedQuery } from './queries.js'
-import type { RawQuery } from './query-parameters.js'
+import type { RawQuery } from '../http/query-parameters.js'
 import type { Turns } from './turns.js'
 
 export interface CatalogAnswersOptions {

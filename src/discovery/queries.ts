@@ -1,12 +1,12 @@
-import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
-import type { CatalogFilter } from './conditions.js'
-import { wordsOf } from './fold.js'
 import {
   type ParameterReader,
   parameterFault,
   type RawQuery,
   readParameters,
-} from './query-parameters.js'
+} from '../http/query-parameters.js'
+import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
+import type { CatalogFilter } from './conditions.js'
+import { wordsOf } from './fold.js'
 
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
@@ -46,6 +46,7 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
       official: read.flag('official'),
       hasSchema: read.flag('hasSchema'),
       tag: read.name('tag'),
+      merchant: read.name('merchant'),
     }),
   }
   return { ...readPage(read), filter, query, after: readCursor(read) }
@@ -54,7 +55,7 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
 function readPage(read: ParameterReader): { limit: number; isOtherType: boolean } {
   return {
     limit: read.integer('limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
-    isOtherType: (read.text('type', MAX_QUERY_CHARS) ?? 'http') !== 'http',
+    isOtherType: (read.text('type') ?? 'http') !== 'http',
   }
 }
 

@@ -1,11 +1,11 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { isContractSignature } from './chain/contract-signature.js'
 import type { Rpc } from './chain/rpc.js'
 import type { Token } from './chain/token.js'
+import { composeDiscovery } from './compose-discovery.js'
 import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
@@ -38,12 +38,9 @@ import { createWriteCheck } from './directory/write-check.js'
 import { writeRoutes } from './directory/write-routes.js'
 import { createSignatureCheck } from './directory/write-signature.js'
 import { createWrites } from './directory/writes.js'
-import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
-import { createCatalogIndex } from './discovery/catalog-index.js'
-import { createCatalogSearch } from './discovery/catalog-search.js'
-import { discoveryRoutes } from './discovery/routes.js'
-import { createTurns } from './discovery/turns.js'
+import type { CatalogAnswers } from './discovery/catalog-answers.js'
 import type { Catalogue } from './facilitator/routes.js'
+import { installCompression } from './http/compression.js'
 import type { ListingStore } from './store/listings.js'
 import { createActivityStore } from './store/sqlite/activity.js'
 import type { Database } from './store/sqlite/database.js'
@@ -85,13 +82,6 @@ export interface DirectoryWorld {
   log: Logger
 }
 
-/** Smaller answers are not worth the work. */
-const COMPRESS_FROM_BYTES = 1_024
-
-/** A cache must know it of the small answers too, and of those that were not changed. */
-async function varyByEncoding(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  reply.header('vary', 'accept-encoding')
-}
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
@@ -148,14 +138,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
   })
 
-  const turns = createTurns()
-  const index = createCatalogIndex({
-    source: store,
-    turns,
+  const discovery = composeDiscovery({
+    database: world.database,
+    store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const search = createCatalogSearch(turns)
-  const answers = createCatalogAnswers({ index, search, listings: store, turns })
   const catalog = createCatalog({ store, checksum })
   const catalogue = createAutoCatalog({
     store,
@@ -189,16 +176,15 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
-    reads: { answers, listings: store, liveTerms: probing.liveTerms, probe },
+    reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
-      turns.giveWay()
+      discovery.giveWay()
       recorder.record(answer)
     },
     async routes(app) {
-      app.addHook('onRequest', varyByEncoding)
-      await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
+      await installCompression(app)
       await app.register(cookie)
-      await app.register(discoveryRoutes, { answers })
+      await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
       const facilitator = config.baseUrl
       await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
@@ -227,7 +213,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
     },
     start() {
-      index.start()
+      discovery.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       // Payments do not wait for it; it never rejects.
@@ -236,7 +222,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     async close() {
       probing.stop()
       identities.stop()
-      await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
+      await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])
     },
   }

@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { scriptBeside, startThread } from '../store/thread.js'
 import type { SchemaAnswer, SchemaQuestion } from './schema-worker.js'
 
 /** `slow` when judging took too long or too much memory; `busy` when too many wait already. */
@@ -61,7 +60,8 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   }
 
   function start(): Worker {
-    const thread = startThread()
+    const script = scriptBeside(import.meta.url, 'schema-worker')
+    const thread = startThread(script, { maxHeapMb: MAX_HEAP_MB })
     thread.on('message', (answer: SchemaAnswer) => {
       isStarted = true
       settle(({ resolve }) => resolve(answer))
@@ -104,17 +104,4 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
       await ended?.terminate()
     },
   }
-}
-
-/** Run from its sources, a thread must be given the loader that reads them; Node passes none on. */
-function startThread(): Worker {
-  const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB }
-  const isSource = import.meta.url.endsWith('.ts')
-  const file = new URL(`./schema-worker.${isSource ? 'ts' : 'js'}`, import.meta.url)
-  if (!isSource) return new Worker(file, { resourceLimits })
-  // What `import('tsx/esm/api')` finds, which would be looked for from the working directory here.
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/package.json'))
-  const loader = new URL('dist/esm/api/index.mjs', tsx)
-  const script = `import('${loader.href}').then(({ register }) => { register(); return import('${file.href}') })`
-  return new Worker(script, { eval: true, resourceLimits })
 }

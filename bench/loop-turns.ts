@@ -15,16 +15,16 @@ export function watchTurns(): () => LoopTurns {
   let worstMs = 0
   let over5Ms = 0
   let turnedAt = performance.now()
-  let usedMs = cpuMs()
+  let delayed = delayedMs()
   setImmediate(function turn() {
     const now = performance.now()
-    const used = cpuMs()
+    const delayedNow = delayedMs()
     // On a machine shared with others the clock runs on while this thread waits for a processor.
-    const ms = Math.min(now - turnedAt, used - usedMs)
+    const ms = now - turnedAt - (delayedNow - delayed)
     if (ms > LEAST_MS) worstMs = Math.max(worstMs, ms)
     if (ms > LONG_MS) over5Ms++
     turnedAt = now
-    usedMs = used
+    delayed = delayedNow
     setImmediate(turn)
   })
   return () => {
@@ -32,18 +32,17 @@ export function watchTurns(): () => LoopTurns {
     worstMs = 0
     over5Ms = 0
     turnedAt = performance.now()
-    usedMs = cpuMs()
+    delayed = delayedMs()
     return seen
   }
 }
 
-/** What the main thread used, as Linux tells it; of the whole process elsewhere. */
-function cpuMs(): number {
+/** How long the main thread was ready to run and had no processor, as Linux tells it; 0 elsewhere. */
+function delayedMs(): number {
   try {
-    const [ns] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+    const [, ns] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
     return Number(ns) / 1e6
   } catch {
-    const { user, system } = process.cpuUsage()
-    return (user + system) / 1_000
+    return 0
   }
 }

@@ -41,6 +41,7 @@ import { createWrites } from './directory/writes.js'
 import type { CatalogAnswers } from './discovery/catalog-answers.js'
 import type { Catalogue } from './facilitator/routes.js'
 import { installCompression } from './http/compression.js'
+import type { WatchedDirectory } from './metrics/directory.js'
 import type { ListingStore } from './store/listings.js'
 import { createActivityStore } from './store/sqlite/activity.js'
 import type { Database } from './store/sqlite/database.js'
@@ -57,6 +58,8 @@ export interface ComposedDirectory {
   /** Takes in what payments say of the resources they were for. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
+  /** What is watched of it. */
+  figures: WatchedDirectory
   /** What agents are told of the catalog. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
@@ -81,7 +84,6 @@ export interface DirectoryWorld {
   now: () => number
   log: Logger
 }
-
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
@@ -181,13 +183,14 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       discovery.giveWay()
       recorder.record(answer)
     },
+    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
     async routes(app) {
       await installCompression(app)
       await app.register(cookie)
       await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
-      const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
+      const about = { facilitator: config.baseUrl, checksum }
+      await app.register(catalogRoutes, { catalog, store, ...about })
       await app.register(writeRoutes, {
         writes,
         listings: store,

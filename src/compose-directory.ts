@@ -217,6 +217,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     start() {
       discovery.start()
+      schemas.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       // Payments do not wait for it; it never rejects.

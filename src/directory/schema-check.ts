@@ -6,6 +6,8 @@ import type { SchemaAnswer, SchemaQuestion } from './schema-worker.js'
 export type SchemaVerdict = SchemaAnswer | { ok: false; fault: 'slow' | 'busy'; message: string }
 
 export interface SchemaCheck {
+  /** Has a thread ready before the first question. */
+  start(): void
   /** Whether a JSON Schema 2020-12 compiles and `value` satisfies it. Rejects only when no thread can be had. */
   check(schema: Record<string, unknown>, value: unknown): Promise<SchemaVerdict>
   close(): Promise<void>
@@ -14,7 +16,7 @@ export interface SchemaCheck {
 /** Schemas of strangers can be made to take for ever; an honest one takes a few milliseconds. */
 const TIMEOUT_MS = 500
 /** The first question waits for the thread to start as well. */
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 20_000
 const MAX_WAITING = 500
 const MAX_HEAP_MB = 64
 
@@ -88,6 +90,9 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   }
 
   return {
+    start() {
+      worker ??= start()
+    },
     check: (schema, value) =>
       new Promise((resolve, reject) => {
         if (isClosed || waiting.length >= MAX_WAITING) {

@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -6,6 +5,7 @@ import type { Address } from 'viem'
 import { isContractSignature } from './chain/contract-signature.js'
 import type { Rpc } from './chain/rpc.js'
 import type { Token } from './chain/token.js'
+import { composeDiscovery } from './compose-discovery.js'
 import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
@@ -38,12 +38,10 @@ import { createWriteCheck } from './directory/write-check.js'
 import { writeRoutes } from './directory/write-routes.js'
 import { createSignatureCheck } from './directory/write-signature.js'
 import { createWrites } from './directory/writes.js'
-import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
-import { createCatalogIndex } from './discovery/catalog-index.js'
-import { createCatalogSearch } from './discovery/catalog-search.js'
-import { discoveryRoutes } from './discovery/routes.js'
-import { createTurns } from './discovery/turns.js'
+import type { CatalogAnswers } from './discovery/catalog-answers.js'
 import type { Catalogue } from './facilitator/routes.js'
+import { installCompression } from './http/compression.js'
+import type { WatchedDirectory } from './metrics/directory.js'
 import type { ActivityStore } from './store/activity.js'
 import type { ListingStore } from './store/listings.js'
 import type { Database } from './store/sqlite/database.js'
@@ -60,6 +58,8 @@ export interface ComposedDirectory {
   /** Takes in what payments say of the resources they were for. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
+  /** What is watched of it. */
+  figures: WatchedDirectory
   /** What agents are told of the catalog. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
@@ -85,9 +85,6 @@ export interface DirectoryWorld {
   now: () => number
   log: Logger
 }
-
-/** Smaller answers are not worth the work. */
-const COMPRESS_FROM_BYTES = 1_024
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
@@ -143,14 +140,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
   })
 
-  const turns = createTurns()
-  const index = createCatalogIndex({
-    source: store,
-    turns,
+  const discovery = composeDiscovery({
+    database: world.database,
+    store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const search = createCatalogSearch(turns)
-  const answers = createCatalogAnswers({ index, search, listings: store, turns })
   const catalog = createCatalog({ store, checksum })
   const catalogue = createAutoCatalog({
     store,
@@ -184,18 +178,19 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
-    reads: { answers, listings: store, liveTerms: probing.liveTerms, probe },
+    reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
-      turns.giveWay()
+      discovery.giveWay()
       recorder.record(answer)
     },
+    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
     async routes(app) {
-      await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
+      await installCompression(app)
       await app.register(cookie)
-      await app.register(discoveryRoutes, { answers })
+      await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
-      const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum, now })
+      const about = { facilitator: config.baseUrl, checksum }
+      await app.register(catalogRoutes, { catalog, store, ...about, now })
       await app.register(writeRoutes, {
         writes,
         listings: store,
@@ -221,7 +216,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
     },
     start() {
-      index.start()
+      discovery.start()
+      schemas.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       // Payments do not wait for it; it never rejects.
@@ -230,7 +226,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     async close() {
       probing.stop()
       identities.stop()
-      await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
+      await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])
     },
   }

@@ -30,6 +30,7 @@ import { createReadinessChecks } from './readiness.js'
 import { createActivityStore } from './store/sqlite/activity.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
+import { startCheckpoints } from './store/sqlite/checkpoints.js'
 import { openDatabase } from './store/sqlite/database.js'
 import { createDeliveryStore } from './store/sqlite/deliveries.js'
 import { createGroupCommit } from './store/sqlite/group-commit.js'
@@ -80,6 +81,12 @@ async function open(
   teardown.add('database', () => database.close())
   const commit = createGroupCommit(database)
   teardown.add('last writes', () => commit.close())
+  const checkpoints = startCheckpoints({
+    database,
+    commit,
+    onFault: (err) => log.warn({ err }, 'a checkpoint failed; trying again'),
+  })
+  teardown.add('checkpoints', () => checkpoints.stop())
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
   await deliveryStore.dropLeases()
@@ -143,6 +150,7 @@ async function open(
   })
 
   teardown.add('directory', () => directory.close())
+  metrics?.watchDirectory(directory.figures)
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
   const measured = {

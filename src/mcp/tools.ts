@@ -18,7 +18,7 @@ export interface TermsVerdict {
 /** What the tools read, none of it their own. */
 export interface ToolSources {
   /** Answers of `/discovery/resources` and `/discovery/search` as JSON; a fault of the parameters is thrown. */
-  answers: Record<'resources' | 'search', (query: Query) => Promise<{ json: string }>>
+  answers: Record<'resources' | 'search', (query: Query) => Promise<{ bytes: Uint8Array }>>
   listings: Pick<ListingReader, 'findByUrl'>
   /** A discovery item. */
   toItem(entry: CatalogEntry): object
@@ -65,11 +65,11 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
 
   return {
     async search(query) {
-      const { resources, pagination } = JSON.parse((await answers.search(query)).json)
+      const { resources, pagination } = parseBody(await answers.search(query))
       return { resources: resources.map(summarize), nextCursor: pagination.cursor }
     },
     async list(query) {
-      const { items, pagination } = JSON.parse((await answers.resources(query)).json)
+      const { items, pagination } = parseBody(await answers.resources(query))
       return { resources: items.map(summarize), pagination }
     },
     async describe(url, method) {
@@ -116,6 +116,11 @@ function methodOf(queryParams: unknown, body: unknown): EndpointMethod | undefin
   }
   if (body !== undefined) return 'POST'
   return queryParams === undefined ? undefined : 'GET'
+}
+
+/** JSON in UTF-8. */
+function parseBody({ bytes }: { bytes: Uint8Array }) {
+  return JSON.parse(Buffer.from(bytes).toString())
 }
 
 function exampleOf(method: EndpointMethod, queryParams: JsonObject | undefined, body: unknown) {

@@ -9,11 +9,13 @@ const appLevel = [
   'app.ts',
   'compose.ts',
   'compose-directory.ts',
+  'compose-discovery.ts',
   'compose-hosted.ts',
   'compose-mcp.ts',
   'compose-network.ts',
   'compose-probing.ts',
   'compose-teardown.ts',
+  'discovery-thread.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */

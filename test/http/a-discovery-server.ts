@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { createDiscoveryAnswers } from '../../src/discovery/answers.js'
 import { createCatalogAnswers } from '../../src/discovery/catalog-answers.js'
 import { createCatalogSearch } from '../../src/discovery/catalog-search.js'
 import { discoveryRoutes } from '../../src/discovery/routes.js'
@@ -21,7 +22,8 @@ export async function aDiscoveryServer({ isLoading = false } = {}) {
   installNotFound(app)
   await installCors(app)
   const search = createCatalogSearch(turns)
-  const answers = createCatalogAnswers({ index, search, listings: store, turns })
+  const made = createDiscoveryAnswers({ index, search, items: store, turns })
+  const answers = createCatalogAnswers({ answers: made, listings: store })
   await app.register(discoveryRoutes, { answers })
   app.addHook('onClose', () => index.stop())
   if (!isLoading) await whenReady(index)

@@ -504,7 +504,7 @@ describe('GET /api/merchants/:id/tools.json', () => {
     await listings.list('m')
     const answer = await ask('/api/merchants/m/tools.json?format=yaml')
     expect(answer.statusCode).toBe(400)
-    expect(answer.json().message).toBe('format must be one of function, mcp.')
+    expect(answer.json().message).toBe('format must be function or mcp.')
   })
 })
 

@@ -54,6 +54,8 @@ export interface ProbeSchedule {
   start(): void
   /** Starts nothing more and keeps nothing more; resolves when what was under way has ended. */
   stop(): Promise<void>
+  /** How much waits, and how many looks are under way. */
+  figures(): { queued: number; underWay: number }
   /** Looks at one endpoint at once, for its owner. */
   probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult>
   /** Looks at an endpoint before all that is due, as soon as its host's turn comes. Never throws. */
@@ -187,6 +189,7 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
       clearInterval(timer)
       await Promise.allSettled([refilling, ...underWay.values()])
     },
+    figures: () => ({ queued: queue.length, underWay: underWay.size }),
     async probeNow(merchantId, endpointId) {
       const [entry] = await store.entriesById([endpointId])
       if (entry?.merchant.id !== merchantId) return { state: 'missing' }

@@ -44,6 +44,26 @@ async function pageOf(watched: WatchedNetwork): Promise<string> {
 }
 
 describe('a scrape', () => {
+  it('shows how discovery and directory stand', async () => {
+    const metrics = createMetrics(aClock().now)
+    metrics.watchDirectory({
+      index: () => ({ endpoints: 12, changed: 3, buildSeconds: 1.5 }),
+      probes: () => ({ queued: 4, underWay: 2 }),
+      dropped: () => 5,
+    })
+    const { text } = await metrics.render()
+    for (const line of [
+      'arcus_discovery_endpoints 12',
+      'arcus_discovery_changed_endpoints 3',
+      'arcus_discovery_build_seconds 1.5',
+      'arcus_probe_queue_length 4',
+      'arcus_probes_under_way 2',
+      'arcus_activity_dropped 5',
+    ]) {
+      expect(text).toContain(`\n${line}\n`)
+    }
+  })
+
   it('shows queue, head and lanes as they stand', async () => {
     const page = await pageOf(aWatched())
     for (const line of [

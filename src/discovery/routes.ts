@@ -1,8 +1,8 @@
 import '../http/route-config.js'
 import type { FastifyInstance } from 'fastify'
+import type { RawQuery } from '../http/query-parameters.js'
 import { sendCached } from './cached-reply.js'
 import type { CatalogAnswers } from './catalog-answers.js'
-import type { RawQuery } from '../http/query-parameters.js'
 
 /** `GET /discovery/resources` (product, x402 v2 sec. 8) and `GET /discovery/search` (bazaar extension). */
 export async function discoveryRoutes(

@@ -10,8 +10,8 @@ import type { ListingReader } from './store/listings.js'
 import type { Database } from './store/sqlite/database.js'
 import { scriptBeside } from './store/thread.js'
 
-export interface ComposedDiscovery
-  extends Pick<DiscoveryAnswers, 'start' | 'stop' | 'giveWay' | 'figures'> {
+export interface ComposedDiscovery extends DiscoveryAnswers {
+  /** The same from parameters as they were written, kept while nothing changes. */
   answers: CatalogAnswers
   routes(app: FastifyInstance): Promise<void>
 }

@@ -7,12 +7,17 @@ import { type ComposedNetwork, composeNetwork } from './compose-network.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createBatchSettler } from './facilitator/batch/settler.js'
-import { createBatchVerifier } from './facilitator/batch/verifier.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
-import { settleByRequirement, supportedKinds, verifyByRequirement } from './facilitator/schemes.js'
+import {
+  settleByRequirement,
+  supportedKinds,
+  verifiedByRequirement,
+  verifyByRequirement,
+} from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
@@ -81,11 +86,11 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const batching = { networks: batchNetworks, journal, checksum }
   const verify = verifyByRequirement(
     createVerifier({ judge, sightings, checksum, paymentUrl, now }),
-    createBatchVerifier(batching),
+    createBatchVerifier({ ...batching, sightings, now }),
   )
   const settle = settleByRequirement(
     createSettler({ ...settling, checksum, paymentUrl, now, log }),
-    createBatchSettler({ ...batching, relayers, settleWaitSeconds, now, log }),
+    createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
   )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
@@ -119,7 +124,10 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       relayerAddresses: [...own].map(checksum),
       verify: metrics?.measureVerify(verify) ?? verify,
       settle: metrics?.measureSettle(settle) ?? settle,
-      isVerified: createVerifiedCheck(sightings, terms, computeDigest),
+      isVerified: verifiedByRequirement(
+        createVerifiedCheck(sightings, terms, computeDigest),
+        createVerifiedDepositCheck(sightings, batchNetworks),
+      ),
       findPayment: createPaymentFinder({ journal, terms, checksum }),
       onAnswer: directory.onAnswer,
       catalogue: directory.catalogue,

@@ -34,6 +34,8 @@ const mayImport: Record<string, readonly string[]> = {
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   // The operator's own merchant is built of what strangers install.
   hosted: [...belowFeatures, 'merchant'],
+  /** Runs in a browser: what it knows of the service travels over HTTP. */
+  dashboard: ['listing-client'],
   metrics,
   merchant: ['x402'],
   ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),

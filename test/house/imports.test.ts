@@ -26,6 +26,8 @@ const mayImport: Record<string, readonly string[]> = {
   relayer: ['x402', 'chain', 'store'],
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
+  /** Runs in a browser: what it knows of the service travels over HTTP. */
+  dashboard: ['listing-client'],
   metrics,
   merchant: ['x402'],
   ...Object.fromEntries(appLevel.map((file) => [file, appRooms])),

@@ -61,8 +61,10 @@ function Changes({ changes }: { changes: FieldChange[] }) {
               </del>
             )}
             {after !== null && (
-              <ins className="block rounded bg-ok-soft px-2 py-0.5 break-words whitespace-pre-wrap text-ok no-underline">
-                <span className="sr-only">after: </span>
+              <ins
+                className={`block break-words whitespace-pre-wrap no-underline ${before === null ? '' : 'rounded bg-ok-soft px-2 py-0.5 text-ok'}`}
+              >
+                {before !== null && <span className="sr-only">after: </span>}
                 <bdi>{manyLines(after, 2_000)}</bdi>
               </ins>
             )}

@@ -47,10 +47,12 @@ export function isUnchanged(diff: ListingDiff): boolean {
   return diff.fields.length === 0 && diff.endpoints.length === 0
 }
 
+const PAID_TO = 'Paid to'
+
 type Fields = Record<string, string>
 
 function merchantFields({ name, description, payTo }: Listing): Fields {
-  return { Name: name, Description: description ?? '', 'Paid to': payTo.toLowerCase() }
+  return { Name: name, Description: description ?? '', [PAID_TO]: payTo }
 }
 
 function fieldsOf(endpoint: ListingEndpoint): Fields {
@@ -64,19 +66,30 @@ function fieldsOf(endpoint: ListingEndpoint): Fields {
     Tags: (tags ?? []).join(', '),
     Example: jsonOf(values),
     'Input schema': jsonOf(inputSchema),
-    Output: jsonOf(output ?? { type: 'json' }),
+    Output: outputOf(output),
   }
 }
 
 function compare(before: Fields, after: Fields): FieldChange[] {
   return Object.keys({ ...before, ...after }).flatMap((field) => {
     const [was, is] = [before[field] ?? '', after[field] ?? '']
-    return was === is ? [] : [{ field, before: was || null, after: is || null }]
+    return isSame(field, was, is) ? [] : [{ field, before: was || null, after: is || null }]
   })
+}
+
+/** Addresses are the same whatever their case. */
+function isSame(field: string, was: string, is: string): boolean {
+  return field === PAID_TO ? was.toLowerCase() === is.toLowerCase() : was === is
 }
 
 function keyOf({ method, url }: ListingEndpoint): string {
   return `${method} ${URL.canParse(url) ? new URL(url).href : url}`
+}
+
+/** JSON without an example is what everybody expects, and not worth a line. */
+function outputOf(output: ListingEndpoint['output']): string {
+  const { type, example } = output ?? { type: 'json' }
+  return example === undefined && type === 'json' ? '' : jsonOf({ type, example })
 }
 
 /** One spelling of a value, whatever the order of its members. */

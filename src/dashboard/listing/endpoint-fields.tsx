@@ -1,16 +1,13 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Method, Pricing } from '../api/types.js'
 import { MethodChip } from '../components/badge.js'
 import { Button } from '../components/button.js'
 import { areaLook, Field, inputLook } from '../components/field.js'
 import { Icon } from '../components/icons.js'
-import { Notice } from '../components/notice.js'
-import { StrangerText, UrlText } from '../components/stranger-text.js'
-import { verdictName, warningText } from '../format/verdicts.js'
+import { UrlText } from '../components/stranger-text.js'
 import type { Problems } from './compose-listing.js'
-import { type EndpointDraft, fillEndpoint } from './draft.js'
-import { lookUpQuote } from './look-up-quote.js'
+import type { EndpointDraft } from './draft.js'
+import { Recheck } from './recheck.js'
 
 interface EndpointFieldsProps {
   endpoint: EndpointDraft
@@ -215,48 +212,6 @@ function Json(props: {
           />
         )}
       </Field>
-    </div>
-  )
-}
-
-/** Asks the live 402 again and takes over what it says. */
-function Recheck({
-  endpoint,
-  onChange,
-}: {
-  endpoint: EndpointDraft
-  onChange: (endpoint: EndpointDraft) => void
-}) {
-  const { url, method, example } = endpoint
-  const look = useMutation({
-    mutationFn: () => lookUpQuote(url, { method, example }),
-    onSuccess: ({ listing }) => {
-      if (listing !== null) onChange(fillEndpoint(endpoint, listing))
-    },
-  })
-  const found = look.data
-  return (
-    <div className="space-y-2">
-      <Button size="sm" isBusy={look.isPending} disabled={url === ''} onClick={() => look.mutate()}>
-        <Icon name="again" size={13} />
-        Read the live 402 again
-      </Button>
-      {look.error !== null && <Notice tone="bad">{look.error.message}</Notice>}
-      {found !== undefined && !look.isPending && (
-        <Notice
-          tone={found.listing === null ? 'warn' : 'ok'}
-          title={
-            found.listing === null
-              ? verdictName(found.verdict)
-              : 'Live: price and parameters are as quoted'
-          }
-        >
-          {found.listing === null && <StrangerText text={found.message} max={600} />}
-          {found.warnings.map((code) => (
-            <p key={code}>{warningText(code)}</p>
-          ))}
-        </Notice>
-      )}
     </div>
   )
 }

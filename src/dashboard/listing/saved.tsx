@@ -6,6 +6,7 @@ import { Card } from '../components/card.js'
 import { Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { StrangerText, UrlText } from '../components/stranger-text.js'
+import { oneLine, splitUrl } from '../format/hostile-text.js'
 import { warningText } from '../format/verdicts.js'
 
 /** It is done: what is listed now, how each endpoint was found, and where to go from here. */
@@ -49,7 +50,11 @@ export function Saved({
         </ul>
       </Card>
       {warnings.map(({ path, code, message }) => (
-        <Notice key={path + code} tone="warn" title={path === 'name' ? 'About the name' : path}>
+        <Notice
+          key={path + code}
+          tone="warn"
+          title={path === 'name' ? 'About the name' : nameOf(path, listing)}
+        >
           {message === '' ? warningText(code) : <StrangerText text={message} max={400} />}
         </Notice>
       ))}
@@ -64,4 +69,10 @@ export function Saved({
       </div>
     </div>
   )
+}
+
+/** `endpoints[0]` as the service names it, in words. */
+function nameOf(path: string, { endpoints }: SavedListing): string {
+  const url = endpoints[Number(/^endpoints\[(\d+)\]/.exec(path)?.[1])]?.url
+  return url === undefined ? path : `About ${oneLine(splitUrl(url).host + splitUrl(url).rest, 80)}`
 }

@@ -40,7 +40,7 @@ const client = x402Client.fromConfig({
 const pay = wrapFetchWithPayment(fetch, client)
 
 const response = await pay(${quote(exampleUrl(endpoint))}${init})
-console.log(response.status, await response.text())`
+const answer = await response.text()`
 }
 
 /** The tool among those of the merchant that calls this endpoint; two may share an address, but not with one method. */

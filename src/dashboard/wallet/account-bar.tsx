@@ -6,6 +6,7 @@ import { Hex } from '../components/hex.js'
 import { Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { oneLine } from '../format/hostile-text.js'
+import { useLateReconnect } from './use-late-reconnect.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
@@ -15,15 +16,12 @@ export function AccountBar() {
   const { address, connector, status } = useConnection()
   const { mutate: disconnect } = useDisconnect()
   const [isPicking, setIsPicking] = useState(false)
+  useLateReconnect()
   return (
-    <div className="mb-8 space-y-3">
+    <div className="-mt-4 mb-6 space-y-3 sm:-mt-6">
       <div className="flex min-h-10 flex-wrap items-center justify-end gap-3">
         {address === undefined ? (
-          <Button
-            look="primary"
-            isBusy={status === 'reconnecting'}
-            onClick={() => setIsPicking(true)}
-          >
+          <Button isBusy={status === 'reconnecting'} onClick={() => setIsPicking(true)}>
             <Icon name="wallet" />
             Connect wallet
           </Button>

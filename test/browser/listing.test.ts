@@ -1,3 +1,4 @@
+import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { owners } from './support/a-directory.js'
@@ -67,7 +68,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
       action: 'listing.create',
       audience: world.origin,
       merchantId: 'head-house',
-      payTo: devnetMerchant.address,
+      payTo: devnetMerchant.address.toLowerCase(),
     })
     expect(wallet.requests.map(({ method }) => method)).not.toContain('eth_sendTransaction')
   })
@@ -251,16 +252,57 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await review(page)
     await page.getByRole('button', { name: 'Sign and list' }).click()
     await page.getByRole('heading', { name: 'Listed' }).waitFor()
-    expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(address)
+    expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(getAddress(address))
   })
 
   it('probes by hand and is told what was seen', async () => {
-    await world.list('probe-house', { name: 'Probe House' })
+    await world.list('probe-house', {
+      name: 'Probe House',
+      endpoints: [
+        { url: `${world.strangers.url}/broken`, method: 'GET', title: 'Broken', price: '10000' },
+      ],
+    })
     const page = await open({ wallets: [fern()] })
     await page.goto('/console')
     await connectWallet(page, 'Fern')
     await page.goto('/console/probe-house/endpoints')
     await page.getByRole('button', { name: 'Probe now' }).click()
-    await page.getByText(/answered 402 as it should/).waitFor()
+    await page.getByText('Not reachable.').waitFor()
+    await page.getByText(/500/).waitFor()
+  })
+
+  it('hands a listing on: one offers, the other accepts', async () => {
+    await world.list('moving-house', { name: 'Moving House' })
+    const [next] = owners as [(typeof owners)[number]]
+    const page = await open({
+      wallets: [fern(), createTestWallet({ name: 'Moss', account: next })],
+    })
+    await page.goto('/console/moving-house/settings')
+    await connectWallet(page, 'Fern')
+    await page.getByLabel('New owner').fill(next.address)
+    await page.getByRole('button', { name: 'Sign and offer' }).click()
+    await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
+    await page.goto('/console')
+    await switchWallet(page, 'Moss')
+    await page.getByRole('heading', { name: 'Offered to you' }).waitFor()
+    await page.getByRole('link', { name: 'Moving House' }).click()
+    await page.getByRole('button', { name: 'Sign and accept' }).click()
+    await page.getByRole('button', { name: 'Sign and accept' }).waitFor({ state: 'detached' })
+    expect((await world.get('/api/merchants/moving-house')).body.owner).toBe(next.address)
+  })
+
+  it('deletes after having said so in letters', async () => {
+    await world.list('last-house', { name: 'Last House' })
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/last-house/settings')
+    await connectWallet(page, 'Fern')
+    await page.getByRole('button', { name: 'Delete this listing' }).click()
+    const sign = page.getByRole('button', { name: 'Sign and delete' })
+    expect(await sign.isDisabled()).toBe(true)
+    await page.getByLabel('Type last-house to confirm').fill('last-house')
+    await sign.click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await world.get('/api/merchants/last-house')).status).toBe(410)
+    expect(await discovered('last-house')).toEqual([])
   })
 })

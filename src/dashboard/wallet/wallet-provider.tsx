@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext, useMemo } from 'react'
-import { WagmiProvider } from 'wagmi'
+import { createContext, type ReactNode, useContext } from 'react'
+import { type Config, WagmiProvider } from 'wagmi'
 import { settingsQuery } from '../api/queries.js'
 import type { Network } from '../api/types.js'
 import { Loaded } from '../components/loaded.js'
@@ -38,8 +38,21 @@ export function WalletProvider({ children }: { children: ReactNode }) {
   )
 }
 
+let made: { chainId: number; config: Config } | undefined
+
+/**
+ * One for the life of the page, whatever React does with a first render: one that is thrown away would else have taken
+ * the wallet's answer with it.
+ */
+function configFor(network: Network): Config {
+  if (made?.chainId !== network.chainId) {
+    made = { chainId: network.chainId, config: createWalletConfig(network) }
+  }
+  return made.config
+}
+
 function WithNetwork({ network, children }: { network: Network; children: ReactNode }) {
-  const config = useMemo(() => createWalletConfig(network), [network])
+  const config = configFor(network)
   return (
     <ListedNetwork value={network}>
       <WagmiProvider config={config}>{children}</WagmiProvider>

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Identity } from './identity.js'
+import type { OperatorListings } from './operator-listings.js'
 import type { OwnedListings } from './owned-listings.js'
 import type { UnclaimedResult } from './unclaimed.js'
 
@@ -199,7 +200,7 @@ export interface ListingReader extends OwnedListings {
 }
 
 /** Times are Unix seconds. Each call is one commit, on disk when it resolves. */
-export interface ListingStore extends ListingReader {
+export interface ListingStore extends ListingReader, OperatorListings {
   /** Checks nonce, owner and revision, keeps the message and makes the change: all or nothing. */
   applyWrite(write: SignedWrite, change: ListingChange): Promise<WriteResult>
   /**
@@ -222,29 +223,4 @@ export interface ListingStore extends ListingReader {
     /** The number of an unclaimed endpoint that was looked at in vain, and gives way. */
     evicted?: number,
   ): Promise<UnclaimedResult>
-  /** What only the operator may say; `false` when there is no such merchant. */
-  setFlags(
-    merchantId: string,
-    flags: Partial<Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>>,
-    now: number,
-  ): Promise<boolean>
-  /** The operator's own entry, without a signature: made, or put in place of what stands. */
-  saveByOperator(
-    merchant: Pick<
-      Merchant,
-      | 'id'
-      | 'owner'
-      | 'name'
-      | 'description'
-      | 'network'
-      | 'asset'
-      | 'payTo'
-      | 'isOfficial'
-      | 'isPartner'
-      | 'hiddenReason'
-    >,
-    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
-    now: number,
-  ): Promise<void>
-  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
 }

@@ -85,7 +85,7 @@ export async function startWorld(
 }
 
 async function untilHealthy(url: string): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 45_000
   while (Date.now() < deadline) {
     try {
       if ((await fetch(`${url}/health`)).ok) return

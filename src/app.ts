@@ -1,12 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { type FacilitatorRoutesOptions, facilitatorRoutes } from './facilitator/routes.js'
+import { type ConsoleSettings, consoleSettingsRoute } from './http/console-settings.js'
 import { installCors } from './http/cors.js'
+import type { Dashboard } from './http/dashboard.js'
 import { installErrorHandling } from './http/errors.js'
-import { healthRoutes, type ReadinessCheck, readinessRoutes } from './http/health.js'
+import { healthRoutes, type ReadReadiness, readinessRoutes } from './http/health.js'
 import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from './http/metrics.js'
 import { installNotFound } from './http/not-found.js'
 import { installRateLimit } from './http/rate-limit.js'
 import { createServer, type ServerOptions } from './http/server.js'
+import type { ReadStatus } from './metrics/status.js'
+import { statusRoutes } from './metrics/status-routes.js'
 
 export interface AppOptions {
   server: ServerOptions
@@ -18,7 +22,8 @@ export interface AppOptions {
   mcp?: (app: FastifyInstance) => Promise<void>
   /** What the operator sells himself. */
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
-  readiness: readonly ReadinessCheck[]
+  readiness: ReadReadiness
+  console: { dashboard: Dashboard; settings: ConsoleSettings; readStatus: ReadStatus }
   /** `undefined` leaves `/metrics` out. */
   metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
 }
@@ -27,11 +32,15 @@ export interface AppOptions {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options.server)
   installErrorHandling(app)
-  installNotFound(app)
+  const { dashboard, settings, readStatus } = options.console
+  installNotFound(app, dashboard.answerPage)
   await installCors(app)
   const limiter = await installRateLimit(app, options.rateLimit)
   healthRoutes(app)
-  readinessRoutes(app, { checks: options.readiness })
+  readinessRoutes(app, options.readiness)
+  consoleSettingsRoute(app, settings)
+  statusRoutes(app, readStatus)
+  await dashboard.install(app)
   if (options.metrics !== undefined) {
     installFaultCount(app, options.metrics.countFault)
     metricsRoutes(app, options.metrics.render)

@@ -44,8 +44,8 @@ import { createCatalogSearch } from './discovery/catalog-search.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { Catalogue } from './facilitator/routes.js'
+import type { ActivityStore } from './store/activity.js'
 import type { ListingStore } from './store/listings.js'
-import { createActivityStore } from './store/sqlite/activity.js'
 import type { Database } from './store/sqlite/database.js'
 import type { GroupCommit } from './store/sqlite/group-commit.js'
 import { createListingStore } from './store/sqlite/listings.js'
@@ -75,6 +75,7 @@ export interface DirectoryWorld {
   token: Token
   database: Database
   commit: GroupCommit
+  activity: ActivityStore
   keccak256: Keccak256
   recovery: SignerRecovery
   checksum: (address: Address) => Address
@@ -85,23 +86,20 @@ export interface DirectoryWorld {
   log: Logger
 }
 
-/** Endpoints an owner's saves may have looked at: a full listing six times over, then five a second. */
-const SAVE_ALLOWANCE = { capacity: 600, perSecond: 5 }
 /** Smaller answers are not worth the work. */
 const COMPRESS_FROM_BYTES = 1_024
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { config, rpc, token, keccak256, recovery, checksum, activity, now } = world
   const { network, chainId } = token
   const log = world.log.child({ room: 'directory' })
   const store = createListingStore(world.database, world.commit)
-  const activity = createActivityStore(world.database, world.commit)
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
   const probing = composeProbing({ ...world, store, network, asset, log })
-  const { rules, fetch, probe, pace, budget, schedule, validator } = probing
+  const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
   const registry = createIdentityRegistry({
     rpc: network === IDENTITY_NETWORK ? rpc : undefined,
@@ -118,18 +116,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
     isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  // Strangers' schemas must not keep owners waiting.
-  const offeredSchemas = createSchemaCheck()
-  const checkSignature = createSignatureCheck({
-    chainId,
-    recovery,
-    isContractSignature: asksContract,
-  })
   const check = createWriteCheck({
     listings: store,
     audience,
     chainId,
-    checkSignature,
+    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
     keccak256,
     now,
   })
@@ -146,7 +137,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     check,
     schemas,
     look: createSaveLooks({ probe, network, asset, now }),
-    allowance: createSaveAllowance({ ...SAVE_ALLOWANCE, now }),
+    allowance: createSaveAllowance({ now }),
     network,
     asset: token.address,
     now,
@@ -164,7 +155,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const catalogue = createAutoCatalog({
     store,
     networks: new Map([[network, { asset: token.address }]]),
-    schemaCheck: offeredSchemas,
+    infoCheck,
+    look: schedule.lookSoon,
     targetRules: rules,
     isPayToBlocked: world.isPayToBlocked,
     now,
@@ -203,7 +195,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(discoveryRoutes, { answers })
       await app.register(validateRoutes, { validator, budget, pace })
       const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum })
+      await app.register(catalogRoutes, { catalog, store, facilitator, checksum, now })
       await app.register(writeRoutes, {
         writes,
         listings: store,
@@ -239,7 +231,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       probing.stop()
       identities.stop()
       await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
-      await Promise.all([schemas.close(), offeredSchemas.close()])
+      await Promise.all([schemas.close(), probing.close()])
     },
   }
 }

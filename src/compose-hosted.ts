@@ -5,7 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Config } from './config/config.js'
 import type { HostedConfig } from './config/hosted.js'
 import { createLocalClient, type LocalClientOptions } from './facilitator/local-client.js'
-import type { FindPayment } from './facilitator/payment-status.js'
+import type { PaymentFinder } from './facilitator/payment-status.js'
 import { createChannelStorage, dropReservations } from './hosted/channel-storage.js'
 import { mountEndpoints, type ReadFees } from './hosted/endpoints.js'
 import { type Look, listHosted, unlistHosted } from './hosted/listing.js'
@@ -34,7 +34,7 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   records: HostedRecords
   listings: ListingStore
   look: Look
-  findPayment: FindPayment
+  findPayment: PaymentFinder['byNonce']
   network: Network
   asset: Address
   /** Whether channels can be offered: the contracts stand. */
@@ -137,7 +137,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
 
 async function wasSettled(
   { network, payer, paymentNonce }: Refund,
-  findPayment: FindPayment,
+  findPayment: PaymentFinder['byNonce'],
 ): Promise<boolean | undefined> {
   const key = [payer, paymentNonce].map((text) => text.toLowerCase()) as [Address, Hex]
   const payment = await findPayment(network, ...key)

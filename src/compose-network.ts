@@ -6,6 +6,7 @@ import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
 import { watchToken } from './chain/token-watch.js'
+import type { Teardown } from './compose-teardown.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import type { BatchNetwork } from './facilitator/batch/ground.js'
@@ -18,6 +19,7 @@ import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
+import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
@@ -26,6 +28,7 @@ import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Keccak256 } from './x402/keccak.js'
+import { networks } from './x402/networks.js'
 
 /** One network of the settings: its chain, its token, its relayers. */
 export interface ComposedNetwork {
@@ -34,7 +37,7 @@ export interface ComposedNetwork {
   batch: BatchNetwork
   readFees: ReadFees
   ready: ReadyNetwork
-  close(): Promise<void>
+  status: StatusNetwork
 }
 
 /** What all networks use. */
@@ -45,6 +48,7 @@ export interface Shared {
   keccak256: Keccak256
   /** `undefined` when they are off. */
   metrics: Metrics | undefined
+  teardown: Teardown
   log: Logger
   now: () => number
 }
@@ -61,6 +65,7 @@ export async function composeNetwork(
   const { network, chainId } = place
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  shared.teardown.add('chain connections', () => rpc.close())
   const token = await readToken(rpc, shared.keccak256, place)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -90,14 +95,18 @@ export async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  shared.teardown.add('relayer', () => relayer.stop())
   const batchWatch = await watchBatchContracts(rpc, log)
+  shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
+  shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
   const chainSeconds = () => feed.latest()?.timestamp
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
-  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const watched = { network, relayer, chainSeconds, readBalances, readRunway }
+  metrics?.watch(watched)
   const served: ServedNetwork = {
     terms: {
       token,
@@ -144,10 +153,6 @@ export async function composeNetwork(
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
-    async close() {
-      tokenWatch.stop()
-      batchWatch.stop()
-      await rpc.close()
-    },
+    status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
 }

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config/config.js'
+import { createInfoCheck } from './directory/auto-catalog/info-schema.js'
+import { createLookJudge } from './directory/auto-catalog/own-words.js'
 import { createCallBudget } from './directory/probe/call-budget.js'
 import { createGuardedFetch } from './directory/probe/guarded-fetch.js'
 import { createHostPace } from './directory/probe/host-pace.js'
@@ -9,6 +11,7 @@ import { createProbe } from './directory/probe/probe.js'
 import { createProbeSchedule } from './directory/probe/probe-schedule.js'
 import { createValidator } from './directory/probe/validator.js'
 import type { Expected } from './directory/probe/verdict.js'
+import { createSchemaCheck } from './directory/schema-check.js'
 import type { ListingStore } from './store/listings.js'
 
 export interface ProbingWorld {
@@ -34,16 +37,23 @@ export function composeProbing(world: ProbingWorld) {
   const probe = createProbe({ fetch, network, asset, now })
   const pace = createHostPace(now)
   const budget = createCallBudget({ now })
+  // Strangers' schemas must not keep owners waiting.
+  const schemas = createSchemaCheck()
+  const infoCheck = createInfoCheck(schemas, now)
+  const judge = createLookJudge({ infoCheck })
   return {
     rules,
     fetch,
     probe,
     pace,
     budget,
-    schedule: createProbeSchedule({ store, probe, now, pace, log }),
+    infoCheck,
+    schedule: createProbeSchedule({ store, probe, judge, now, pace, log }),
     validator: createValidator({ fetch, rules, network, asset, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
     /** Gives up every call under way. */
     stop: () => stopping.abort(),
+    /** After the last look. */
+    close: () => schemas.close(),
   }
 }

@@ -6,6 +6,7 @@ import { composeDirectory } from './compose-directory.js'
 import { composeHosted } from './compose-hosted.js'
 import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createOwnCalls } from './directory/probe/own-calls.js'
@@ -20,8 +21,13 @@ import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
 import { HOSTED_PREFIX } from './hosted/endpoints.js'
+import { toConsoleSettings } from './http/console-settings.js'
+import { openDashboard } from './http/dashboard.js'
+import { createReadiness } from './http/health.js'
 import { createMetrics } from './metrics/metrics.js'
+import { createStatus } from './metrics/status.js'
 import { createReadinessChecks } from './readiness.js'
+import { createActivityStore } from './store/sqlite/activity.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
 import { openDatabase } from './store/sqlite/database.js'
@@ -51,11 +57,29 @@ const SWEEP_MS = 600_000
  * Rejects with `TokenMismatchError`, `RpcUnavailableError` or `MigrationError` when the world is not as set.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
+  const teardown = createTeardown(log)
+  try {
+    return { app: await open(config, secrets, log, teardown), close: teardown.run }
+  } catch (error) {
+    // Whoever tries again must find no relayer of an earlier try at work.
+    await teardown.run()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  secrets: Secrets,
+  log: Logger,
+  teardown: Teardown,
+): Promise<FastifyInstance> {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const database = openDatabase(config.database.path)
+  teardown.add('database', () => database.close())
   const commit = createGroupCommit(database)
+  teardown.add('last writes', () => commit.close())
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
   await deliveryStore.dropLeases()
@@ -64,11 +88,13 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const now = () => Date.now()
 
   const budgets = createBudgetStore(database)
+  const activity = createActivityStore(database, commit)
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
+  teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const shared = { journal, budgets, blocks, keccak256, metrics, log, now }
+  const shared = { journal, budgets, blocks, keccak256, metrics, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -106,6 +132,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     token: listed.token,
     database,
     commit,
+    activity,
     keccak256,
     recovery,
     checksum,
@@ -115,7 +142,9 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     log,
   })
 
-  const findPayment = createPaymentFinder({ journal, terms, checksum })
+  teardown.add('directory', () => directory.close())
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
+  const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
   const measured = {
     verify: metrics?.measureVerify(verify) ?? verify,
     settle: metrics?.measureSettle(settle) ?? settle,
@@ -129,13 +158,32 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     records: createHostedRecords(database, commit),
     listings: directory.reads.listings,
     look: directory.reads.probe,
-    findPayment,
+    findPayment: payments.byNonce,
     network: listed.token.network as Network,
     asset: listed.token.address,
     hasBatchSettlement: first.batch.isOffered(),
     readFees: first.readFees,
     log,
   })
+  teardown.add('till', () => hosted.close())
+  const dashboard = openDashboard(config)
+  if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
+  const readReadiness = createReadiness({
+    checks: createReadinessChecks(
+      journal,
+      keccak256,
+      networks.map(({ ready }) => ready),
+    ),
+  })
+  const readStatus = createStatus({
+    networks: networks.map(({ status }) => status),
+    readReadiness: () =>
+      readReadiness((check, err) => log.warn({ err, check }, 'readiness check failed')),
+    activity,
+    checksum,
+    now,
+  })
+  const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
     server: {
@@ -150,17 +198,18 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       relayerAddresses: [...own].map(checksum),
       ...measured,
       isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      findPayment,
+      payments,
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
-    readiness: createReadinessChecks(
-      journal,
-      keccak256,
-      networks.map(({ ready }) => ready),
-    ),
+    readiness: readReadiness,
+    console: {
+      dashboard,
+      settings: toConsoleSettings(config, tokens, listed.token.network),
+      readStatus,
+    },
     metrics,
   })
   for (const { relayer } of networks) await relayer.start()
@@ -176,19 +225,6 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
       .catch((err) => log.warn({ err }, 'sweep failed'))
   }, SWEEP_MS)
 
-  return {
-    app,
-    async close() {
-      clearInterval(sweep)
-      blocks.stop()
-      await hosted.close().catch((err) => log.error({ err }, 'till not closed in order'))
-      await directory.close().catch((err) => log.error({ err }, 'directory not closed in order'))
-      for (const { relayer, close } of networks) {
-        relayer.stop()
-        await close()
-      }
-      await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
-      database.close()
-    },
-  }
+  teardown.add('sweep', () => clearInterval(sweep))
+  return app
 }

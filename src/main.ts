@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
+import type { Logger } from 'pino'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { TokenMismatchError } from './chain/token.js'
 import { compose } from './compose.js'
@@ -29,7 +30,7 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
-  const arcus = await patiently(() => compose(config, secrets, log))
+  const arcus = await patiently(() => compose(config, secrets, log), log)
   installDrain({
     app: arcus.app,
     onClose: arcus.close,
@@ -43,13 +44,14 @@ async function serve(): Promise<void> {
   )
 }
 
-async function patiently<Value>(build: () => Promise<Value>): Promise<Value> {
+async function patiently<Value>(build: () => Promise<Value>, log: Logger): Promise<Value> {
   const deadline = Date.now() + CHAIN_PATIENCE_MS
   for (;;) {
     try {
       return await build()
     } catch (error) {
       if (!(error instanceof RpcUnavailableError) || Date.now() > deadline) throw error
+      log.warn({ reason: error.message }, 'the chain does not answer yet; trying again')
       await new Promise((resolve) => setTimeout(resolve, CHAIN_RETRY_MS))
     }
   }

@@ -69,7 +69,7 @@ async function run(options: Options): Promise<void> {
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
     stack = await startStack({ ...options, env: process.env })
-    await describe(options)
+    await describe(options, stack.dashboard)
     throw await stack.failed
   }
   try {
@@ -100,17 +100,21 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-async function describe(options: Options): Promise<void> {
+async function describe(options: Options, dashboard: Stack['dashboard']): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
   const quoteUrl = `http://localhost:${apiPort}/quote`
   const funds = formatUnits(await usdcBalance(rpcUrl, devnetPayer.address), 6)
   const custom = rpcPort !== defaultPorts.rpcPort || apiPort !== defaultPorts.apiPort
+  const opens = dashboard.state === 'failed' ? 'without its console' : 'open it in a browser'
   const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
+  if (dashboard.state === 'failed') {
+    printError(`The console could not be built, the rest works:\n${dashboard.complaint}`)
+  }
   print(`
 Arcus is running on a local chain that poses as Arc (eip155:5042).
 
-  Arcus        http://localhost:${port}
+  Arcus        http://localhost:${port}   ${opens}
   Sample API   ${quoteUrl}   0.01 USDC a call
   Hosted       http://localhost:${port}/hosted/fees   0.005 USDC a call
   Chain RPC    ${rpcUrl}   ${chain}

@@ -41,7 +41,10 @@ export interface NetworkConfig {
   readonly rpcUrls: readonly string[]
   /** The stablecoin, with checksum. */
   readonly asset: Address
-  readonly explorerUrl: string
+  /** Told to wallets, so never one with a key. */
+  readonly publicRpcUrls: readonly string[]
+  /** `undefined` on the devnet, which nobody can look into from outside. */
+  readonly explorerUrl: string | undefined
 }
 
 /** All settings but the keys, judged once at start and frozen. */
@@ -76,6 +79,8 @@ export interface Config {
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
+  /** The chain is a playground that only poses as the network. */
+  readonly devnet: boolean
   /** What the operator should know but need not mend before the service starts. */
   readonly warnings: readonly string[]
 }
@@ -88,8 +93,10 @@ const settings = z.object({
   DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
   MAINNET_RPC_URLS: urlList().optional(),
   MAINNET_ASSET: address().optional(),
+  MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
   TESTNET_RPC_URLS: urlList().optional(),
   TESTNET_ASSET: address().optional(),
+  TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
   BUYBACK_ADDRESS: address().optional(),
   HOSTED_ENDPOINTS: boolean().default(false),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
@@ -109,6 +116,7 @@ const settings = z.object({
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),
+  DEVNET: boolean().default(false),
 })
 
 type Settings = z.infer<typeof settings>
@@ -136,8 +144,8 @@ function toConfig(set: Settings, warnings: string[]): Config {
     directoryUrl: set.DIRECTORY_URL ?? localUrl,
     database: Object.freeze(set.DATABASE_URL),
     networks: Object.freeze([
-      ...networkConfig('eip155:5042', set.MAINNET_RPC_URLS, set.MAINNET_ASSET),
-      ...networkConfig('eip155:5042002', set.TESTNET_RPC_URLS, set.TESTNET_ASSET),
+      ...networkConfig('eip155:5042', set, 'MAINNET'),
+      ...networkConfig('eip155:5042002', set, 'TESTNET'),
     ]),
     buybackAddress: set.BUYBACK_ADDRESS,
     hosted: hostedConfig(set),
@@ -159,18 +167,23 @@ function toConfig(set: Settings, warnings: string[]): Config {
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
+    devnet: set.DEVNET,
     warnings: Object.freeze(warnings),
   })
 }
 
 function networkConfig(
   network: Network,
-  rpcUrls: readonly string[] | undefined,
-  asset: Address | undefined,
+  set: Settings,
+  group: 'MAINNET' | 'TESTNET',
 ): NetworkConfig[] {
+  const rpcUrls = set[`${group}_RPC_URLS`]
   if (rpcUrls === undefined) return []
-  const { chainId, explorerUrl } = networks[network]
-  return [Object.freeze({ network, chainId, rpcUrls, asset: asset ?? DEFAULT_ASSET, explorerUrl })]
+  const { chainId, explorerUrl, publicRpcUrl } = networks[network]
+  const asset = set[`${group}_ASSET`] ?? DEFAULT_ASSET
+  const publicRpcUrls = set[`${group}_PUBLIC_RPC_URLS`] ?? [publicRpcUrl]
+  const explorer = set.DEVNET ? undefined : explorerUrl
+  return [Object.freeze({ network, chainId, rpcUrls, asset, publicRpcUrls, explorerUrl: explorer })]
 }
 
 /** What no single variable shows: nothing to serve, half a group, a setting that does not go with another. */
@@ -195,6 +208,9 @@ function groupProblems(env: Env): string[] {
       'PROBE_ALLOW_PRIVATE_HOSTS must not be true with NODE_ENV=production, where anybody could have ' +
         'private addresses called: unset it.',
     )
+  }
+  if (env.NODE_ENV === 'production' && ['true', '1'].includes(env.DEVNET ?? '')) {
+    problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
   }
   return problems
 }

@@ -7,8 +7,10 @@ export const variableNames = [
   'DATABASE_URL',
   'MAINNET_RPC_URLS',
   'MAINNET_ASSET',
+  'MAINNET_PUBLIC_RPC_URLS',
   'TESTNET_RPC_URLS',
   'TESTNET_ASSET',
+  'TESTNET_PUBLIC_RPC_URLS',
   'RELAYER_PRIVATE_KEYS',
   'RELAYER_PRIVATE_KEYS_FILE',
   'BUYBACK_ADDRESS',
@@ -31,6 +33,7 @@ export const variableNames = [
   'BODY_LIMIT_BYTES',
   'LOG_LEVEL',
   'METRICS',
+  'DEVNET',
 ] as const
 
 export type VariableName = (typeof variableNames)[number]

@@ -54,6 +54,8 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     HOSTED_CLAIM_SECONDS: '10',
     // A blank one hides what a `.env` meant for production says.
     TESTNET_RPC_URLS: '',
+    MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,
+    DEVNET: 'true',
     ...options.env,
     PORT: String(options.port),
     MAINNET_RPC_URLS: options.rpcUrl,

@@ -12,6 +12,7 @@ import { startAnvil } from './anvil-process.js'
 import { describeExit, startArcus } from './arcus-process.js'
 import { startBlockProducer } from './block-producer.js'
 import type { ChildExit } from './child.js'
+import { buildDashboard, type DashboardBuild } from './dashboard-build.js'
 import { DevnetError } from './devnet-error.js'
 import { clearCode, devnetContracts, fundNative, mintUsdc, placeContracts } from './fixtures.js'
 import { requireFreePort } from './ports.js'
@@ -32,6 +33,7 @@ export type Stack = {
   stop(): Promise<void>
   /** Resolves with the reason when a part of it ends that nobody stopped. */
   failed: Promise<DevnetError>
+  dashboard: DashboardBuild
 }
 
 // Gas for some 40,000 settlements each at 20 gwei.
@@ -51,11 +53,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end()
   }
   try {
-    const chain = await startChain(options, stops)
+    const [chain, dashboard] = await Promise.all([startChain(options, stops), buildDashboard()])
     const arcus = await startService(options, chain.url, stops)
     await startMerchant(options.apiPort, host, arcus.url, stops)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])
-    return { stop, failed }
+    return { stop, failed, dashboard }
   } catch (error) {
     await stop()
     throw error

@@ -1,12 +1,19 @@
 import { RequestFault } from '../http/request-fault.js'
 import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import { type CachedBody, toCachedBody } from './cached-reply.js'
+import { toCard } from './card.js'
 import type { CatalogIndex } from './catalog-index.js'
 import { type CatalogSearch, SearchOverload } from './catalog-search.js'
 import type { CatalogView } from './catalog-view.js'
 import { toItem } from './item.js'
 import { createLru, type Lru } from './lru.js'
-import { formatCursor, parseListQuery, parseRankedQuery } from './queries.js'
+import {
+  type BrowseQuery,
+  formatCursor,
+  parseBrowseQuery,
+  parseListQuery,
+  parseRankedQuery,
+} from './queries.js'
 import type { RawQuery } from './query-parameters.js'
 import type { Turns } from './turns.js'
 
@@ -23,6 +30,8 @@ export interface CatalogAnswers {
   resources(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/search` (bazaar extension). */
   search(query: RawQuery): Promise<CachedBody>
+  /** `GET /api/endpoints`, as the console shows them. */
+  browse(query: RawQuery): Promise<string>
 }
 
 /** Answers kept while the catalog does not change. */
@@ -39,13 +48,16 @@ export function createCatalogAnswers({
 }: CatalogAnswersOptions): CatalogAnswers {
   const kept = createAnswerCache()
 
-  /** A JSON list of items; schemas can be large, so a hundred of them are more than one turn. */
-  async function itemsOf(ids: readonly number[]): Promise<string> {
+  /** A JSON list; schemas can be large, so a hundred items are more than one turn. */
+  async function itemsOf(
+    ids: readonly number[],
+    toJson: (entry: CatalogEntry) => unknown = toItem,
+  ): Promise<string> {
     const items: string[] = []
     for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
       if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
       const entries = await listings.entriesById(ids.slice(i, i + ITEMS_A_TURN))
-      items.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toItem(entry))))
+      items.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toJson(entry))))
     }
     return `[${items.join(',')}]`
   }
@@ -67,7 +79,7 @@ export function createCatalogAnswers({
       cache.set(key, body)
       return body
     } catch (error) {
-      throw error instanceof SearchOverload ? overloadFault() : error
+      return explainOverload(error)
     }
   }
 
@@ -88,7 +100,25 @@ export function createCatalogAnswers({
         const resources = await itemsOf(found.ids)
         return `{"x402Version":2,"resources":${resources},"partialResults":${cursor !== null},"pagination":${pagination}}`
       }),
+    async browse(raw) {
+      const query = parseBrowseQuery(raw)
+      const view = await index.current()
+      if (view === undefined) throw loadingFault()
+      const { ids, total, next } = await browse(search, view, query).catch(explainOverload)
+      const cards = await itemsOf(ids, toCard)
+      return `{"items":${cards},"total":${total},"next":${JSON.stringify(next)}}`
+    },
   }
+}
+
+async function browse(search: CatalogSearch, view: CatalogView, query: BrowseQuery) {
+  if (query.kind === 'search') {
+    const { ids, next } = await search.rank(view, query)
+    return { ids, total: null, next: next === null ? null : formatCursor(next) }
+  }
+  const { ids, total } = await search.list(view, query)
+  const end = query.offset + ids.length
+  return { ids, total, next: end < total ? String(end) : null }
 }
 
 /** Hidden or deleted between the search and this read. */
@@ -107,6 +137,10 @@ function createAnswerCache(): { of(view: CatalogView): Lru<CachedBody> } {
       return latest.answers
     },
   }
+}
+
+function explainOverload(error: unknown): never {
+  throw error instanceof SearchOverload ? overloadFault() : error
 }
 
 function loadingFault(): RequestFault {

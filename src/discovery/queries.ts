@@ -36,7 +36,29 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
       `query is required: words to look for, at most ${MAX_QUERY_CHARS} characters.`,
     )
   }
-  const filter = {
+  return { ...readPage(read), filter: readWideFilter(read), query, after: readCursor(read) }
+}
+
+/** What the console asks `/api/endpoints`: with words best first, without them in order of creation. */
+export type BrowseQuery =
+  | ({ kind: 'search' } & RankedQuery)
+  | ({ kind: 'list'; q: '' } & Omit<ListQuery, 'q'>)
+
+/** Reads the query of `/api/endpoints`; throws a 400 for what is out of bounds. */
+export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
+  const read = readParameters(raw)
+  const query = read.text('query', MAX_QUERY_CHARS) ?? ''
+  const { limit } = readPage(read)
+  const filter = { ...defined({ merchant: read.name('merchant') }), ...readWideFilter(read) }
+  if (wordsOf(query).length > 0) {
+    return { kind: 'search', limit, filter, query, after: readCursor(read) }
+  }
+  const offset = read.integer('cursor', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
+  return { kind: 'list', limit, filter, q: '', offset }
+}
+
+function readWideFilter(read: ParameterReader): CatalogFilter {
+  return {
     ...readStandardFilter(read),
     ...defined({
       method: read.oneOf('method', ['GET', 'POST']),
@@ -48,7 +70,6 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
       tag: read.name('tag'),
     }),
   }
-  return { ...readPage(read), filter, query, after: readCursor(read) }
 }
 
 function readPage(read: ParameterReader): { limit: number; isOtherType: boolean } {

@@ -1,13 +1,14 @@
 import '../http/route-config.js'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import { reportSettle, reportVerify } from './answer-report.js'
 import type { Delivery } from './deliveries.js'
-import type { FindPayment } from './payment-status.js'
+import { paymentRoutes } from './payment-routes.js'
+import type { PaymentFinder } from './payment-status.js'
 import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
 
@@ -19,7 +20,7 @@ export interface FacilitatorRoutesOptions {
   settle: Settle
   /** Whether this body holds a payment that was verified here: it is never refused for the caller's pace. */
   isVerified: (body: unknown) => Promise<boolean>
-  findPayment: FindPayment
+  payments: PaymentFinder
   limiter: RateLimiter
   /** Told of every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
@@ -32,7 +33,7 @@ export interface SupportedKind {
   network: string
 }
 
-/** Takes in the bazaar extension of payments; both answer at once and never throw. */
+/** Takes in the bazaar extension of payments; `prepare` at once, `offer` soon, and neither ever throws or rejects. */
 export interface Catalogue {
   prepare(payload: unknown): void
   offer(settled: {
@@ -43,7 +44,7 @@ export interface Catalogue {
     requirements: unknown
     payload: unknown
     settlementId: string
-  }): BazaarStatus | undefined
+  }): Promise<BazaarStatus> | undefined
 }
 
 /** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
@@ -66,7 +67,7 @@ export async function facilitatorRoutes(
   app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
-    beside(request, () => {
+    await beside(request, () => {
       tell(reportVerify(result, startedAt))
       if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
     })
@@ -91,9 +92,9 @@ export async function facilitatorRoutes(
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
     if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
-    beside(request, () => {
+    await beside(request, async () => {
       tell(reportSettle(result, startedAt))
-      const bazaar = offerResource(options.catalogue, request.body, result)
+      const bazaar = await offerResource(options.catalogue, request.body, result)
       if (bazaar !== undefined) {
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
       }
@@ -101,27 +102,13 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  app.get<{ Params: { network: string; payer: string; nonce: string } }>(
-    '/payments/:network/:payer/:nonce',
-    async (request, reply) => {
-      const { network, payer, nonce } = request.params
-      const problem = checkParams(payer, nonce)
-      if (problem !== undefined) {
-        return reply.code(400).send({ error: 'invalid_request', message: problem })
-      }
-      const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
-      const status = await options.findPayment(...key)
-      if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
-      const message = 'No payment of this payer with this nonce was settled here.'
-      return reply.code(404).send({ error: 'not_found', message })
-    },
-  )
+  paymentRoutes(app, options.payments)
 }
 
 /** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
-function beside(request: FastifyRequest, work: () => void): void {
+async function beside(request: FastifyRequest, work: () => void | Promise<void>): Promise<void> {
   try {
-    work()
+    await work()
   } catch (err) {
     request.log.error({ err }, 'an answer could not be counted or listed')
   }
@@ -132,7 +119,7 @@ function offerResource(
   catalogue: Catalogue | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
-): BazaarStatus | undefined {
+): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, amount } = payment
   return catalogue?.offer({
@@ -171,11 +158,4 @@ function isRefusal({ body }: SettleResult): boolean {
 function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key']
   return Array.isArray(header) ? header.join(',') : header
-}
-
-function checkParams(payer: string, nonce: string): string | undefined {
-  if (!/^0x[0-9a-fA-F]{40}$/.test(payer))
-    return 'payer must be a 20-byte hex address with 0x prefix.'
-  if (!/^0x[0-9a-fA-F]{64}$/.test(nonce)) return 'nonce must be 32 bytes of hex with 0x prefix.'
-  return undefined
 }

@@ -78,6 +78,8 @@ export function createSettler(options: SettlerOptions): Settle {
     switch (judgement.state) {
       case 'rejected':
         return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
+      case 'unclear':
+        return refuse(payment, unclear, judgement.transaction)
       case 'held':
         return settleAfter(judgement.job, payment, request, deadline)
       default: {
@@ -181,6 +183,10 @@ const notSent = reject(
 const pending = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',
+)
+const unclear = reject(
+  'settlementPending',
+  'The authorization was used on chain and no node shows yet by whom; settle it again.',
 )
 const landed = reject(
   'settlementPending',

@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Job } from '../store/settlement-journal.js'
 import type { SightingStore } from '../store/sightings.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
@@ -57,6 +58,8 @@ export function createVerifier(options: VerifierOptions): Verify {
         return undefined
       case 'rejected':
         return judgement.rejection
+      case 'unclear':
+        throw new RpcUnavailableError('the chain shows the payment used but not yet by whom')
       case 'held':
         return used(payment, 'Another authorization with the same nonce is settled here.')
       case 'known':

@@ -65,7 +65,8 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
   }
 }
 
-async function knownRunway(
+/** `undefined` unless every wallet's balance is known. */
+export async function knownRunway(
   balances: readonly (bigint | undefined)[],
   wallets: number,
   readRunway: ReadRunway,

@@ -111,6 +111,8 @@ export interface SettlementJournal {
     outcome: Outcome,
     now: number,
   ): Promise<Job | undefined>
+  /** All that ever rode in a transaction of ours, or were found in somebody else's, in the order of the batch. */
+  findByTransaction(transaction: Hex): Promise<Job[]>
   openJobs(network: string): Promise<Job[]>
   /** Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. */
   recordAttempt(attempt: Attempt): Promise<void>

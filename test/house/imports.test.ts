@@ -13,6 +13,7 @@ const appLevel = [
   'compose-mcp.ts',
   'compose-network.ts',
   'compose-probing.ts',
+  'compose-teardown.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */

@@ -87,6 +87,24 @@ describe('GET /discovery/resources', () => {
     expect(await titles('?merchant=c')).toEqual([])
   })
 
+  it('shows what was found in payments once it was seen live, and before to who names it', async () => {
+    const found = { id: `payto-${payTo}`, owner: null, name: '0x3333…3333' }
+    const states = ['unverified', 'failing', 'live'] as const
+    await save(
+      store,
+      found,
+      states.map((status) => ({ title: status, status })),
+    )
+    expect(await titles('')).toEqual(['live'])
+    expect(await titles('?q=i')).toEqual(['live'])
+    expect(await titles(`?payTo=${payTo}`)).toEqual([...states])
+    const { items } = (await get(`/discovery/resources?merchant=${found.id}`)).json()
+    const told = items.map((item: { status?: string }) => item.status)
+    expect(told).toEqual(['unverified', 'failing', undefined])
+    await save(store, { ...found, owner: payTo }, [{ title: 'claimed', status: 'unverified' }])
+    expect(await titles('')).toEqual(['claimed'])
+  })
+
   it('narrows by what one entry of accepts asks for, and by extension', async () => {
     const other = '0x4444444444444444444444444444444444444444'
     await save(store, {}, [

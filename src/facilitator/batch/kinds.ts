@@ -132,7 +132,7 @@ async function examineDeposit(
   if (facts.isNonceUsed) {
     const use = await findAuthorizationUse(rpc, expected, job.seenBlock, facts.blockNumber)
     if (use.state === 'paid') return { state: 'confirmed', receipt: use.receipt }
-    if (use.state === 'notFound') {
+    if (use.state === 'notFound' || use.state === 'unread') {
       throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
     }
     const what = use.state === 'cancelled' ? 'cancelled' : 'used for something else'

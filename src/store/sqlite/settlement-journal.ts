@@ -61,6 +61,14 @@ export function createSettlementJournal(
         decide(row.id, row.round, outcome, now)
         return byId(row.id)
       }),
+    async findByTransaction(transaction) {
+      const ridden = sql.jobsOfAttempt.all(transaction) as JobRow[]
+      const found = sql.foundJobs.all(transaction) as JobRow[]
+      const known = new Set(ridden.map(({ id }) => id))
+      return [...ridden, ...found.filter(({ id }) => !known.has(id))].map(
+        (row) => toJob(row) as Job,
+      )
+    },
     openJobs: async (network) =>
       (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
     recordAttempt: (attempt) => commit.write(() => recordAttempt(attempt)),

@@ -39,6 +39,7 @@ describe('readConfig', () => {
           chainId: 5042,
           rpcUrls: ['https://rpc.mainnet.arc.io'],
           asset: '0x3600000000000000000000000000000000000000',
+          publicRpcUrls: ['https://rpc.mainnet.arc.io'],
           explorerUrl: 'https://explorer.arc.io',
         },
       ],
@@ -59,6 +60,7 @@ describe('readConfig', () => {
       bodyLimitBytes: 262_144,
       logLevel: 'info',
       metrics: true,
+      devnet: false,
       warnings: [],
     })
   })

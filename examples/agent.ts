@@ -2,10 +2,10 @@
  * An agent's purchase, from a question in words to a paid answer: it searches the catalog by MCP, reads how the best
  * resource is called, looks at what it asks for now, and pays within limits that are set here and nowhere else.
  *
- * With `npm run dev` and `npx tsx examples/fastify-merchant.ts` in other terminals, once something is listed:
+ * With `npm run dev` in another terminal, which sells two endpoints of its own:
  *
- *   npx tsx examples/agent.ts weather --param city=Porto
- *   npx tsx examples/agent.ts summary --param text="A long story." --max 0.02
+ *   npx tsx examples/agent.ts fees
+ *   npx tsx examples/agent.ts summary --param text="A long story. Short." --max 0.03
  *
  * ARCUS_URL is the service (http://localhost:4021). PRIVATE_KEY pays: it signs only, and needs no gas; without it the
  * payer of the devnet does.
@@ -52,7 +52,6 @@ interface Description {
 
 const mcp = new Client({ name: 'arcus-example-agent', version: '1' })
 const arcusUrl = process.env.ARCUS_URL ?? 'http://localhost:4021'
-await mcp.connect(new StreamableHTTPClientTransport(new URL('/mcp', arcusUrl)))
 process.exitCode = await buy().catch((error: Error) => {
   say(error.message)
   return 1
@@ -60,6 +59,10 @@ process.exitCode = await buy().catch((error: Error) => {
 await mcp.close()
 
 async function buy(): Promise<number> {
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', arcusUrl))
+  await mcp.connect(transport).catch(({ message }: Error) => {
+    throw new Error(`${arcusUrl} does not answer: ${message}`)
+  })
   const query = { query: question, maxPrice: Number(maxAmount), verified: true }
   const { resources } = await use<{ resources: Resource[] }>('search_resources', query)
   const chosen = resources.find(({ accepts }) => accepts.some(isPayable))

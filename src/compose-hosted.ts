@@ -57,7 +57,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   const { payTo } = config.hosted
   const { network, asset, look } = world
   const log = world.log.child({ room: 'hosted' })
-  const { refunds, channels, facilitator, begin } = await openTill(
+  const { refunds, channels, facilitator, begin, giveUp } = await openTill(
     world,
     config.hosted,
     hostedPrivateKey,
@@ -90,6 +90,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
       })
     },
     async close() {
+      giveUp()
       await channels?.close()
       await refunds.close()
     },
@@ -101,9 +102,13 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
   const { records, findPayment, network } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
-  const started = new Promise<void>((resolve) => {
+  let giveUp = () => {}
+  const started = new Promise<void>((resolve, reject) => {
     begin = resolve
+    giveUp = () => reject(new Error('The service stopped before it had started.'))
   })
+  // Whoever waits for it hears; nobody may be waiting.
+  started.catch(() => undefined)
   const facilitator = createLocalClient({ ...world, started })
   const signer = privateKeyToAccount(key)
   const refunds = await createRefunds({
@@ -114,7 +119,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     wasSettled: (refund) => wasSettled(refund, findPayment),
     log,
   })
-  const common = { refunds, facilitator, begin: () => begin() }
+  const common = { refunds, facilitator, begin, giveUp }
   if (!world.hasBatchSettlement) {
     log.warn(
       'the contracts of batch-settlement do not stand here; hosted endpoints offer exact only',

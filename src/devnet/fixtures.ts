@@ -26,6 +26,8 @@ const placements: readonly (readonly [Address, ContractName])[] = [
 // Any account can mint on the mock; this one signs nothing, anvil impersonates it.
 const minter: Address = '0x00000000000000000000000000000000000a5c05'
 const minterGas = 10n ** 18n
+// Left to itself the node takes a fee from a block that may never come: here each has the fee of the one before.
+const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
@@ -65,7 +67,8 @@ export async function mintUsdc(url: string, address: Address, atomic: bigint): P
   })
   await fundNative(url, minter, minterGas)
   await call(url, 'anvil_impersonateAccount', [minter])
-  const transaction = { from: minter, to: devnetContracts.usdc, data }
+  const maxFeePerGas = toHex(minterMaxFeeWei)
+  const transaction = { from: minter, to: devnetContracts.usdc, data, maxFeePerGas }
   const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
   const { status } = await minedReceipt(url, hash)
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)

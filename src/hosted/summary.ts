@@ -13,8 +13,8 @@ const common = new Set(
 )
 
 /**
- * Picks the sentences that share most with the whole text (Luhn's method): each counts the frequencies of its words,
- * divided by its length so that long ones do not win for being long.
+ * Picks the sentences that say most of the whole text, after Luhn: how often their telling words occur in it, times
+ * the share of such words, so that neither long sentences win for being long nor short ones for being short.
  */
 export function summarize(text: string, maxSentences: number): Summary {
   const sentences = [...new Intl.Segmenter('en', { granularity: 'sentence' }).segment(text)]
@@ -26,7 +26,7 @@ export function summarize(text: string, maxSentences: number): Summary {
   const scores = words.map((own) => {
     const telling = own.filter((word) => !common.has(word))
     const sum = telling.reduce((total, word) => total + (counts.get(word) ?? 0), 0)
-    return own.length === 0 ? 0 : sum / own.length
+    return own.length === 0 ? 0 : (sum * telling.length) / own.length
   })
   const chosen = scores
     .map((score, place) => ({ score, place }))

@@ -9,6 +9,7 @@ import type { Token } from './chain/token.js'
 import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
+import { followActivity } from './directory/activity/activity-follow.js'
 import { activityRoutes } from './directory/activity/activity-routes.js'
 import { createAttributor } from './directory/activity/attribution.js'
 import { createActivityRecorder } from './directory/activity/recorder.js'
@@ -44,11 +45,8 @@ import { createCatalogSearch } from './discovery/catalog-search.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { Catalogue } from './facilitator/routes.js'
-import type { ActivityStore } from './store/activity.js'
 import type { ListingStore } from './store/listings.js'
-import type { Database } from './store/sqlite/database.js'
-import type { GroupCommit } from './store/sqlite/group-commit.js'
-import { createListingStore } from './store/sqlite/listings.js'
+import type { Stores } from './store/stores.js'
 import type { Keccak256 } from './x402/keccak.js'
 import type { PaymentAnswer } from './x402/payment-answer.js'
 import type { SignerRecovery } from './x402/signer-recovery.js'
@@ -73,9 +71,9 @@ export interface DirectoryWorld {
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
-  database: Database
-  commit: GroupCommit
-  activity: ActivityStore
+  stores: Pick<Stores, 'listings' | 'activity' | 'sessions'>
+  /** Whether other processes may use the same database. */
+  isShared: boolean
   keccak256: Keccak256
   recovery: SignerRecovery
   checksum: (address: Address) => Address
@@ -91,10 +89,10 @@ const COMPRESS_FROM_BYTES = 1_024
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, activity, now } = world
+  const { config, rpc, token, keccak256, recovery, checksum, now } = world
   const { network, chainId } = token
   const log = world.log.child({ room: 'directory' })
-  const store = createListingStore(world.database, world.commit)
+  const { listings: store, activity } = world.stores
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
@@ -163,6 +161,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     log,
   })
   const feed = createActivityFeed()
+  const stopFollowing = world.isShared ? followActivity({ store: activity, feed, log }) : () => {}
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
     store: activity,
@@ -172,7 +171,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
-  const sessions = createSessions(now)
+  const sessions = createSessions(world.stores.sessions, now)
   const domain = new URL(config.directoryUrl).host
   const place = { sessions, domain, uri: audience }
   const signIn = createSignIn({
@@ -229,6 +228,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     async close() {
       probing.stop()
+      stopFollowing()
       identities.stop()
       await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])

@@ -30,7 +30,9 @@ beforeEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Something in nearly every table. */
-async function fill({ journal, deliveries, blocks, listings, activity }: Stores): Promise<void> {
+async function fill(stores: Stores): Promise<void> {
+  const { journal, deliveries, blocks, listings, activity } = stores
+  await stores.hostedRecords.change('refund', 'r', () => '{}')
   for (const id of ['paid', 'queued', 'submitted']) {
     await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
   }

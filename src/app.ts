@@ -9,12 +9,16 @@ import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from
 import { installNotFound } from './http/not-found.js'
 import { installRateLimit } from './http/rate-limit.js'
 import { createServer, type ServerOptions } from './http/server.js'
+import type { CountExchange } from './http/shared-rate-limit.js'
 import type { ReadStatus } from './metrics/status.js'
 import { statusRoutes } from './metrics/status-routes.js'
+import { StoreUnavailableError } from './store/store-unavailable.js'
 
 export interface AppOptions {
   server: ServerOptions
   rateLimit: { max: number; windowSeconds: number }
+  /** Where callers are counted together with other processes. */
+  countExchange?: CountExchange | undefined
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance) => Promise<void>
@@ -31,11 +35,11 @@ export interface AppOptions {
 /** Assembles the HTTP side: edges first, then routes. Never listens. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options.server)
-  installErrorHandling(app)
+  installErrorHandling(app, (error) => error instanceof StoreUnavailableError)
   const { dashboard, settings, readStatus } = options.console
   installNotFound(app, dashboard.answerPage)
   await installCors(app)
-  const limiter = await installRateLimit(app, options.rateLimit)
+  const limiter = await installRateLimit(app, options.rateLimit, options.countExchange)
   healthRoutes(app)
   readinessRoutes(app, options.readiness)
   consoleSettingsRoute(app, settings)

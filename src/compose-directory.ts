@@ -9,6 +9,7 @@ import { composeDiscovery } from './compose-discovery.js'
 import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
+import { followActivity } from './directory/activity/activity-follow.js'
 import { activityRoutes } from './directory/activity/activity-routes.js'
 import { createAttributor } from './directory/activity/attribution.js'
 import { createActivityRecorder } from './directory/activity/recorder.js'
@@ -42,11 +43,8 @@ import type { CatalogAnswers } from './discovery/catalog-answers.js'
 import type { Catalogue } from './facilitator/routes.js'
 import { installCompression } from './http/compression.js'
 import type { WatchedDirectory } from './metrics/directory.js'
-import type { ActivityStore } from './store/activity.js'
 import type { ListingStore } from './store/listings.js'
-import type { Database } from './store/sqlite/database.js'
-import type { GroupCommit } from './store/sqlite/group-commit.js'
-import { createListingStore } from './store/sqlite/listings.js'
+import type { Stores } from './store/stores.js'
 import type { Keccak256 } from './x402/keccak.js'
 import type { PaymentAnswer } from './x402/payment-answer.js'
 import type { SignerRecovery } from './x402/signer-recovery.js'
@@ -73,9 +71,9 @@ export interface DirectoryWorld {
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
-  database: Database
-  commit: GroupCommit
-  activity: ActivityStore
+  stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadFile'>
+  /** Whether other processes may use the same database. */
+  isShared: boolean
   keccak256: Keccak256
   recovery: SignerRecovery
   checksum: (address: Address) => Address
@@ -88,10 +86,10 @@ export interface DirectoryWorld {
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, activity, now } = world
+  const { config, rpc, token, keccak256, recovery, checksum, now } = world
   const { network, chainId } = token
   const log = world.log.child({ room: 'directory' })
-  const store = createListingStore(world.database, world.commit)
+  const { listings: store, activity } = world.stores
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
@@ -141,7 +139,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   })
 
   const discovery = composeDiscovery({
-    database: world.database,
+    file: world.stores.threadFile,
     store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
@@ -157,6 +155,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     log,
   })
   const feed = createActivityFeed()
+  const stopFollowing = world.isShared ? followActivity({ store: activity, feed, log }) : () => {}
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
     store: activity,
@@ -166,7 +165,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
-  const sessions = createSessions(now)
+  const sessions = createSessions(world.stores.sessions, now)
   const domain = new URL(config.directoryUrl).host
   const place = { sessions, domain, uri: audience }
   const signIn = createSignIn({
@@ -225,6 +224,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     async close() {
       probing.stop()
+      stopFollowing()
       identities.stop()
       await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])

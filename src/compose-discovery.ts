@@ -7,7 +7,6 @@ import { createCatalogSearch } from './discovery/catalog-search.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { ListingReader } from './store/listings.js'
-import type { Database } from './store/sqlite/database.js'
 import { scriptBeside } from './store/thread.js'
 
 export interface ComposedDiscovery extends DiscoveryAnswers {
@@ -17,14 +16,15 @@ export interface ComposedDiscovery extends DiscoveryAnswers {
 }
 
 export interface DiscoveryWorld {
-  database: Pick<Database, 'name' | 'memory'>
+  /** A database file that a thread may read by itself. */
+  file: string | undefined
   store: ListingReader
   onFault: (error: unknown) => void
 }
 
-/** Builds discovery: on a thread of its own over a file, here over a database in memory, which no thread can share. */
-export function composeDiscovery({ database, store, onFault }: DiscoveryWorld): ComposedDiscovery {
-  const made = database.memory ? hereOver(store, onFault) : onThread(database.name, onFault)
+/** Builds discovery: on a thread of its own over a file, on this one over any other database. */
+export function composeDiscovery({ file, store, onFault }: DiscoveryWorld): ComposedDiscovery {
+  const made = file === undefined ? hereOver(store, onFault) : onThread(file, onFault)
   const answers = createCatalogAnswers({ answers: made, listings: store })
   return {
     ...made,

@@ -22,10 +22,12 @@ import { createRunway } from './metrics/runway.js'
 import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
+import type { LeaseKeeper } from './relayer/lease-keeper.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import { noRelayerEvents } from './relayer/relayer-events.js'
 import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
+import type { JobSharing } from './store/job-sharing.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Keccak256 } from './x402/keccak.js'
 import { networks } from './x402/networks.js'
@@ -43,6 +45,8 @@ export interface ComposedNetwork {
 /** What all networks use. */
 export interface Shared {
   journal: SettlementJournal
+  sharing: JobSharing
+  leases: LeaseKeeper
   budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
@@ -84,6 +88,8 @@ export async function composeNetwork(
     rpc,
     feed,
     journal: shared.journal,
+    sharing: shared.sharing,
+    leases: shared.leases,
     kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
     signers,
     gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),

@@ -6,6 +6,7 @@ import { composeDirectory } from './compose-directory.js'
 import { composeHosted } from './compose-hosted.js'
 import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import { composeStores, UPKEEP } from './compose-stores.js'
 import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
@@ -32,16 +33,7 @@ import { createReadiness } from './http/health.js'
 import { createMetrics } from './metrics/metrics.js'
 import { createStatus } from './metrics/status.js'
 import { createReadinessChecks } from './readiness.js'
-import { createActivityStore } from './store/sqlite/activity.js'
-import { createBlockStore } from './store/sqlite/blocks.js'
-import { createBudgetStore } from './store/sqlite/budgets.js'
-import { startCheckpoints } from './store/sqlite/checkpoints.js'
-import { openDatabase } from './store/sqlite/database.js'
-import { createDeliveryStore } from './store/sqlite/deliveries.js'
-import { createGroupCommit } from './store/sqlite/group-commit.js'
-import { createHostedRecords } from './store/sqlite/hosted-records.js'
-import { createSettlementJournal } from './store/sqlite/settlement-journal.js'
-import { createSightingStore } from './store/sqlite/sightings.js'
+import { laneLease } from './store/leases.js'
 import { createChecksum } from './x402/address.js'
 import { createAuthorizationDigest } from './x402/authorization-digest.js'
 import { createKeccak256 } from './x402/keccak.js'
@@ -57,6 +49,8 @@ export interface Arcus {
 
 /** Expired sightings are forgotten this often. */
 const SWEEP_MS = 600_000
+/** How often one replica looks whether another has told of a success. */
+const DELIVERY_POLL_MS = 100
 
 /**
  * Builds every value of the service from its settings: the one place where rooms meet.
@@ -82,31 +76,18 @@ async function open(
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
-  const database = openDatabase(config.database.path)
-  teardown.add('database', () => database.close())
-  const commit = createGroupCommit(database)
-  teardown.add('last writes', () => commit.close())
-  const checkpoints = startCheckpoints({
-    database,
-    commit,
-    onFault: (err) => log.warn({ err }, 'a checkpoint failed; trying again'),
-  })
-  teardown.add('checkpoints', () => checkpoints.stop())
-  const journal = createSettlementJournal(database, commit)
-  const deliveryStore = createDeliveryStore(database, commit)
-  await deliveryStore.dropLeases()
-  const sightings = createSightingStore(database, commit)
+  const { stores, leases, isKeeper, forDirectory } = await composeStores(config, log, teardown)
+  const { journal, sharing, sightings, budgets, activity, deliveries: deliveryStore } = stores
   const checksum = createChecksum(keccak256)
   const now = () => Date.now()
 
-  const budgets = createBudgetStore(database)
-  const activity = createActivityStore(database, commit)
-  const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
+  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
   teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const shared = { journal, budgets, blocks, keccak256, metrics, teardown, log, now }
+  const holding = { journal, sharing, leases, budgets, blocks }
+  const shared = { ...holding, keccak256, metrics, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -118,7 +99,11 @@ async function open(
   const judge = createJudge({ served, journal, sightings, computeDigest, recovery, now })
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const deliveries = createDeliveries(deliveryStore, now)
+  const deliveries = createDeliveries(
+    deliveryStore,
+    now,
+    leases.isShared ? DELIVERY_POLL_MS : undefined,
+  )
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
   const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
@@ -142,9 +127,8 @@ async function open(
     ownCalls,
     rpc,
     token: listed.token,
-    database,
-    commit,
-    activity,
+    stores: forDirectory,
+    isShared: leases.isShared,
     keccak256,
     recovery,
     checksum,
@@ -168,7 +152,7 @@ async function open(
     ...measured,
     config,
     hostedPrivateKey: secrets.hostedPrivateKey,
-    records: createHostedRecords(database, commit),
+    records: stores.hostedRecords,
     listings: directory.reads.listings,
     look: directory.reads.probe,
     findPayment: payments.byNonce,
@@ -206,6 +190,7 @@ async function open(
       trustProxy: config.trustProxy,
     },
     rateLimit: config.rateLimit,
+    countExchange: stores.requestCounts,
     facilitator: {
       kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
@@ -228,6 +213,10 @@ async function open(
     },
     metrics,
   })
+  const lanes = networks.map(({ relayer: { network, addresses } }) =>
+    addresses.map((address) => laneLease(network, address)),
+  )
+  await leases.start([[UPKEEP], ...lanes])
   for (const { relayer } of networks) await relayer.start()
   directory.start()
   ownCalls.attach((call) => app.inject(call))
@@ -236,6 +225,7 @@ async function open(
     await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })
   const sweep = setInterval(() => {
+    if (!isKeeper()) return
     sightings
       .forgetSightings(Math.floor(now() / 1000))
       .catch((err) => log.warn({ err }, 'sweep failed'))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { ConfigError } from './config-error.js'
+import { databaseUrl } from './database-url.js'
 import { type Env, readEnv } from './env.js'
 import { type HostedConfig, hostedConfig, hostedProblems } from './hosted.js'
 import { findMisspellings } from './misspellings.js'
@@ -54,8 +55,10 @@ export interface Config {
   readonly port: number
   readonly baseUrl: string
   readonly directoryUrl: string
-  /** `path` may be `:memory:`. */
-  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  /** `path` may be `:memory:`; `url` may hold a password: never logged, never answered. */
+  readonly database:
+    | { readonly kind: 'sqlite'; readonly path: string }
+    | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
   readonly networks: readonly NetworkConfig[]
   readonly buybackAddress: Address | undefined
   /** `undefined` when no endpoints are hosted. */
@@ -91,6 +94,7 @@ const settings = z.object({
   BASE_URL: origin().optional(),
   DIRECTORY_URL: origin().optional(),
   DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
+  DATABASE_POOL_SIZE: integer(2, 500).default(10),
   MAINNET_RPC_URLS: urlList().optional(),
   MAINNET_ASSET: address().optional(),
   MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
@@ -142,7 +146,11 @@ function toConfig(set: Settings, warnings: string[]): Config {
     port: set.PORT,
     baseUrl: set.BASE_URL ?? localUrl,
     directoryUrl: set.DIRECTORY_URL ?? localUrl,
-    database: Object.freeze(set.DATABASE_URL),
+    database: Object.freeze(
+      set.DATABASE_URL.kind === 'sqlite'
+        ? set.DATABASE_URL
+        : { ...set.DATABASE_URL, poolSize: set.DATABASE_POOL_SIZE },
+    ),
     networks: Object.freeze([
       ...networkConfig('eip155:5042', set, 'MAINNET'),
       ...networkConfig('eip155:5042002', set, 'TESTNET'),
@@ -229,20 +237,4 @@ function settingWarnings(set: Settings): string[] {
     )
   }
   return warnings
-}
-
-function databaseUrl() {
-  return z.string().transform((text, context) => {
-    const problem = (message: string) => {
-      context.addIssue({ code: 'custom', message })
-      return z.NEVER
-    }
-    if (/^postgres(ql)?:/i.test(text)) {
-      return problem('names PostgreSQL, which is not available in this version: use sqlite:PATH')
-    }
-    const path = /^sqlite:(.+)$/.exec(text)?.[1]
-    if (path === undefined) return problem('must be sqlite:PATH, such as sqlite:./data/arcus.db')
-    // `sqlite:///var/arcus.db` is how other tools write an absolute path.
-    return { kind: 'sqlite' as const, path: path.replace(/^\/\/(?=\/)/, '') }
-  })
 }

@@ -5,6 +5,7 @@ export const variableNames = [
   'BASE_URL',
   'DIRECTORY_URL',
   'DATABASE_URL',
+  'DATABASE_POOL_SIZE',
   'MAINNET_RPC_URLS',
   'MAINNET_ASSET',
   'MAINNET_PUBLIC_RPC_URLS',

@@ -8,7 +8,7 @@ import { toAnsweredPayment } from '../x402/payment-answer.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import type { Deliveries, Delivery } from './deliveries.js'
-import { createJobObtainer } from './job-obtainer.js'
+import { createJobObtainer, type ObtainedJob } from './job-obtainer.js'
 import type { Judge } from './judge.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
 import { createOutcomeWait } from './outcome-wait.js'
@@ -86,8 +86,7 @@ export function createSettler(options: SettlerOptions): Settle {
         const obtained = await obtainJob(judgement, request.idempotencyKey)
         if (obtained === 'keyConflict') return refuse(payment, keyConflict)
         if (obtained === 'raced') return settle(payment, request, deadline)
-        const { job, isOurs } = obtained
-        return answer(await waitForOutcome(job, deadline, isOurs), payment, request, isOurs)
+        return answer(await seeThrough(obtained, deadline), payment, request)
       }
     }
   }
@@ -108,19 +107,23 @@ export function createSettler(options: SettlerOptions): Settle {
     return refuse(payment, withAddress(payment, reject('nonceAlreadyUsed', what)), seen.transaction)
   }
 
-  async function answer(
-    job: Job,
-    payment: Payment,
-    request: SettleRequest,
-    isOurs: boolean,
-  ): Promise<SettleResult> {
+  /** A store that fails must not hide that the payment may be on its way. */
+  async function seeThrough({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
+    try {
+      return await waitForOutcome(job, deadline, isOurs)
+    } catch (err) {
+      options.log.error({ err, settlementId: job.id }, 'outcome could not be read')
+      return job
+    }
+  }
+
+  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
       return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
     }
-    if (job.state === 'queued' && isOurs) return { ...refuse(payment, notSent), settlementId }
     if (job.state !== 'confirmed') {
       return { ...refuse(payment, pending, job.transaction), settlementId }
     }
@@ -176,10 +179,6 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const notSent = reject(
-  'unexpectedSettleError',
-  'The payment could not be sent in time; nothing was sent, settle it again.',
-)
 const pending = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',

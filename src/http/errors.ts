@@ -35,7 +35,11 @@ const failures: Record<RouteFamily, Problem> = {
  * Answers every error of every route in the shape of its family, and logs failures once. A request that still comes
  * over a kept-alive connection while the server closes gets 503. Call it before the first route.
  */
-export function installErrorHandling(app: FastifyInstance): void {
+export function installErrorHandling(
+  app: FastifyInstance,
+  /** Whether an error says that the database cannot be reached. */
+  isStoreGone: (error: unknown) => boolean = () => false,
+): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -49,7 +53,9 @@ export function installErrorHandling(app: FastifyInstance): void {
       return reply.code(400).send()
     }
     const family = request.routeOptions.config.family ?? 'plain'
-    const fault = toRequestFault(error, family)
+    const isGone = isStoreGone(error)
+    if (isGone) request.log.error({ err: error, route: request.routeOptions.url }, 'database gone')
+    const fault = isGone ? storeFault(family) : toRequestFault(error, family)
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       return reply.code(500).send(errorEnvelope(family, failures[family], request.body))
@@ -67,6 +73,18 @@ function closingFault(family: RouteFamily): RequestFault {
     statusCode: 503,
     code: family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable',
     message: 'The service is stopping and did nothing with this request; try again.',
+    headers: { 'retry-after': '1' },
+  })
+}
+
+function storeFault(family: RouteFamily): RequestFault {
+  return new RequestFault({
+    statusCode: 503,
+    code: family === 'plain' ? 'unavailable' : failures[family].code,
+    message:
+      family === 'settle'
+        ? 'The database of this service cannot be reached; send the same payment again to learn its state.'
+        : 'The database of this service cannot be reached; try again in a moment.',
     headers: { 'retry-after': '1' },
   })
 }

@@ -115,7 +115,8 @@ function isEarly(revert: string | undefined): boolean {
   return /not yet valid/i.test(revert ?? '')
 }
 
-function withdrawal(): Outcome {
+/** The outcome of what nobody waits for any more and was never signed. */
+export function withdrawal(): Outcome {
   return failure(
     'unexpectedSettleError',
     'The chain could not be reached in time; nothing was sent.',

@@ -33,7 +33,7 @@ function start(env: Record<string, string> = {}): Promise<Service> {
     port,
     rpcUrls: [chain.url],
     relayerKeys: devnetRelayers.map(({ privateKey }) => privateKey),
-    databasePath: join(folder, 'arcus.db'),
+    databaseUrl: `sqlite:${join(folder, 'arcus.db')}`,
     env: {
       BASE_URL: `http://127.0.0.1:${port}`,
       HOSTED_ENDPOINTS: 'true',

@@ -12,6 +12,7 @@ import { createSignIn } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { ActivityStore } from '../../src/store/activity.js'
 import type { Merchant } from '../../src/store/listings.js'
+import { createMemorySessions } from '../../src/store/memory-sessions.js'
 import { createActivityStore } from '../../src/store/sqlite/activity.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
@@ -40,7 +41,7 @@ beforeEach(async () => {
     deletedAt: null,
     hiddenReason: null,
   } as Merchant
-  const sessions = createSessions(now)
+  const sessions = createSessions(createMemorySessions(), now)
   const place = { domain: 'directory.example', uri: 'https://directory.example' }
   isContractSignature = async () => false
   const signIn = createSignIn({

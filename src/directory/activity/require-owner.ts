@@ -14,14 +14,14 @@ export interface OwnerCheckOptions {
 }
 
 /**
- * Throws 401 unless somebody is signed in, 404 or 410 without such a merchant, 403 when it is not theirs, or when the
+ * Rejects with 401 unless somebody is signed in, 404 or 410 without such a merchant, 403 when it is not theirs, or when the
  * address it is paid at may be a stranger's: what he was paid is not for whoever lists his address.
  */
 export async function requireOwner(
   request: FastifyRequest<WithId>,
   { listings, sessions }: OwnerCheckOptions,
 ): Promise<Merchant> {
-  const session = requireSession(request, sessions)
+  const session = await requireSession(request, sessions)
   const merchant = present(await listings.findMerchant(request.params.id))
   if (merchant.owner !== session.address) {
     throw new WriteFault('notOwner', 'Only the owner of this listing may read its activity.')

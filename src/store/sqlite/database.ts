@@ -1,13 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { MigrationError } from '../migration-error.js'
 
 export type Database = Sqlite.Database
-
-/** The database is of a newer version, or a migration could not be applied; the message says which. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
-}
 
 const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
 /** Another process (a backup, an operator's command) may hold the file this long. */
@@ -35,10 +31,19 @@ export function openReader(path: string): Database {
   return new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
 }
 
-function migrate(database: Database): void {
-  const files = readdirSync(migrationsFolder)
+function migrationFiles(): string[] {
+  return readdirSync(migrationsFolder)
     .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
     .sort()
+}
+
+/** The schema this version of Arcus knows. */
+export function schemaVersion(): number {
+  return migrationFiles().length
+}
+
+function migrate(database: Database): void {
+  const files = migrationFiles()
   const present = Number(database.pragma('user_version', { simple: true }))
   if (present > files.length) {
     throw new MigrationError(

@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import type { ListingChange, Merchant, SignedWrite, WriteResult } from '../listings.js'
+import { type MerchantRow, toMerchant } from '../rows/listing-rows.js'
 import type { Database } from './database.js'
 import type { createEndpointWriter } from './listing-endpoints.js'
-import { type MerchantRow, toMerchant } from './listing-rows.js'
 
 /** Makes the change of one signed message, inside a transaction that is already open. */
 export function createChangeWriter(

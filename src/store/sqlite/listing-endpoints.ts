@@ -5,15 +5,17 @@ import type {
   EndpointMethod,
   ListedEndpoint,
 } from '../listings.js'
-import type { Database } from './database.js'
 import {
   type EndpointColumns,
   type EndpointDraft,
   type EndpointRow,
+  isOther,
   publishedColumns,
+  stampAfter,
   toColumns,
   toHealthColumns,
-} from './listing-rows.js'
+} from '../rows/listing-rows.js'
+import type { Database } from './database.js'
 
 /** Looks kept for the health strip. */
 const PROBES_KEPT = 90
@@ -160,14 +162,4 @@ export function createEndpointWriter(database: Database) {
       noteChange.run(merchantId, now)
     },
   }
-}
-
-/** Whether an item made of the one is not the same as one made of the other. */
-function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
-  return publishedColumns.some((name) => row[name] !== columns[name])
-}
-
-/** Two changes within a second are two: the later one is a second ahead rather than unseen. */
-function stampAfter({ last_updated }: EndpointRow, now: number): number {
-  return Math.max(now, last_updated + 1)
 }

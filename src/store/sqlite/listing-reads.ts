@@ -1,5 +1,4 @@
 import type { CatalogEntry, EndpointStatus, ListingReader } from '../listings.js'
-import type { Database } from './database.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -9,7 +8,8 @@ import {
   toMerchant,
   toWrite,
   type WriteRow,
-} from './listing-rows.js'
+} from '../rows/listing-rows.js'
+import type { Database } from './database.js'
 
 /** What the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'

@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
 import type { ListingStore, Merchant } from '../listings.js'
+import type { MerchantRow } from '../rows/listing-rows.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 import { createChangeWriter } from './listing-changes.js'
 import { createEndpointWriter } from './listing-endpoints.js'
 import { createListingReader } from './listing-reads.js'
-import type { MerchantRow } from './listing-rows.js'
 
 export function createListingStore(database: Database, commit: GroupCommit): ListingStore {
   const endpoints = createEndpointWriter(database)

@@ -46,15 +46,19 @@ const RETRY_MS = 150
 const UNREACHABLE_RETRY_MS = 500
 const HANG_UP_MS = 50
 
-export function createClient(url: string): Client {
-  const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
+/** Of several addresses each request takes any, as behind a balancer that knows nothing. */
+export function createClient(...urls: [string, ...string[]]): Client {
+  const pools = urls.map(
+    (url) => new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 }),
+  )
+  const anyPool = () => pools[Math.floor(Math.random() * pools.length)] as Pool
   const answers: Answer[] = []
   const told = new Set<SignedPayment>()
 
   async function settle(payment: SignedPayment): Promise<Answer> {
     const answer: Answer = { payment, askedAt: Date.now(), answeredAt: 0 }
     try {
-      const response = await pool.request({
+      const response = await anyPool().request({
         method: 'POST',
         path: '/settle',
         headers,
@@ -86,7 +90,7 @@ export function createClient(url: string): Client {
     async verify({ body }) {
       try {
         const options = { method: 'POST', path: '/verify', headers, body } as const
-        const response = await pool.request(options)
+        const response = await anyPool().request(options)
         return ((await response.body.json()) as { isValid: boolean }).isValid
       } catch {
         return false
@@ -95,7 +99,9 @@ export function createClient(url: string): Client {
     async settleAndHangUp({ body }, afterMs = HANG_UP_MS) {
       const options = { method: 'POST', path: '/settle', headers, body } as const
       const signal = AbortSignal.timeout(afterMs)
-      await pool.request({ ...options, signal }).catch(() => {})
+      await anyPool()
+        .request({ ...options, signal })
+        .catch(() => {})
     },
     settleAll: (payments) => Promise.all(payments.map(settle)),
     async settleUntilTold(payments, timeoutMs = 10_000) {
@@ -104,11 +110,22 @@ export function createClient(url: string): Client {
     },
     async findPayment({ payer, nonce }) {
       const path = `/payments/${network}/${payer}/${nonce}`
-      const { statusCode, body } = await pool.request({ method: 'GET', path })
-      const view = (await body.json()) as PaymentView
-      return statusCode === 404 ? undefined : view
+      let failure: unknown
+      for (const pool of [...pools].sort(() => Math.random() - 0.5)) {
+        try {
+          const { statusCode, body } = await pool.request({ method: 'GET', path })
+          const view = (await body.json()) as PaymentView
+          return statusCode === 404 ? undefined : view
+        } catch (error) {
+          // A balancer would ask the next one.
+          failure = error
+        }
+      }
+      throw failure
     },
-    close: () => pool.destroy(),
+    async close() {
+      for (const pool of pools) await pool.destroy()
+    },
   }
 }
 

@@ -38,6 +38,8 @@ export interface WorldOptions {
   blockMs?: number
   env?: NodeJS.ProcessEnv
   databaseFolder?: string
+  /** Another database than a file of its own. */
+  databaseUrl?: string
 }
 
 /** Shorter than usual, so that merchants ask again while a fault lasts. */
@@ -63,7 +65,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       port,
       rpcUrls: [proxy, ...(spare === undefined ? [] : [spare])].map(({ url }) => url),
       relayerKeys: devnetRelayers.slice(0, relayers).map(({ privateKey }) => privateKey),
-      databasePath,
+      databaseUrl: options.databaseUrl ?? `sqlite:${databasePath}`,
       env: { SETTLE_WAIT_SECONDS, ...options.env },
     })
   let service = await start()
@@ -96,6 +98,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
+/** What an audit looks at. */
+export type AuditedWorld = Pick<World, 'client' | 'chainUrl' | 'proxy' | 'spare'>
+
 export interface Expectation {
   /** Default 10 s after the call. */
   withinMs?: number
@@ -108,7 +113,7 @@ export interface Expectation {
  * told as success exactly once with its hash, and `GET /payments` says so too.
  */
 export async function expectAllSettledAndTrue(
-  world: World,
+  world: AuditedWorld,
   payments: readonly SignedPayment[],
   { withinMs = 10_000, mayRepeat = false }: Expectation = {},
 ): Promise<void> {
@@ -134,14 +139,20 @@ export async function expectAllSettledAndTrue(
 }
 
 /** What chain and answers say of these payments and of all that were ever settled here. */
-export function auditWorld(world: World, payments: readonly SignedPayment[] = []): Promise<Audit> {
+export function auditWorld(
+  world: AuditedWorld,
+  payments: readonly SignedPayment[] = [],
+): Promise<Audit> {
   const { client, chainUrl, proxy, spare } = world
   const sentAt = new Map([...(spare?.sentAt ?? []), ...proxy.sentAt])
   const { answers } = client
   return audit({ payments: everyPayment(world, payments), answers, sentAt, chainUrl })
 }
 
-function everyPayment({ client }: World, payments: readonly SignedPayment[]): SignedPayment[] {
+function everyPayment(
+  { client }: AuditedWorld,
+  payments: readonly SignedPayment[],
+): SignedPayment[] {
   return [...new Set([...client.answers.map(({ payment }) => payment), ...payments])]
 }
 

@@ -232,14 +232,28 @@ describe('readConfig', () => {
     }
   })
 
-  it('takes SQLite paths and says that PostgreSQL is not there yet', () => {
-    expect(read({ DATABASE_URL: 'sqlite::memory:' }).database.path).toBe(':memory:')
-    expect(read({ DATABASE_URL: 'sqlite:///var/arcus.db' }).database.path).toBe('/var/arcus.db')
-    expect(problems({ DATABASE_URL: 'postgres://arcus:hunter2@db/arcus' })).toEqual([
-      'DATABASE_URL names PostgreSQL, which is not available in this version: use sqlite:PATH.',
-    ])
-    for (const wrong of ['sqlite:', './arcus.db', 'mysql://x']) {
-      expect(problems({ DATABASE_URL: wrong })).toHaveLength(1)
+  it('takes SQLite paths and PostgreSQL addresses, and repeats none of them', () => {
+    const database = (url: string) => read({ DATABASE_URL: url }).database
+    expect(database('sqlite::memory:')).toEqual({ kind: 'sqlite', path: ':memory:' })
+    expect(database('sqlite:///var/arcus.db')).toEqual({ kind: 'sqlite', path: '/var/arcus.db' })
+    const url = 'postgres://arcus:hunter2@db.example:5433/arcus'
+    expect(database(url)).toEqual({ kind: 'postgres', url, poolSize: 10 })
+    expect(read({ DATABASE_URL: url, DATABASE_POOL_SIZE: '40' }).database).toMatchObject({
+      poolSize: 40,
+    })
+    for (const wrong of [
+      'sqlite:',
+      './arcus.db',
+      'mysql://x',
+      'postgres:arcus',
+      'postgres://arcus:hunter2@db',
+      'postgres://arcus:hunter2@db/',
+      'postgres://arcus:hun/ter2@db/arcus',
+    ]) {
+      const [problem = '', ...more] = problems({ DATABASE_URL: wrong })
+      expect(more).toEqual([])
+      expect(problem).toMatch(/^DATABASE_URL must be/)
+      expect(problem).not.toContain('hun')
     }
   })
 

@@ -20,7 +20,7 @@ describe('discovery over a file', () => {
   const listings = openListings(join(folder, 'arcus.db'))
   const faults: unknown[] = []
   const discovery = composeDiscovery({
-    database: listings.database,
+    file: listings.database.name,
     store: listings.store,
     onFault: (fault) => faults.push(fault),
   })

@@ -215,3 +215,13 @@ export function toWrite(row: WriteRow): SignedWrite {
   const { merchant_id: merchantId, accepted_at: acceptedAt, ...same } = row
   return { ...same, merchantId, acceptedAt }
 }
+
+/** Whether an item made of the one is not the same as one made of the other. */
+export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
+  return publishedColumns.some((name) => row[name] !== columns[name])
+}
+
+/** Two changes within a second are two: the later one is a second ahead rather than unseen. */
+export function stampAfter({ last_updated }: EndpointRow, now: number): number {
+  return Math.max(now, last_updated + 1)
+}

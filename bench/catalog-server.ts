@@ -45,6 +45,7 @@ await app.register(catalogRoutes, {
   store,
   facilitator: 'https://pay.example.com',
   checksum,
+  now: Date.now,
 })
 app.post('/save', async () => {
   await save(merchants >> 1)

@@ -1,44 +1,58 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
 import { watchToken } from './chain/token-watch.js'
+import type { Teardown } from './compose-teardown.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import type { BatchNetwork } from './facilitator/batch/ground.js'
+import { createBatchKinds } from './facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
 import { createGasGuard } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
 import type { OperatorBlocks } from './facilitator/operator-blocks.js'
+import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
+import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
 import { createGasModel } from './relayer/gas-model.js'
+import type { LeaseKeeper } from './relayer/lease-keeper.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import { noRelayerEvents } from './relayer/relayer-events.js'
 import { createLocalSigner, type Signer } from './relayer/signer.js'
 import type { BudgetStore } from './store/budgets.js'
+import type { JobSharing } from './store/job-sharing.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Keccak256 } from './x402/keccak.js'
+import { networks } from './x402/networks.js'
 
 /** One network of the settings: its chain, its token, its relayers. */
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
+  batch: BatchNetwork
+  readFees: ReadFees
   ready: ReadyNetwork
-  close(): Promise<void>
+  status: StatusNetwork
 }
 
 /** What all networks use. */
 export interface Shared {
   journal: SettlementJournal
+  sharing: JobSharing
+  leases: LeaseKeeper
   budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
   /** `undefined` when they are off. */
   metrics: Metrics | undefined
+  teardown: Teardown
   log: Logger
   now: () => number
 }
@@ -55,6 +69,7 @@ export async function composeNetwork(
   const { network, chainId } = place
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  shared.teardown.add('chain connections', () => rpc.close())
   const token = await readToken(rpc, shared.keccak256, place)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -73,7 +88,9 @@ export async function composeNetwork(
     rpc,
     feed,
     journal: shared.journal,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
+    sharing: shared.sharing,
+    leases: shared.leases,
+    kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
     signers,
     gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
     hasMulticall3,
@@ -84,37 +101,54 @@ export async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  shared.teardown.add('relayer', () => relayer.stop())
+  const batchWatch = await watchBatchContracts(rpc, log)
+  shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
+  shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
   const chainSeconds = () => feed.latest()?.timestamp
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
-  metrics?.watch({ network, relayer, chainSeconds, readBalances, readRunway })
+  const watched = { network, relayer, chainSeconds, readBalances, readRunway }
+  metrics?.watch(watched)
+  const served: ServedNetwork = {
+    terms: {
+      token,
+      minAmount: config.minAmount,
+      isRelayer: (address) => own.has(address),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    rpc,
+    readFacts,
+    chainSeconds,
+    relayer: relayer.addresses[0] as Address,
+    tokenMismatch: tokenWatch.mismatch,
+    guardGas: createGasGuard({
+      network,
+      budgets,
+      dailyGasLimit: config.dailyGasLimit,
+      failedGasBudget: config.failedGasBudget,
+      maxFeePerGas: config.maxFeePerGasWei,
+      baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+      now,
+    }),
+  }
   return {
     relayer,
-    served: {
-      terms: {
-        token,
-        minAmount: config.minAmount,
-        isRelayer: (address) => own.has(address),
-        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-      },
-      rpc,
-      readFacts,
-      chainSeconds,
-      relayer: relayer.addresses[0] as Address,
-      tokenMismatch: tokenWatch.mismatch,
-      guardGas: createGasGuard({
-        network,
-        budgets,
-        dailyGasLimit: config.dailyGasLimit,
-        failedGasBudget: config.failedGasBudget,
-        maxFeePerGas: config.maxFeePerGasWei,
-        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now,
-      }),
+    served,
+    batch: {
+      served,
+      chainId,
+      relayers: relayer.addresses,
+      isOffered: batchWatch.isDeployed,
+      headBlock: () => feed.latest()?.number ?? 0,
+    },
+    readFees() {
+      const block = feed.latest()
+      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
     },
     ready: {
       network,
@@ -125,9 +159,6 @@ export async function composeNetwork(
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
-    async close() {
-      tokenWatch.stop()
-      await rpc.close()
-    },
+    status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
 }

@@ -3,28 +3,41 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
+import { composeHosted } from './compose-hosted.js'
+import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import { composeStores, UPKEEP } from './compose-stores.js'
+import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import { createOwnCalls } from './directory/probe/own-calls.js'
+import { createBatchSettler } from './facilitator/batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
+import {
+  settleByRequirement,
+  supportedKinds,
+  verifiedByRequirement,
+  verifyByRequirement,
+} from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
+import { HOSTED_PREFIX } from './hosted/endpoints.js'
+import { toConsoleSettings } from './http/console-settings.js'
+import { openDashboard } from './http/dashboard.js'
+import { createReadiness } from './http/health.js'
 import { createMetrics } from './metrics/metrics.js'
+import { createStatus } from './metrics/status.js'
 import { createReadinessChecks } from './readiness.js'
-import { createBlockStore } from './store/sqlite/blocks.js'
-import { createBudgetStore } from './store/sqlite/budgets.js'
-import { openDatabase } from './store/sqlite/database.js'
-import { createDeliveryStore } from './store/sqlite/deliveries.js'
-import { createGroupCommit } from './store/sqlite/group-commit.js'
-import { createSettlementJournal } from './store/sqlite/settlement-journal.js'
-import { createSightingStore } from './store/sqlite/sightings.js'
+import { laneLease } from './store/leases.js'
 import { createChecksum } from './x402/address.js'
 import { createAuthorizationDigest } from './x402/authorization-digest.js'
 import { createKeccak256 } from './x402/keccak.js'
+import type { Network } from './x402/networks.js'
 import { loadSignerRecovery } from './x402/signer-recovery.js'
 
 /** The service, built and not yet listening. */
@@ -36,30 +49,45 @@ export interface Arcus {
 
 /** Expired sightings are forgotten this often. */
 const SWEEP_MS = 600_000
+/** How often one replica looks whether another has told of a success. */
+const DELIVERY_POLL_MS = 100
 
 /**
  * Builds every value of the service from its settings: the one place where rooms meet.
  * Rejects with `TokenMismatchError`, `RpcUnavailableError` or `MigrationError` when the world is not as set.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
+  const teardown = createTeardown(log)
+  try {
+    return { app: await open(config, secrets, log, teardown), close: teardown.run }
+  } catch (error) {
+    // Whoever tries again must find no relayer of an earlier try at work.
+    await teardown.run()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  secrets: Secrets,
+  log: Logger,
+  teardown: Teardown,
+): Promise<FastifyInstance> {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
-  const database = openDatabase(config.database.path)
-  const commit = createGroupCommit(database)
-  const journal = createSettlementJournal(database, commit)
-  const deliveryStore = createDeliveryStore(database, commit)
-  await deliveryStore.dropLeases()
-  const sightings = createSightingStore(database, commit)
+  const { stores, leases, isKeeper, forDirectory } = await composeStores(config, log, teardown)
+  const { journal, sharing, sightings, budgets, activity, deliveries: deliveryStore } = stores
   const checksum = createChecksum(keccak256)
   const now = () => Date.now()
 
-  const budgets = createBudgetStore(database)
-  const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
+  const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
+  teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const shared = { journal, budgets, blocks, keccak256, metrics, log, now }
+  const holding = { journal, sharing, leases, budgets, blocks }
+  const shared = { ...holding, keccak256, metrics, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -71,21 +99,36 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const judge = createJudge({ served, journal, sightings, computeDigest, recovery, now })
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const deliveries = createDeliveries(deliveryStore, now)
+  const deliveries = createDeliveries(
+    deliveryStore,
+    now,
+    leases.isShared ? DELIVERY_POLL_MS : undefined,
+  )
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
-  const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
+  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
+  const batching = { networks: batchNetworks, journal, checksum }
+  const verify = verifyByRequirement(
+    createVerifier({ judge, sightings, checksum, paymentUrl, now }),
+    createBatchVerifier({ ...batching, sightings, now }),
+  )
+  const settle = settleByRequirement(
+    createSettler({ ...settling, checksum, paymentUrl, now, log }),
+    createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
+  )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   // The settings name the mainnet first, and at least one network.
   const [{ rpc, terms: listed }] = [...served.values()] as [ServedNetwork]
+  const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
+  const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
   const directory = composeDirectory({
     config,
+    ownCalls,
     rpc,
     token: listed.token,
-    database,
-    commit,
+    stores: forDirectory,
+    isShared: leases.isShared,
     keccak256,
     recovery,
     checksum,
@@ -94,6 +137,50 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     now,
     log,
   })
+
+  teardown.add('directory', () => directory.close())
+  metrics?.watchDirectory(directory.figures)
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
+  const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
+  const measured = {
+    verify: metrics?.measureVerify(verify) ?? verify,
+    settle: metrics?.measureSettle(settle) ?? settle,
+    onAnswer: directory.onAnswer,
+  }
+  const [first] = networks as [ComposedNetwork]
+  const hosted = await composeHosted({
+    ...measured,
+    config,
+    hostedPrivateKey: secrets.hostedPrivateKey,
+    records: stores.hostedRecords,
+    listings: directory.reads.listings,
+    look: directory.reads.probe,
+    findPayment: payments.byNonce,
+    network: listed.token.network as Network,
+    asset: listed.token.address,
+    hasBatchSettlement: first.batch.isOffered(),
+    readFees: first.readFees,
+    log,
+  })
+  teardown.add('till', () => hosted.close())
+  const dashboard = openDashboard(config)
+  if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
+  const readReadiness = createReadiness({
+    checks: createReadinessChecks(
+      journal,
+      keccak256,
+      networks.map(({ ready }) => ready),
+    ),
+  })
+  const readStatus = createStatus({
+    networks: networks.map(({ status }) => status),
+    readReadiness: () =>
+      readReadiness((check, err) => log.warn({ err, check }, 'readiness check failed')),
+    activity,
+    checksum,
+    now,
+  })
+  const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
     server: {
@@ -104,44 +191,47 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     },
     servers: [config.baseUrl, config.directoryUrl],
     rateLimit: config.rateLimit,
+    countExchange: stores.requestCounts,
     facilitator: {
-      networks: [...served.keys()],
+      kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
-      verify: metrics?.measureVerify(verify) ?? verify,
-      settle: metrics?.measureSettle(settle) ?? settle,
-      isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      findPayment: createPaymentFinder({ journal, terms, checksum }),
-      onAnswer: directory.onAnswer,
+      ...measured,
+      isVerified: verifiedByRequirement(
+        createVerifiedCheck(sightings, terms, computeDigest),
+        createVerifiedDepositCheck(sightings, batchNetworks),
+      ),
+      payments,
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
-    readiness: createReadinessChecks(
-      journal,
-      keccak256,
-      networks.map(({ ready }) => ready),
-    ),
+    mcp: composeMcp(config, directory.reads),
+    hosted: hosted.routes,
+    readiness: readReadiness,
+    console: {
+      dashboard,
+      settings: toConsoleSettings(config, tokens, listed.token.network),
+      readStatus,
+    },
     metrics,
   })
+  const lanes = networks.map(({ relayer: { network, addresses } }) =>
+    addresses.map((address) => laneLease(network, address)),
+  )
+  await leases.start([[UPKEEP], ...lanes])
   for (const { relayer } of networks) await relayer.start()
   directory.start()
+  ownCalls.attach((call) => app.inject(call))
+  // Whoever is called is there by then.
+  app.addHook('onListen', async () => {
+    await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+  })
   const sweep = setInterval(() => {
+    if (!isKeeper()) return
     sightings
       .forgetSightings(Math.floor(now() / 1000))
       .catch((err) => log.warn({ err }, 'sweep failed'))
   }, SWEEP_MS)
 
-  return {
-    app,
-    async close() {
-      clearInterval(sweep)
-      blocks.stop()
-      await directory.close().catch((err) => log.error({ err }, 'directory not closed in order'))
-      for (const { relayer, close } of networks) {
-        relayer.stop()
-        await close()
-      }
-      await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
-      database.close()
-    },
-  }
+  teardown.add('sweep', () => clearInterval(sweep))
+  return app
 }

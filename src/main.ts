@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
+import type { Logger } from 'pino'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { TokenMismatchError } from './chain/token.js'
 import { compose } from './compose.js'
@@ -6,13 +7,14 @@ import { ConfigError } from './config/config-error.js'
 import { readSettings } from './config/settings.js'
 import { installDrain } from './http/drain.js'
 import { createLogger } from './http/logger.js'
-import { MigrationError } from './store/sqlite/database.js'
+import { MigrationError } from './store/migration-error.js'
+import { StoreUnavailableError } from './store/store-unavailable.js'
 
 /** What a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000
-/** A node that starts together with the service gets this long. */
-const CHAIN_PATIENCE_MS = 15_000
-const CHAIN_RETRY_MS = 500
+/** A node or a database that starts together with the service gets this long. */
+const START_PATIENCE_MS = 15_000
+const START_RETRY_MS = 500
 
 // What a payment leaves behind is garbage within a second: collected when the heap has grown by half instead of
 // by V8's own measure, 54,000 payments left 196 MB resident instead of 247.
@@ -29,7 +31,9 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
-  const arcus = await patiently(() => compose(config, secrets, log))
+  // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
+  const arcus = await patiently(() => compose(config, secrets, log), log)
   installDrain({
     app: arcus.app,
     onClose: arcus.close,
@@ -43,14 +47,16 @@ async function serve(): Promise<void> {
   )
 }
 
-async function patiently<Value>(build: () => Promise<Value>): Promise<Value> {
-  const deadline = Date.now() + CHAIN_PATIENCE_MS
+async function patiently<Value>(build: () => Promise<Value>, log: Logger): Promise<Value> {
+  const deadline = Date.now() + START_PATIENCE_MS
   for (;;) {
     try {
       return await build()
     } catch (error) {
-      if (!(error instanceof RpcUnavailableError) || Date.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, CHAIN_RETRY_MS))
+      const mayPass = error instanceof RpcUnavailableError || error instanceof StoreUnavailableError
+      if (!mayPass || Date.now() > deadline) throw error
+      log.warn({ reason: error.message }, 'chain or database does not answer yet; trying again')
+      await new Promise((resolve) => setTimeout(resolve, START_RETRY_MS))
     }
   }
 }
@@ -61,6 +67,9 @@ function explain(error: unknown): string {
   if (error instanceof TokenMismatchError) return `Arcus cannot serve this chain: ${error.message}.`
   if (error instanceof RpcUnavailableError) {
     return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
+  }
+  if (error instanceof StoreUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check DATABASE_URL, and that PostgreSQL runs and takes connections from here.`
   }
   if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config/config.js'
 import { ConfigError } from '../config/config-error.js'
-import { createBlockStore } from '../store/sqlite/blocks.js'
-import { openDatabase } from '../store/sqlite/database.js'
-import { createGroupCommit } from '../store/sqlite/group-commit.js'
+import type { BlockStore } from '../store/blocks.js'
+import { openStores } from '../store/open-stores.js'
+import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { UsageError } from './arguments.js'
 import { addBlock, parseBlockTarget, removeBlock } from './block-commands.js'
 import { print } from './print.js'
@@ -15,7 +15,10 @@ const usage = `Refuse somebody as payer or as recipient; a running service obeys
   npm run blocks -- remove payer|payTo ADDRESS`
 
 await run().catch((error) => {
-  const isKnown = error instanceof ConfigError || error instanceof UsageError
+  const isKnown =
+    error instanceof ConfigError ||
+    error instanceof UsageError ||
+    error instanceof StoreUnavailableError
   process.stderr.write(`${isKnown ? error.message : String(error)}\n`)
   process.exitCode = 1
 })
@@ -27,16 +30,30 @@ async function run(): Promise<void> {
   })
   const [verb, role, address] = positionals
   if (values.help || verb === undefined) return print(usage)
-  const database = openDatabase(readConfig(process.env).database.path)
-  const store = createBlockStore(database, createGroupCommit(database))
+  const stores = await openStores(readConfig(process.env).database)
+  try {
+    print(await obey(stores.blocks, { verb, role, address, reason: values.reason }))
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Resolves with what to tell. */
+async function obey(
+  store: BlockStore,
+  {
+    verb,
+    role,
+    address,
+    reason,
+  }: Record<'verb' | 'role' | 'address' | 'reason', string | undefined>,
+): Promise<string> {
   if (verb === 'list') {
     const blocks = await store.listBlocks()
-    for (const block of blocks) print(`${block.role} ${block.address} ${block.reason}`)
-    return print(`${blocks.length} blocked`)
+    const lines = blocks.map((block) => `${block.role} ${block.address} ${block.reason}`)
+    return [...lines, `${blocks.length} blocked`].join('\n')
   }
-  if (verb === 'add') {
-    return print(await addBlock(store, parseBlockTarget(role, address), values.reason))
-  }
-  if (verb === 'remove') return print(await removeBlock(store, parseBlockTarget(role, address)))
+  if (verb === 'add') return addBlock(store, parseBlockTarget(role, address), reason ?? '')
+  if (verb === 'remove') return removeBlock(store, parseBlockTarget(role, address))
   throw new UsageError(`Unknown verb ${JSON.stringify(verb)}.\n\n${usage}`)
 }

@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem'
-import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
+import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
 import { type Stack, startStack } from '../devnet/stack.js'
 import { parseArguments, parseHttpUrl, parsePort, UsageError } from './arguments.js'
@@ -69,7 +69,7 @@ async function run(options: Options): Promise<void> {
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
     stack = await startStack({ ...options, env: process.env })
-    await describe(options)
+    await describe(options, stack.dashboard)
     throw await stack.failed
   }
   try {
@@ -100,23 +100,29 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-async function describe(options: Options): Promise<void> {
+async function describe(options: Options, dashboard: Stack['dashboard']): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
   const quoteUrl = `http://localhost:${apiPort}/quote`
   const funds = formatUnits(await usdcBalance(rpcUrl, devnetPayer.address), 6)
   const custom = rpcPort !== defaultPorts.rpcPort || apiPort !== defaultPorts.apiPort
+  const opens = dashboard.state === 'failed' ? 'without its console' : 'open it in a browser'
   const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
+  if (dashboard.state === 'failed') {
+    printError(`The console could not be built, the rest works:\n${dashboard.complaint}`)
+  }
   print(`
 Arcus is running on a local chain that poses as Arc (eip155:5042).
 
-  Arcus        http://localhost:${port}
+  Arcus        http://localhost:${port}   ${opens}
   Sample API   ${quoteUrl}   0.01 USDC a call
+  Hosted       http://localhost:${port}/hosted/fees   0.005 USDC a call
   Chain RPC    ${rpcUrl}   ${chain}
 
   USDC         ${devnetContracts.usdc}   a mock
   Payer        ${devnetPayer.address}   ${funds} USDC, no gas
   Merchant     ${devnetMerchant.address}
+  Buyback      ${devnetBuyback.address}
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
 
 These are the public test keys of anvil: never send them money on a real chain.

@@ -4,7 +4,7 @@ import { readSettings } from '../config/settings.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail } from '../doctor/finding.js'
 import { writeReport } from '../doctor/report.js'
-import { inspectDatabase } from '../store/sqlite/inspection.js'
+import { inspectDatabase } from '../store/inspect-database.js'
 import { parseArguments, UsageError } from './arguments.js'
 import { print, printError } from './print.js'
 
@@ -43,11 +43,11 @@ async function lookAtEverything(): Promise<Finding[]> {
   if (existsSync('.env')) process.loadEnvFile('.env')
   try {
     const { config, secrets } = readSettings(process.env)
-    const database = inspectDatabase(config.database.path)
+    const database = await inspectDatabase(config.database)
     try {
       return await examine({ config, secrets, env: process.env, database, now: () => Date.now() })
     } finally {
-      database.close()
+      await database.close()
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.js'
-import { MigrationError } from '../store/sqlite/database.js'
+import { MigrationError } from '../store/migration-error.js'
+import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { UsageError } from './arguments.js'
 import { readCommand } from './merchants/commands.js'
 import { openDesk } from './merchants/desk.js'
@@ -45,7 +46,7 @@ async function run(args: string[]): Promise<void> {
   if (command === 'help') return print(help)
   // What is already in the environment wins over the file.
   if (existsSync('.env')) process.loadEnvFile('.env')
-  const desk = openDesk(process.env)
+  const desk = await openDesk(process.env)
   try {
     await command(desk, writeOut)
   } finally {
@@ -65,7 +66,8 @@ function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof Refusal || error instanceof ConfigError) {
     return error.message
   }
-  if (error instanceof MigrationError) return `The database cannot be used: ${error.message}.`
+  if (error instanceof MigrationError || error instanceof StoreUnavailableError)
+    return `The database cannot be used: ${error.message}.`
   if (error instanceof Error && 'code' in error && /^SQLITE_/.test(String(error.code))) {
     return `The database cannot be used: ${error.message}.`
   }

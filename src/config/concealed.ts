@@ -12,3 +12,16 @@ export function concealed<Entry>(entries: readonly Entry[]): readonly Entry[] {
   Object.defineProperties(list, { toJSON: word, toString: word, [inspect.custom]: word })
   return Object.freeze(list)
 }
+
+/**
+ * A frozen object whose `hidden` members can be read but not printed: they are not enumerable, so JSON, `util.inspect`
+ * and copies by spreading are without them.
+ */
+export function concealing<Shown extends object, Hidden extends object>(
+  shown: Shown,
+  hidden: Hidden,
+): Readonly<Shown & Hidden> {
+  const whole = { ...shown }
+  for (const [name, value] of Object.entries(hidden)) Object.defineProperty(whole, name, { value })
+  return Object.freeze(whole as Shown & Hidden)
+}

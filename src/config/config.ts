@@ -2,8 +2,11 @@ import type { Address } from 'viem'
 import { z } from 'zod'
 import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
+import { concealing } from './concealed.js'
 import { ConfigError } from './config-error.js'
+import { databaseUrl } from './database-url.js'
 import { type Env, readEnv } from './env.js'
+import { type HostedConfig, hostedConfig, hostedProblems } from './hosted.js'
 import { findMisspellings } from './misspellings.js'
 import {
   address,
@@ -13,6 +16,7 @@ import {
   integer,
   oneOf,
   origin,
+  originList,
   type TrustProxy,
   trustProxy,
   urlList,
@@ -39,7 +43,10 @@ export interface NetworkConfig {
   readonly rpcUrls: readonly string[]
   /** The stablecoin, with checksum. */
   readonly asset: Address
-  readonly explorerUrl: string
+  /** Told to wallets, so never one with a key. */
+  readonly publicRpcUrls: readonly string[]
+  /** `undefined` on the devnet, which nobody can look into from outside. */
+  readonly explorerUrl: string | undefined
 }
 
 /** All settings but the keys, judged once at start and frozen. */
@@ -49,10 +56,14 @@ export interface Config {
   readonly port: number
   readonly baseUrl: string
   readonly directoryUrl: string
-  /** `path` may be `:memory:`. */
-  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  /** `path` may be `:memory:`; `url` may hold a password: never logged, never answered. */
+  readonly database:
+    | { readonly kind: 'sqlite'; readonly path: string }
+    | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
   readonly networks: readonly NetworkConfig[]
   readonly buybackAddress: Address | undefined
+  /** `undefined` when no endpoints are hosted. */
+  readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
   /** Dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
@@ -66,10 +77,14 @@ export interface Config {
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
   readonly identityRegistry: Address
+  /** Whose pages may call `/mcp`, beside our own. */
+  readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
+  /** The chain is a playground that only poses as the network. */
+  readonly devnet: boolean
   /** What the operator should know but need not mend before the service starts. */
   readonly warnings: readonly string[]
 }
@@ -80,11 +95,16 @@ const settings = z.object({
   BASE_URL: origin().optional(),
   DIRECTORY_URL: origin().optional(),
   DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
+  DATABASE_POOL_SIZE: integer(2, 500).default(10),
   MAINNET_RPC_URLS: urlList().optional(),
   MAINNET_ASSET: address().optional(),
+  MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
   TESTNET_RPC_URLS: urlList().optional(),
   TESTNET_ASSET: address().optional(),
+  TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
   BUYBACK_ADDRESS: address().optional(),
+  HOSTED_ENDPOINTS: boolean().default(false),
+  HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
   MIN_AMOUNT: atomicAmount().default(1n),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
@@ -96,10 +116,12 @@ const settings = z.object({
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
+  MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),
+  DEVNET: boolean().default(false),
 })
 
 type Settings = z.infer<typeof settings>
@@ -108,7 +130,7 @@ type Settings = z.infer<typeof settings>
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
-  const problems = groupProblems(env)
+  const problems = [...groupProblems(env), ...hostedProblems(env)]
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
     throw new ConfigError([...faults, ...problems])
@@ -125,12 +147,13 @@ function toConfig(set: Settings, warnings: string[]): Config {
     port: set.PORT,
     baseUrl: set.BASE_URL ?? localUrl,
     directoryUrl: set.DIRECTORY_URL ?? localUrl,
-    database: Object.freeze(set.DATABASE_URL),
+    database: databaseConfig(set),
     networks: Object.freeze([
-      ...networkConfig('eip155:5042', set.MAINNET_RPC_URLS, set.MAINNET_ASSET),
-      ...networkConfig('eip155:5042002', set.TESTNET_RPC_URLS, set.TESTNET_ASSET),
+      ...networkConfig('eip155:5042', set, 'MAINNET'),
+      ...networkConfig('eip155:5042002', set, 'TESTNET'),
     ]),
     buybackAddress: set.BUYBACK_ADDRESS,
+    hosted: hostedConfig(set),
     minAmount: set.MIN_AMOUNT,
     maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
     dailyGasLimit: set.DAILY_GAS_LIMIT_USD,
@@ -144,22 +167,34 @@ function toConfig(set: Settings, warnings: string[]): Config {
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     identityRegistry: set.IDENTITY_REGISTRY,
+    mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
+    devnet: set.DEVNET,
     warnings: Object.freeze(warnings),
   })
 }
 
+function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
+  if (set.kind === 'sqlite') return Object.freeze(set)
+  return concealing({ kind: set.kind, poolSize }, { url: set.url })
+}
+
 function networkConfig(
   network: Network,
-  rpcUrls: readonly string[] | undefined,
-  asset: Address | undefined,
+  set: Settings,
+  group: 'MAINNET' | 'TESTNET',
 ): NetworkConfig[] {
+  const rpcUrls = set[`${group}_RPC_URLS`]
   if (rpcUrls === undefined) return []
-  const { chainId, explorerUrl } = networks[network]
-  return [Object.freeze({ network, chainId, rpcUrls, asset: asset ?? DEFAULT_ASSET, explorerUrl })]
+  const { chainId, explorerUrl, publicRpcUrl } = networks[network]
+  const asset = set[`${group}_ASSET`] ?? DEFAULT_ASSET
+  // A list of its own: what it is told to wallets must be printed.
+  const publicRpcUrls = Object.freeze([...(set[`${group}_PUBLIC_RPC_URLS`] ?? [publicRpcUrl])])
+  const explorer = set.DEVNET ? undefined : explorerUrl
+  return [Object.freeze({ network, chainId, rpcUrls, asset, publicRpcUrls, explorerUrl: explorer })]
 }
 
 /** What no single variable shows: nothing to serve, half a group, a setting that does not go with another. */
@@ -185,6 +220,9 @@ function groupProblems(env: Env): string[] {
         'private addresses called: unset it.',
     )
   }
+  if (env.NODE_ENV === 'production' && ['true', '1'].includes(env.DEVNET ?? '')) {
+    problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
+  }
   return problems
 }
 
@@ -202,20 +240,4 @@ function settingWarnings(set: Settings): string[] {
     )
   }
   return warnings
-}
-
-function databaseUrl() {
-  return z.string().transform((text, context) => {
-    const problem = (message: string) => {
-      context.addIssue({ code: 'custom', message })
-      return z.NEVER
-    }
-    if (/^postgres(ql)?:/i.test(text)) {
-      return problem('names PostgreSQL, which is not available in this version: use sqlite:PATH')
-    }
-    const path = /^sqlite:(.+)$/.exec(text)?.[1]
-    if (path === undefined) return problem('must be sqlite:PATH, such as sqlite:./data/arcus.db')
-    // `sqlite:///var/arcus.db` is how other tools write an absolute path.
-    return { kind: 'sqlite' as const, path: path.replace(/^\/\/(?=\/)/, '') }
-  })
 }

@@ -1,11 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { devnetMerchant, devnetPayer, devnetRelayers } from './accounts.js'
+import {
+  devnetBuyback,
+  devnetHost,
+  devnetMerchant,
+  devnetPayer,
+  devnetRelayers,
+} from './accounts.js'
 import { startAnvil } from './anvil-process.js'
 import { describeExit, startArcus } from './arcus-process.js'
 import { startBlockProducer } from './block-producer.js'
 import type { ChildExit } from './child.js'
+import { buildDashboard, type DashboardBuild } from './dashboard-build.js'
 import { DevnetError } from './devnet-error.js'
 import { clearCode, devnetContracts, fundNative, mintUsdc, placeContracts } from './fixtures.js'
 import { requireFreePort } from './ports.js'
@@ -26,11 +33,14 @@ export type Stack = {
   stop(): Promise<void>
   /** Resolves with the reason when a part of it ends that nobody stopped. */
   failed: Promise<DevnetError>
+  dashboard: DashboardBuild
 }
 
 // Gas for some 40,000 settlements each at 20 gwei.
 const relayerFundsWei = 100n * 10n ** 18n
 const payerFundsAtomic = 100n * 10n ** 6n
+// For what metered calls did not use.
+const hostFundsAtomic = 10n * 10n ** 6n
 const minBaseFeeWei = 20n * 10n ** 9n
 const blockGasLimit = 30_000_000n
 
@@ -43,11 +53,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end()
   }
   try {
-    const chain = await startChain(options, stops)
+    const [chain, dashboard] = await Promise.all([startChain(options, stops), buildDashboard()])
     const arcus = await startService(options, chain.url, stops)
     await startMerchant(options.apiPort, host, arcus.url, stops)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])
-    return { stop, failed }
+    return { stop, failed, dashboard }
   } catch (error) {
     await stop()
     throw error
@@ -75,7 +85,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   const { url } = anvil
   await placeContracts(url)
   // On live chains somebody has delegated these public keys (EIP-7702) to code that sweeps them.
-  const accounts = [...devnetRelayers, devnetPayer, devnetMerchant]
+  const accounts = [...devnetRelayers, devnetPayer, devnetMerchant, devnetBuyback, devnetHost]
   await clearCode(
     url,
     accounts.map(({ address }) => address),
@@ -84,6 +94,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   // A payer of x402 needs no gas; without any it shows.
   await fundNative(url, devnetPayer.address, 0n)
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)
+  await mintUsdc(url, devnetHost.address, hostFundsAtomic)
   const producer = await startBlockProducer({ url })
   stops.push(producer.stop)
   return anvil

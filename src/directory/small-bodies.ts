@@ -15,6 +15,7 @@ const agentId = z
   .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
 
 export const offer = z.strictObject({ to: addressField.nullable() })
+export const confirmation = z.strictObject({ owner: addressField.nullable() })
 export const link = z.strictObject({ agentId: agentId.nullable() })
 
 /** The bodies beside the listing itself. All throw a `WriteFault` (`invalid_listing`). */
@@ -33,4 +34,9 @@ export function parseOffer(body: unknown): { to: Address | null } {
 
 export function parseLink(body: unknown): { agentId: string | null } {
   return parseBody(link, body)
+}
+
+/** `null` takes the word back. */
+export function parseConfirmation(body: unknown): { owner: Address | null } {
+  return parseBody(confirmation, body)
 }

@@ -2,21 +2,20 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Operation } from '../http/openapi/operation.js'
 import { readQuery } from '../http/query.js'
 import { describedAs } from '../http/route-config.js'
-import type { ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader } from '../store/listings.js'
 import { type createHistoryReader, historyQuery } from './history.js'
 import { listingLimits } from './listing-limits.js'
+import { missingFault, present } from './merchant-fault.js'
 import type { ViewMerchant } from './merchant-view.js'
+import { historyOperation, merchantOperation, signingOperation } from './openapi/read-operations.js'
 import {
   acceptOperation,
+  confirmOperation,
   deleteOperation,
-  historyOperation,
   linkOperation,
-  merchantOperation,
   offerOperation,
   saveOperation,
-  signingOperation,
 } from './openapi/write-operations.js'
-import { missingFault } from './write-check.js'
 import { WriteFault } from './write-codes.js'
 import type { Writes } from './writes.js'
 
@@ -60,7 +59,7 @@ export async function writeRoutes(
   app.get('/api/signing', describedAs(signingOperation), () => signingTerms())
 
   app.get<OfMerchant>('/api/merchants/:id', describedAs(merchantOperation), async ({ params }) =>
-    view(await find(params.id)),
+    view(present(await listings.findMerchant(params.id))),
   )
 
   app.get<OfMerchant & WithQuery>(
@@ -98,15 +97,15 @@ export async function writeRoutes(
     async ({ params, body }) => view(await writes.acceptOwner(params.id, body)),
   )
 
+  app.post<OfMerchant>(
+    '/api/merchants/:id/payto-confirmation',
+    write(confirmOperation),
+    async ({ params, body }) => view(await writes.confirmPayTo(params.id, body)),
+  )
+
   app.put<OfMerchant>('/api/merchants/:id/agent', write(linkOperation), async ({ params, body }) =>
     view(await writes.linkAgent(params.id, body)),
   )
-
-  async function find(id: string): Promise<Merchant> {
-    const merchant = await listings.findMerchant(id)
-    if (merchant === undefined || merchant.deletedAt !== null) throw missingFault(merchant)
-    return merchant
-  }
 }
 
 /** Before the body is read, where its length is told; the server's own limit knows no number to name. */

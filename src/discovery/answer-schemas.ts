@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { address, amount, anyObject, network, seconds } from '../http/openapi/fields.js'
+import { address, amount, anyObject, network, seconds, usd } from '../http/openapi/fields.js'
+import type { toCard } from './card.js'
 import type { DiscoveryItem } from './item.js'
 
 export const quotedRequirement = z
@@ -43,6 +44,10 @@ export const discoveryItem = z
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
     }),
+    status: z
+      .enum(['unverified', 'failing'])
+      .optional()
+      .describe('Only of what is not live: seen to be wrong, or not seen yet.'),
     description: z.string().optional(),
     mimeType: z.string().optional(),
     serviceName: z.string().optional(),
@@ -67,4 +72,49 @@ export const searchAnswer = z.object({
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
   pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
+})
+
+const card = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    method: z.enum(['GET', 'POST']),
+    title: z.string(),
+    description: z.string(),
+    tags: z.array(z.string()),
+    pricing: z.enum(['fixed', 'metered']),
+    price: amount,
+    priceUsd: usd,
+    hosted: z.boolean(),
+    hasSchema: z.boolean(),
+    status: z.enum(['live', 'unverified', 'failing']),
+    probe: z.object({ verdict: z.string(), checkedAt: seconds }).nullable(),
+    lastUpdated: seconds,
+    merchant: z.object({
+      id: z.string(),
+      name: z.string(),
+      official: z.boolean(),
+      partner: z.boolean(),
+      unclaimed: z.boolean(),
+      identity: z
+        .object({
+          agentId: z.string(),
+          checks: z.object({
+            control: z.boolean(),
+            pay: z.boolean(),
+            file: z.boolean(),
+            domain: z.boolean(),
+          }),
+        })
+        .nullable(),
+    }),
+  })
+  .meta({ id: 'EndpointCard' }) satisfies z.ZodType<{
+  [Name in keyof ReturnType<typeof toCard>]: unknown
+}>
+
+export const browseAnswer = z.object({
+  items: z.array(card),
+  total: z.int().nullable().describe('Of all pages together; `null` when words are looked for.'),
+  next: z.string().nullable().describe('`cursor` of the next page.'),
 })

@@ -1,8 +1,8 @@
 import { httpCodes } from '../http/http-codes.js'
 import { cached } from '../http/openapi/cached-answer.js'
 import type { Operation } from '../http/openapi/operation.js'
-import { resourcesAnswer, searchAnswer } from './answer-schemas.js'
-import { listQuery, rankedQuery } from './queries.js'
+import { browseAnswer, resourcesAnswer, searchAnswer } from './answer-schemas.js'
+import { browseQuery, listQuery, rankedQuery } from './queries.js'
 
 const nothing = { x402Version: 2 } as const
 
@@ -68,6 +68,28 @@ export const searchOperation: Operation = {
       answer: {
         error: 'invalid_request',
         message: 'query is required: words to look for, at most 200 characters.',
+      },
+    },
+  },
+}
+
+export const browseOperation: Operation = {
+  id: 'browseEndpoints',
+  tag: 'Discovery',
+  summary: 'The same as cards of the console, with how each endpoint stands',
+  query: browseQuery,
+  answers: { 200: { description: 'A page.', schema: browseAnswer } },
+  codes: [httpCodes.unavailable],
+  examples: {
+    firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
+    words: { summary: 'By word', query: { query: 'zyxwvut' }, status: 200 },
+    strangeCursor: {
+      summary: 'A cursor no page gave',
+      query: { query: 'weather', cursor: 'next' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'cursor must be one that a page before gave.',
       },
     },
   },

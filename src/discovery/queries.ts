@@ -21,10 +21,11 @@ type Typed<Query> = Query & { isOtherType: boolean }
 
 const anyInteger = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
+const type = textParameter()
+  .default('http')
+  .describe('Only `http` exists; any other value finds nothing.')
+
 const page = {
-  type: textParameter(MAX_QUERY_CHARS)
-    .default('http')
-    .describe('Only `http` exists; any other value finds nothing.'),
   limit: integerParameter({ min: 1, max: MAX_LIMIT }).prefault('20').describe('Items of a page.'),
 }
 
@@ -35,8 +36,28 @@ const standardFilter = {
   extensions: nameParameter().optional().describe('Extension that is offered.'),
 }
 
+const wideFilter = {
+  ...standardFilter,
+  method: choiceParameter(['GET', 'POST']).optional().describe('How it is called.'),
+  pricing: choiceParameter(['fixed', 'metered']).optional().describe('How it is priced.'),
+  maxPrice: anyInteger().optional().describe('Highest price, 6-decimal units.'),
+  verified: flagParameter().optional().describe('Whether it asked for payment when last seen.'),
+  official: flagParameter().optional().describe('Whether the operator runs it.'),
+  hasSchema: flagParameter().optional().describe('Whether its parameters have a schema.'),
+  tag: nameParameter().optional().describe('A tag it has.'),
+  merchant: nameParameter()
+    .optional()
+    .describe('Endpoints of this merchant only, failing ones too.'),
+}
+
+const rankedCursor = nameParameter()
+  .regex(/^([0-9])-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .optional()
+  .describe('Where the page before ended.')
+
 /** Parameters of `/discovery/resources`. */
 export const listQuery = z.object({
+  type,
   ...page,
   offset: anyInteger().prefault('0').describe('Items to skip.'),
   q: textParameter(MAX_QUERY_CHARS)
@@ -55,19 +76,24 @@ export const rankedQuery = z.object({
   query: textParameter(MAX_QUERY_CHARS, `is ${wanted}`)
     .refine((text) => wordsOf(text).length > 0, `is ${wanted}`)
     .describe('Words to look for.'),
+  type,
   ...page,
-  cursor: nameParameter()
-    .regex(/^([0-9])-([0-9]{1,15})$/, 'must be one that a page before gave')
+  cursor: rankedCursor,
+  ...wideFilter,
+})
+
+/** Parameters of `/api/endpoints`. What a cursor looks like depends on whether words are looked for. */
+export const browseQuery = z.object({
+  query: textParameter(MAX_QUERY_CHARS)
+    .default('')
+    .describe('Words to look for, best first; without any, in order of creation.'),
+  ...page,
+  cursor: z
+    .unknown()
     .optional()
-    .describe('Where the page before ended.'),
-  ...standardFilter,
-  method: choiceParameter(['GET', 'POST']).optional().describe('How it is called.'),
-  pricing: choiceParameter(['fixed', 'metered']).optional().describe('How it is priced.'),
-  maxPrice: anyInteger().optional().describe('Highest price, 6-decimal units.'),
-  verified: flagParameter().optional().describe('Whether it asked for payment when last seen.'),
-  official: flagParameter().optional().describe('Whether the operator runs it.'),
-  hasSchema: flagParameter().optional().describe('Whether its parameters have a schema.'),
-  tag: nameParameter().optional().describe('A tag it has.'),
+    .meta({ wire: { type: 'string' } })
+    .describe('`next` of the page before.'),
+  ...wideFilter,
 })
 
 /** Reads the query of `/discovery/resources`; throws a 400 for what is out of bounds. */
@@ -84,6 +110,24 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
   return { limit, isOtherType: type !== 'http', filter: toFilter(filter), query, after }
 }
 
+/** What the console asks `/api/endpoints`: with words best first, without them in order of creation. */
+export type BrowseQuery =
+  | ({ kind: 'search' } & RankedQuery)
+  | ({ kind: 'list'; q: '' } & Omit<ListQuery, 'q'>)
+
+/** Reads the query of `/api/endpoints`; throws a 400 for what is out of bounds. */
+export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
+  const { limit, query, cursor: _, ...filters } = readQuery(browseQuery, raw)
+  const filter = toFilter(filters)
+  if (wordsOf(query).length > 0) {
+    const { cursor } = readQuery(z.object({ cursor: rankedCursor }), raw)
+    const after = cursor === undefined ? undefined : readCursor(cursor)
+    return { kind: 'search', limit, filter, query, after }
+  }
+  const { cursor } = readQuery(z.object({ cursor: anyInteger().prefault('0') }), raw)
+  return { kind: 'list', limit, filter, q: '', offset: cursor }
+}
+
 /** How a place in a ranked answer is written in `cursor`. */
 export function formatCursor(place: RankedPlace): string {
   return `${place.group}-${place.endpointId}`
@@ -94,9 +138,7 @@ function readCursor(cursor: string): RankedPlace {
   return { group: Number(group), endpointId: Number(endpointId) }
 }
 
-type Filters = Omit<z.infer<typeof rankedQuery>, 'type' | 'limit' | 'query' | 'cursor'> & {
-  merchant?: string | undefined
-}
+type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor'>
 
 /** Without the members that are absent. */
 function toFilter({ extensions: extension, ...rest }: Partial<Filters>): CatalogFilter {

@@ -16,7 +16,7 @@ function checkFile({ state, version, wantedVersion, problem }: DatabaseInspectio
   const name = 'database'
   if (state === 'unusable') {
     const mend =
-      'Let the user of the service write the file of DATABASE_URL and its folder. If the file is damaged, restore a backup: docs/operations.md.'
+      'Let the service write the database of DATABASE_URL: the file and its folder, or the server with its user. If a file is damaged, restore a backup: docs/operations.md.'
     return fail(name, `it cannot be used: ${problem}`, mend)
   }
   if (state === 'absent') return ok(name, 'there is none yet; the first start makes it')
@@ -31,7 +31,7 @@ function checkFile({ state, version, wantedVersion, problem }: DatabaseInspectio
     return warn(
       name,
       `its schema has version ${version}; the next start brings it to ${wantedVersion}`,
-      'Back it up first: npm run backup -- FILE.',
+      'Back it up first: npm run backup -- FILE, or pg_dump.',
     )
   }
   return ok(name, `writable, schema version ${version}`)

@@ -20,7 +20,12 @@ const LEASE_MS = 5_000
  * Lets one caller after another try to be the one who is told "paid": whoever comes second waits until the
  * first was told or lost its connection.
  */
-export function createDeliveries(store: DeliveryStore, now: () => number) {
+export function createDeliveries(
+  store: DeliveryStore,
+  now: () => number,
+  /** How often a lease that another process holds is looked at, milliseconds. */
+  pollMs = Number.POSITIVE_INFINITY,
+) {
   const changed = new Map<string, Set<() => void>>()
 
   function announce(jobId: string): void {
@@ -29,12 +34,12 @@ export function createDeliveries(store: DeliveryStore, now: () => number) {
     for (const listener of listeners ?? []) listener()
   }
 
-  /** In this process the change is told; the lease's end covers another process, or a crash. */
+  /** In this process the change is told; looking again covers another process, the lease's end a crash. */
   function waitForChange(jobId: string, until: number): Promise<void> {
     return new Promise((resolve) => {
       const listeners = changed.get(jobId) ?? new Set()
       changed.set(jobId, listeners)
-      const timer = setTimeout(done, Math.max(1, until - now()))
+      const timer = setTimeout(done, Math.max(1, Math.min(until - now(), pollMs)))
       function done(): void {
         clearTimeout(timer)
         listeners.delete(done)

@@ -1,18 +1,11 @@
 import { z } from 'zod'
-import { httpCodes } from '../http/http-codes.js'
 import type { Operation } from '../http/openapi/operation.js'
 import { describeCodes } from '../http/openapi/responses.js'
 import { paymentRequestSchema } from '../x402/request-schemas.js'
-import {
-  codesOf,
-  paymentStatus,
-  settleAnswer,
-  supportedAnswer,
-  verifyAnswer,
-} from './answer-schemas.js'
+import { codesOf, settleAnswer, supportedAnswer, verifyAnswer } from './answer-schemas.js'
 import { unpaidPayment, wellFormedPayment } from './example-payments.js'
 
-const { payer, nonce } = wellFormedPayment
+const { payer } = wellFormedPayment
 const transaction = '0xef502e9d01e181504e4fc174d71d78c091aeff95fe00364beaf6ec6e561cc4fe'
 const network = 'eip155:5042'
 
@@ -139,64 +132,6 @@ export const settleOperation: Operation = {
         errorMessage: version.message,
         transaction: '',
         network: '',
-      },
-    },
-  },
-}
-
-export const paymentParams = z.object({
-  network: z.string().describe('CAIP-2; eip155:5042 is Arc.'),
-  payer: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
-    .describe('`authorization.from`.'),
-  nonce: z
-    .string()
-    .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
-    .describe('`authorization.nonce`.'),
-})
-
-export const paymentOperation: Operation = {
-  id: 'getPayment',
-  tag: 'Payments',
-  summary: 'State, transaction, amount and times of a payment',
-  description: 'For anybody who knows its nonce.',
-  params: paymentParams,
-  answers: { 200: { description: 'The payment.', schema: paymentStatus } },
-  codes: [httpCodes.notFound],
-  examples: {
-    settled: {
-      summary: 'The payment above, once it is settled',
-      params: { network, payer, nonce },
-      status: 200,
-      answer: {
-        network,
-        asset: '0x3600000000000000000000000000000000000000',
-        payer,
-        payTo: wellFormedPayment.payTo,
-        nonce,
-        amount: '10000',
-        state: 'confirmed',
-        transaction,
-        explorerUrl: `https://explorer.arc.io/tx/${transaction}`,
-        blockNumber: 12,
-        errorReason: null,
-        errorMessage: null,
-        delivered: true,
-        createdAt: '2026-11-21T10:00:00.000Z',
-        updatedAt: '2026-11-21T10:00:01.000Z',
-        validAfter: '0',
-        validBefore: '4102444800',
-        gasUsd: '0.00226',
-      },
-    },
-    unknown: {
-      summary: 'A nonce nobody used here',
-      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
-      status: 404,
-      answer: {
-        error: 'not_found',
-        message: 'No payment of this payer with this nonce was settled here.',
       },
     },
   },

@@ -9,8 +9,6 @@ export interface OutcomeWaitOptions {
 
 /** What taking a job back may take: a signature on its way is waited for, a disk that refuses is not. */
 const WITHDRAW_MS = 3_000
-/** Rows another process works on are looked at this often. */
-const FOREIGN_POLL_MS = 200
 
 /**
  * Waits for a job's outcome: gives the row once it is decided, or as it stands at the deadline (Unix milliseconds).
@@ -27,19 +25,16 @@ export function createOutcomeWait({ journal, relayers, now }: OutcomeWaitOptions
       if (relayer.isTracking(job.id)) {
         const decided = await withinMs(relayer.untilDecided(job.id), left)
         if (decided !== undefined) return decided
-        const withdrawn = mayWithdraw
-          ? await withinMs(relayer.withdraw(job.id), WITHDRAW_MS)
-          : undefined
-        return withdrawn ?? refresh(job)
+      } else {
+        const row = await refresh(job)
+        if (isDecided(row)) return row
+        // Claimed, but the claim's own request failed before it was handed over.
+        if (left > 0 && relayer.isSole && row.state === 'queued') relayer.submit(row)
+        else if (left > 0) await relayer.untilDecidedElsewhere(job.id, left)
       }
-      const row = await refresh(job)
-      if (isDecided(row) || left <= 0) return row
-      // Claimed, but the claim's own request failed before it was handed over.
-      if (row.state === 'queued' && !relayer.isTracking(row.id)) {
-        relayer.submit(row)
-        continue
-      }
-      await withinMs(new Promise(() => {}), Math.min(FOREIGN_POLL_MS, left))
+      if (now() < deadline) continue
+      const withdrawn = mayWithdraw ? await withinMs(relayer.withdraw(job), WITHDRAW_MS) : undefined
+      return withdrawn ?? refresh(job)
     }
   }
 }

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Job, JobState, SettlementJournal } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
-import { isNetwork, networks } from '../x402/networks.js'
 import { reasons } from '../x402/reasons.js'
 import { isReasonKey } from './answers.js'
 import { EXACT, exactKey, readExactDetails } from './exact-job.js'
@@ -32,29 +31,41 @@ export interface PaymentStatus {
   gasUsd: string | null
 }
 
-export type FindPayment = (
-  network: string,
-  payer: Address,
-  nonce: Hex,
-) => Promise<PaymentStatus | undefined>
+export interface PaymentFinder {
+  byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>
+  /** All payments of a batch, in its order; one that landed elsewhere after all names where. */
+  byTransaction(transaction: Hex): Promise<PaymentStatus[]>
+}
 
 export function createPaymentFinder(options: {
-  journal: SettlementJournal
+  journal: Pick<SettlementJournal, 'findJob' | 'findByTransaction'>
   terms: ReadonlyMap<string, Terms>
+  /** By network; none where nobody can look into the chain from outside. */
+  explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
-}): FindPayment {
-  const { journal, terms, checksum } = options
-  return async (network, payer, nonce) => {
-    const asset = terms.get(network)?.token.address
-    if (asset === undefined) return undefined
-    const job = await journal.findJob(EXACT, network, exactKey(asset, payer, nonce))
-    return job && describe(job, checksum)
+}): PaymentFinder {
+  const { journal, terms, explorerUrls, checksum } = options
+  const tell = (job: Job) => describe(job, explorerUrls.get(job.network), checksum)
+  return {
+    async byNonce(network, payer, nonce) {
+      const asset = terms.get(network)?.token.address
+      if (asset === undefined) return undefined
+      const job = await journal.findJob(EXACT, network, exactKey(asset, payer, nonce))
+      return job && tell(job)
+    },
+    async byTransaction(transaction) {
+      const jobs = await journal.findByTransaction(transaction)
+      return jobs.filter(({ kind }) => kind === EXACT).map(tell)
+    },
   }
 }
 
-function describe(job: Job, checksum: (address: Address) => Address): PaymentStatus {
+function describe(
+  job: Job,
+  explorer: string | undefined,
+  checksum: (address: Address) => Address,
+): PaymentStatus {
   const details = readExactDetails(job)
-  const explorer = isNetwork(job.network) ? networks[job.network].explorerUrl : undefined
   return {
     network: job.network,
     asset: checksum(details.asset),

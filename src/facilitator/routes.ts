@@ -1,32 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Address, Hex } from 'viem'
-import { readQuery } from '../http/query.js'
+import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'
-import { describedAs } from '../http/route-config.js'
+import '../http/route-config.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import { reportSettle, reportVerify } from './answer-report.js'
 import type { Delivery } from './deliveries.js'
-import {
-  paymentOperation,
-  paymentParams,
-  settleOperation,
-  supportedOperation,
-  verifyOperation,
-} from './operations.js'
-import type { FindPayment } from './payment-status.js'
+import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
+import { paymentRoutes } from './payment-routes.js'
+import type { PaymentFinder } from './payment-status.js'
 import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
-  networks: readonly string[]
+  /** What is settled at present; a scheme may come and go with its contracts. */
+  kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
   verify: Verify
   settle: Settle
   /** Whether this body holds a payment that was verified here: it is never refused for the caller's pace. */
   isVerified: (body: unknown) => Promise<boolean>
-  findPayment: FindPayment
+  payments: PaymentFinder
   limiter: RateLimiter
   /** Told of every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
@@ -34,7 +29,12 @@ export interface FacilitatorRoutesOptions {
   catalogue?: Catalogue | undefined
 }
 
-/** Takes in the bazaar extension of payments; both answer at once and never throw. */
+export interface SupportedKind {
+  scheme: 'exact' | 'batch-settlement'
+  network: string
+}
+
+/** Takes in the bazaar extension of payments; `prepare` at once, `offer` soon, and neither ever throws or rejects. */
 export interface Catalogue {
   prepare(payload: unknown): void
   offer(settled: {
@@ -45,7 +45,7 @@ export interface Catalogue {
     requirements: unknown
     payload: unknown
     settlementId: string
-  }): BazaarStatus | undefined
+  }): Promise<BazaarStatus> | undefined
 }
 
 /** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
@@ -53,27 +53,23 @@ export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
-  const supported = {
-    kinds: options.networks.map((network) => ({ x402Version: 2, scheme: 'exact', network })),
+  const supported = () => ({
+    kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
     extensions: options.catalogue === undefined ? [] : ['bazaar'],
     signers: { 'eip155:*': options.relayerAddresses },
-  }
+  })
 
   const tell = (answer: PaymentAnswer | undefined) => {
     if (answer !== undefined) options.onAnswer?.(answer)
   }
 
-  app.get(
-    '/supported',
-    { config: { limit: 'exempt', operation: supportedOperation } },
-    () => supported,
-  )
+  app.get('/supported', { config: { limit: 'exempt', operation: supportedOperation } }, supported)
 
   const verifying = { family: 'verify', operation: verifyOperation } as const
   app.post('/verify', { config: verifying }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
-    beside(request, () => {
+    await beside(request, () => {
       tell(reportVerify(result, startedAt))
       if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
     })
@@ -99,9 +95,9 @@ export async function facilitatorRoutes(
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
     if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
-    beside(request, () => {
+    await beside(request, async () => {
       tell(reportSettle(result, startedAt))
-      const bazaar = offerResource(options.catalogue, request.body, result)
+      const bazaar = await offerResource(options.catalogue, request.body, result)
       if (bazaar !== undefined) {
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
       }
@@ -109,24 +105,13 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  app.get<{ Params: { network: string; payer: string; nonce: string } }>(
-    '/payments/:network/:payer/:nonce',
-    describedAs(paymentOperation),
-    async (request, reply) => {
-      const { network, payer, nonce } = readQuery(paymentParams, request.params)
-      const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
-      const status = await options.findPayment(...key)
-      if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
-      const message = 'No payment of this payer with this nonce was settled here.'
-      return reply.code(404).send({ error: 'not_found', message })
-    },
-  )
+  paymentRoutes(app, options.payments)
 }
 
 /** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
-function beside(request: FastifyRequest, work: () => void): void {
+async function beside(request: FastifyRequest, work: () => void | Promise<void>): Promise<void> {
   try {
-    work()
+    await work()
   } catch (err) {
     request.log.error({ err }, 'an answer could not be counted or listed')
   }
@@ -137,7 +122,7 @@ function offerResource(
   catalogue: Catalogue | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
-): BazaarStatus | undefined {
+): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, amount } = payment
   return catalogue?.offer({

@@ -4,10 +4,11 @@ import type { DeliveryStore } from '../store/deliveries.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
+import { toAnsweredPayment } from '../x402/payment-answer.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import type { Deliveries, Delivery } from './deliveries.js'
-import { createJobObtainer } from './job-obtainer.js'
+import { createJobObtainer, type ObtainedJob } from './job-obtainer.js'
 import type { Judge } from './judge.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
 import { createOutcomeWait } from './outcome-wait.js'
@@ -64,7 +65,8 @@ export function createSettler(options: SettlerOptions): Settle {
     if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
     const { payment } = parsed
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
-    return { ...(await settle(payment, request, now() + waitSeconds * 1000)), payment }
+    const result = await settle(payment, request, now() + waitSeconds * 1000)
+    return { ...result, payment: toAnsweredPayment(payment) }
   }
 
   async function settle(
@@ -76,14 +78,15 @@ export function createSettler(options: SettlerOptions): Settle {
     switch (judgement.state) {
       case 'rejected':
         return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
+      case 'unclear':
+        return refuse(payment, unclear, judgement.transaction)
       case 'held':
         return settleAfter(judgement.job, payment, request, deadline)
       default: {
         const obtained = await obtainJob(judgement, request.idempotencyKey)
         if (obtained === 'keyConflict') return refuse(payment, keyConflict)
         if (obtained === 'raced') return settle(payment, request, deadline)
-        const { job, isOurs } = obtained
-        return answer(await waitForOutcome(job, deadline, isOurs), payment, request, isOurs)
+        return answer(await seeThrough(obtained, deadline), payment, request)
       }
     }
   }
@@ -104,19 +107,23 @@ export function createSettler(options: SettlerOptions): Settle {
     return refuse(payment, withAddress(payment, reject('nonceAlreadyUsed', what)), seen.transaction)
   }
 
-  async function answer(
-    job: Job,
-    payment: Payment,
-    request: SettleRequest,
-    isOurs: boolean,
-  ): Promise<SettleResult> {
+  /** A store that fails must not hide that the payment may be on its way. */
+  async function seeThrough({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
+    try {
+      return await waitForOutcome(job, deadline, isOurs)
+    } catch (err) {
+      options.log.error({ err, settlementId: job.id }, 'outcome could not be read')
+      return job
+    }
+  }
+
+  async function answer(job: Job, payment: Payment, request: SettleRequest): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
       return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
     }
-    if (job.state === 'queued' && isOurs) return { ...refuse(payment, notSent), settlementId }
     if (job.state !== 'confirmed') {
       return { ...refuse(payment, pending, job.transaction), settlementId }
     }
@@ -172,13 +179,13 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const notSent = reject(
-  'unexpectedSettleError',
-  'The payment could not be sent in time; nothing was sent, settle it again.',
-)
 const pending = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',
+)
+const unclear = reject(
+  'settlementPending',
+  'The authorization was used on chain and no node shows yet by whom; settle it again.',
 )
 const landed = reject(
   'settlementPending',

@@ -1,30 +1,32 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A JSON answer that anybody may keep for a minute and ask for again by its tag. */
+/** An answer that anybody may keep for a minute and ask for again by its tag. */
 export interface CachedBody {
-  json: string
+  /** In UTF-8. */
+  bytes: Uint8Array
   /** Weak, because the same answer also travels compressed. */
   etag: string
 }
 
 const CACHE_CONTROL = 'public, max-age=60'
 
-export function toCachedBody(json: string): CachedBody {
-  const digest = createHash('sha256').update(json).digest('base64url').slice(0, 27)
-  return { json, etag: `W/"${digest}"` }
+export function toCachedBody(text: string): CachedBody {
+  const bytes = Buffer.from(text)
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 27)
+  return { bytes, etag: `W/"${digest}"` }
 }
 
-/** Sends the answer, or 304 to a caller that has it. */
+/** Sends the answer, as JSON unless a type is set, or 304 to a caller that has it. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
-  { json, etag }: CachedBody,
+  { bytes, etag }: CachedBody,
 ): FastifyReply {
   reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
   if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
-  return reply.send(json)
+  return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
 /** Compares as RFC 9110 sec. 13.1.2 does: weakly, with a list, or `*` for anything. */

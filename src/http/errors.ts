@@ -21,6 +21,10 @@ const failures: Record<RouteFamily, Problem> = {
     code: reasons.unexpectedSettleError.code,
     message: 'Settling met a fault on our side; send the same payment again to learn its state.',
   },
+  mcp: {
+    code: 'internal_error',
+    message: 'The request met a fault on our side; try again.',
+  },
   plain: {
     code: 'internal_error',
     message: 'The request met a fault on our side; try again.',
@@ -31,7 +35,11 @@ const failures: Record<RouteFamily, Problem> = {
  * Answers every error of every route in the shape of its family, and logs failures once. A request that still comes
  * over a kept-alive connection while the server closes gets 503. Call it before the first route.
  */
-export function installErrorHandling(app: FastifyInstance): void {
+export function installErrorHandling(
+  app: FastifyInstance,
+  /** Whether an error says that the database cannot be reached. */
+  isStoreGone: (error: unknown) => boolean = () => false,
+): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -45,7 +53,9 @@ export function installErrorHandling(app: FastifyInstance): void {
       return reply.code(400).send()
     }
     const family = request.routeOptions.config.family ?? 'plain'
-    const fault = toRequestFault(error, family)
+    const isGone = isStoreGone(error)
+    if (isGone) request.log.error({ err: error, route: request.routeOptions.url }, 'database gone')
+    const fault = isGone ? storeFault(family) : toRequestFault(error, family)
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       return reply.code(500).send(errorEnvelope(family, failures[family], request.body))
@@ -61,8 +71,20 @@ export function installErrorHandling(app: FastifyInstance): void {
 function closingFault(family: RouteFamily): RequestFault {
   return new RequestFault({
     statusCode: 503,
-    code: family === 'plain' ? 'unavailable' : failures[family].code,
+    code: family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable',
     message: 'The service is stopping and did nothing with this request; try again.',
+    headers: { 'retry-after': '1' },
+  })
+}
+
+function storeFault(family: RouteFamily): RequestFault {
+  return new RequestFault({
+    statusCode: 503,
+    code: family === 'plain' ? 'unavailable' : failures[family].code,
+    message:
+      family === 'settle'
+        ? 'The database of this service cannot be reached; send the same payment again to learn its state.'
+        : 'The database of this service cannot be reached; try again in a moment.',
     headers: { 'retry-after': '1' },
   })
 }
@@ -82,7 +104,8 @@ function toRequestFault(error: FastifyError, family: RouteFamily): RequestFault 
   const isSchemaFault = code === 'FST_ERR_VALIDATION'
   return new RequestFault({
     statusCode: reasons.invalidPayload.status,
-    code: family === 'plain' ? 'invalid_request' : reasons.invalidPayload.code,
+    code:
+      family === 'verify' || family === 'settle' ? reasons.invalidPayload.code : 'invalid_request',
     message: isSchemaFault ? error.message : (bodyFaults[code] ?? 'The request is malformed.'),
   })
 }

@@ -38,13 +38,12 @@ export function healthRoutes(app: FastifyInstance): void {
 }
 
 /** `GET /ready`: 200 when every check passes, else 503, with each check and its reason. */
-export function readinessRoutes(app: FastifyInstance, options: ReadinessOptions): void {
-  const readiness = createReadiness(options)
+export function readinessRoutes(app: FastifyInstance, readReadiness: ReadReadiness): void {
   app.get(
     '/ready',
     { config: { limit: 'exempt', operation: readyOperation } },
     async (request, reply) => {
-      const result = await readiness((name, err) =>
+      const result = await readReadiness((name, err) =>
         request.log.warn({ err, check: name }, 'readiness check failed'),
       )
       return reply
@@ -55,9 +54,12 @@ export function readinessRoutes(app: FastifyInstance, options: ReadinessOptions)
   )
 }
 
+/** Runs all checks, at most once a second however often it is asked; tells what they throw. Never rejects. */
+export type ReadReadiness = (onThrown: OnThrown) => Promise<Readiness>
+
 type OnThrown = (name: string, error: unknown) => void
 
-function createReadiness(options: ReadinessOptions): (onThrown: OnThrown) => Promise<Readiness> {
+export function createReadiness(options: ReadinessOptions): ReadReadiness {
   const { checks, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options
   let latest: Promise<Readiness> | undefined
   let freshUntil = 0

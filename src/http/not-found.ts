@@ -1,18 +1,24 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 interface KnownPath {
   pattern: RegExp
   methods: Set<string>
 }
 
+export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
 /**
  * Answers 404, or 405 with `Allow` where the path is known with another method; always plain, as no family owns
- * the request. Call it before the first route: it watches them being added.
+ * the request. A browser that opens an address below no route of ours gets `answerPage` instead, if there is one.
+ * Call it before the first route: it watches them being added.
  */
-export function installNotFound(app: FastifyInstance): void {
+export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): void {
   const knownPaths = new Map<string, KnownPath>()
+  /** First segments of all routes: what lies below them is no page. */
+  const ownSegments = new Set<string>()
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*') return
+    ownSegments.add(firstSegment(url))
     const known = knownPaths.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
     for (const name of [method].flat()) known.methods.add(name)
     knownPaths.set(url, known)
@@ -24,6 +30,12 @@ export function installNotFound(app: FastifyInstance): void {
       .filter(({ pattern }) => pattern.test(path))
       .flatMap(({ methods }) => [...methods])
     if (allowed.length === 0) {
+      const isPage = asksForPage(request) && !ownSegments.has(firstSegment(path))
+      if (isPage && answerPage !== undefined) return answerPage(request, reply)
+      return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
+    }
+    // A file that is gone, below a path of ours.
+    if (allowed.includes(request.method)) {
       return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
     }
     const allow = [...new Set(allowed)].sort().join(', ')
@@ -32,6 +44,16 @@ export function installNotFound(app: FastifyInstance): void {
       .header('allow', allow)
       .send({ error: 'method_not_allowed', message: `This path answers ${allow} only.` })
   })
+}
+
+function asksForPage({ method, headers }: FastifyRequest): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && /\btext\/html\b/.test(headers.accept ?? '')
+}
+
+/** `/payments/:network` begins with `payments`; `/` with nothing. */
+function firstSegment(path: string): string {
+  return path.split('/', 2)[1] ?? ''
 }
 
 /** `/payments/:network/*` as an expression over a raw path. */

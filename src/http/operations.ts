@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { cached } from './openapi/cached-answer.js'
+import { address, amount, network } from './openapi/fields.js'
 import type { Operation } from './openapi/operation.js'
 
 const tag = 'Service'
@@ -14,7 +15,7 @@ export const healthOperation: Operation = {
   examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
 }
 
-const readiness = z
+export const readiness = z
   .object({
     status: z.enum(['ready', 'not_ready']),
     checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() })),
@@ -54,4 +55,46 @@ export const docsOperation: Operation = {
   summary: 'The same for people',
   answers: { 200: { description: 'A page without scripts.', type: 'text/html' } },
   examples: { page: { summary: 'The page', status: 200 } },
+}
+
+const consoleNetwork = z.object({
+  network,
+  chainId: z.int(),
+  name: z.string(),
+  listed: z.boolean().describe('Whether listings are about it: true for exactly one.'),
+  nativeCurrency: z
+    .object({ name: z.string(), symbol: z.string(), decimals: z.int() })
+    .describe('As `wallet_addEthereumChain` wants it (EIP-3085).'),
+  walletRpcUrls: z.array(z.string()),
+  explorerUrl: z.string().nullable(),
+  asset: z.object({
+    address,
+    symbol: z.string(),
+    decimals: z.int(),
+    name: z.string(),
+    version: z.string(),
+  }),
+})
+
+export const consoleOperation: Operation = {
+  id: 'getConsoleSettings',
+  tag,
+  summary: 'What a page for people must know of this deployment',
+  answers: {
+    200: {
+      description: 'Nothing in it is secret.',
+      schema: z.object({
+        version: z.string(),
+        baseUrl: z.string(),
+        directoryUrl: z.string(),
+        devnet: z.boolean(),
+        networks: z.array(consoleNetwork),
+        buybackAddress: address.nullable(),
+        identityRegistry: address,
+        activityRetentionDays: z.int(),
+        minAmount: amount,
+      }),
+    },
+  },
+  examples: { settings: { summary: 'As they are', status: 200 } },
 }

@@ -7,13 +7,19 @@ export type RawQuery = Readonly<Record<string, unknown>>
 /** Longest merchant id, address, scheme, network, tag or key that is looked for. */
 const MAX_NAME_CHARS = 200
 
-const once = 'must be given once'
+/** Where a message names its parameter, which schemas do not know. */
+const NAME = '{name}'
 
-/** A text, at most so many characters; `missing` is said where it must be given. */
-export function textParameter(maxChars: number, missing = once) {
-  return z
-    .string({ error: ({ input }) => (input === undefined ? missing : once) })
-    .max(maxChars, `must be at most ${maxChars} characters`)
+/** What is said of a parameter that is there twice, or as a list; `rule` says what one may be. */
+const once = (rule: string) => `must be given once, as ${NAME}=…; it must be ${rule}`
+
+/** A text, at most so many characters, of any length unless given; `missing` is said where it must be given. */
+export function textParameter(maxChars?: number, missing?: string) {
+  const rule = maxChars === undefined ? 'a text' : `at most ${maxChars} characters`
+  const text = z.string({
+    error: ({ input }) => (input === undefined && missing !== undefined ? missing : once(rule)),
+  })
+  return maxChars === undefined ? text : text.max(maxChars, `must be ${rule}`)
 }
 
 /** A text that is not empty. */
@@ -23,40 +29,57 @@ export function nameParameter() {
 
 /** Plain decimal digits, within the bounds. */
 export function integerParameter({ min, max }: { min: number; max: number }) {
-  const problem = `must be an integer from ${min} to ${max}`
-  return textParameter(MAX_NAME_CHARS)
-    .regex(/^(0|[1-9][0-9]{0,15})$/, { error: problem, abort: true })
+  const rule = `an integer from ${min} to ${max}`
+  return z
+    .string(once(rule))
+    .regex(/^(0|[1-9][0-9]{0,15})$/, { error: `must be ${rule}`, abort: true })
     .transform(Number)
-    .refine((number) => number >= min && number <= max, problem)
+    .refine((number) => number >= min && number <= max, `must be ${rule}`)
     .meta({ wire: { type: 'integer', minimum: min, maximum: max } })
 }
 
 export function flagParameter() {
   return z
-    .string(once)
+    .string(once('true or false'))
     .pipe(z.enum(['true', 'false'], 'must be true or false'))
     .transform((text) => text === 'true')
     .meta({ wire: { type: 'boolean' } })
 }
 
 export function choiceParameter<const Value extends string>(values: readonly Value[]) {
+  const rule = values.join(' or ')
   return z
-    .string(once)
-    .pipe(z.enum(values, `must be ${values.join(' or ')}`))
+    .string(once(rule))
+    .pipe(z.enum(values, `must be ${rule}`))
     .meta({ wire: { type: 'string', enum: values } })
 }
 
-/** Reads a query by its schema. Throws a 400 that names the parameter and what it may be. */
-export function readQuery<Schema extends z.ZodType>(schema: Schema, query: unknown) {
-  const parsed = schema.safeParse(query)
+/**
+ * Reads a query by its schema. Throws a 400 that names the parameter and what it may be, also for one that is given
+ * twice or as a list (`limit[]`).
+ */
+export function readQuery<Schema extends z.ZodObject>(schema: Schema, query: unknown) {
+  const parsed = schema.safeParse(withLists(query as RawQuery, schema.shape))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   if (issue?.code === 'unrecognized_keys') {
     throw parameterFault(`${issue.keys.join(', ')} is not a parameter of this route.`)
   }
-  throw parameterFault(`${issue?.path.join('.') || 'The query'} ${issue?.message}.`)
+  const name = issue?.path.join('.') || 'The query'
+  throw parameterFault(`${name} ${issue?.message.replace(NAME, name)}.`)
 }
 
-export function parameterFault(message: string): RequestFault {
+/** `limit[]` and `limit[0]` are a list of `limit`, where that is a parameter. */
+function withLists(query: RawQuery, shape: Readonly<Record<string, unknown>>): RawQuery {
+  const read: Record<string, unknown> = Object.create(null)
+  for (const [key, value] of Object.entries(query)) {
+    const [, list] = /^([^[]+)\[/.exec(key) ?? []
+    if (list !== undefined && Object.hasOwn(shape, list)) read[list] = [value]
+    else read[key] ??= value
+  }
+  return read
+}
+
+function parameterFault(message: string): RequestFault {
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
 }

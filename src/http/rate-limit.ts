@@ -3,6 +3,7 @@ import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { rateLimitFault } from './request-fault.js'
 import './route-config.js'
+import { type CountExchange, createSharedLimiter } from './shared-rate-limit.js'
 
 /** Callers remembered at once; past this the one not heard of for longest is forgotten. */
 const MAX_CALLERS = 100_000
@@ -35,9 +36,43 @@ export interface RateLimitOptions {
  */
 export async function installRateLimit(
   app: FastifyInstance,
+  options: RateLimitOptions,
+  /** Where callers are counted together with other processes, if there are any. */
+  exchange?: CountExchange,
+): Promise<RateLimiter> {
+  if (options.max === 0) return { consume: async () => free, peek: async () => free }
+  const limiter =
+    exchange === undefined
+      ? await createOwnLimiter(app, options)
+      : shareLimiter(app, options, exchange)
+  app.addHook('onRequest', async (request) => {
+    if ((request.routeOptions.config.limit ?? 'counted') !== 'counted') return
+    const { limited, retryAfterSeconds } = await limiter.consume(request)
+    if (limited) throw rateLimitFault(retryAfterSeconds)
+  })
+  return limiter
+}
+
+function shareLimiter(
+  app: FastifyInstance,
+  options: RateLimitOptions,
+  exchange: CountExchange,
+): RateLimiter {
+  const limiter = createSharedLimiter({
+    ...options,
+    exchange,
+    callerOf,
+    now: () => Date.now(),
+    onError: (err) => app.log.warn({ err }, 'requests could not be counted together'),
+  })
+  app.addHook('onClose', async () => limiter.stop())
+  return limiter
+}
+
+async function createOwnLimiter(
+  app: FastifyInstance,
   { max, windowSeconds }: RateLimitOptions,
 ): Promise<RateLimiter> {
-  if (max === 0) return { consume: async () => free, peek: async () => free }
   await app.register(rateLimit, {
     // The plugin's own hooks would count each route apart and answer in one shape for all.
     global: false,
@@ -46,13 +81,7 @@ export async function installRateLimit(
     cache: MAX_CALLERS,
     keyGenerator: ({ ip }) => callerOf(ip),
   })
-  const limiter = createLimiter(app)
-  app.addHook('onRequest', async (request) => {
-    if ((request.routeOptions.config.limit ?? 'counted') !== 'counted') return
-    const { limited, retryAfterSeconds } = await limiter.consume(request)
-    if (limited) throw rateLimitFault(retryAfterSeconds)
-  })
-  return limiter
+  return createLimiter(app)
 }
 
 function createLimiter(app: FastifyInstance): RateLimiter {

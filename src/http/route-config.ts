@@ -1,7 +1,8 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { Operation } from './openapi/operation.js'
 
-/** Which shape an error of the route has: the answers of the protocol, or `{ error, message }`. */
-export type RouteFamily = 'verify' | 'settle' | 'plain'
+/** Which shape an error of the route has: the answers of the protocol, JSON-RPC's, or `{ error, message }`. */
+export type RouteFamily = 'verify' | 'settle' | 'mcp' | 'plain'
 
 /**
  * `counted`: each request counts and is refused past the limit. `manual`: the handler asks the limiter itself.
@@ -15,8 +16,8 @@ declare module 'fastify' {
     family?: RouteFamily
     /** `counted` unless said, so that a new route is never forgotten. */
     limit?: RouteLimit
-    /** Set by `cors.ts` on what browsers elsewhere may not call. */
-    cors?: false
+    /** Set to `false` by `cors.ts` on what browsers elsewhere may not call; a route may bring rules of its own. */
+    cors?: false | FastifyCorsOptions
     /** What the route does, for the description of the service. A route without one is a page, not part of it. */
     operation?: Operation
   }

@@ -12,6 +12,7 @@ import {
 } from 'fastify'
 import { securityHeaders } from './security-headers.js'
 
+const NOSNIFF = 'x-content-type-options'
 const rawHeaders = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
@@ -76,6 +77,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // A body that is not JSON must be a 415, not a string that a route takes for one.
   app.removeContentTypeParser('text/plain')
   boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
+  guardTypes(app)
   logRequests(app)
   return app
 }
@@ -100,6 +102,14 @@ function createRequestIds(): () => string {
   const process = Date.now().toString(36)
   let count = 0
   return () => `${process}-${(++count).toString(36)}`
+}
+
+/** No answer is taken for something else than it says it is. */
+function guardTypes(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header(NOSNIFF, securityHeaders[NOSNIFF])
+    done()
+  })
 }
 
 /** One line a request, at debug, with the route rather than what the caller wrote. */

@@ -1,4 +1,5 @@
 import type { BlockFeed } from '../chain/block-feed.js'
+import { JobsTakenError } from '../store/leases.js'
 import type { ReasonKey } from '../x402/reasons.js'
 import { quoteFees } from './fees.js'
 import type { GasModel } from './gas-model.js'
@@ -19,6 +20,8 @@ export interface Dispatcher {
   remove(entry: TrackedJob): boolean
   /** Hands what waits to the lanes that are free. */
   pump(): void
+  /** Takes jobs that have waited this long out of the queue, but for one batch if a lane is at work. */
+  takeWaiting(longerThanMs: number): TrackedJob[]
   /** Fails what waits in vain because every lane is closed. */
   giveUpStranded(): void
   queueLength(): number
@@ -93,7 +96,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function freeLane(): Lane | undefined {
     const isFree = (lane: Lane) =>
-      !lane.isSigning && isOpen(lane) && lane.inFlight() < MAX_IN_FLIGHT
+      !lane.isSigning && !lane.isLeaving && isUsable(lane) && lane.inFlight() < MAX_IN_FLIGHT
     return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())[0]
   }
 
@@ -137,6 +140,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const settlementIds = batch.map(({ job }) => job.id)
       log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
       for (const entry of held) entry.liveSlots--
+      if (error instanceof JobsTakenError) for (const id of error.jobIds) tracked.abandon(id)
       const isHere = (entry: TrackedJob) => tracked.find(entry.job.id) === entry
       postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')
     }
@@ -182,6 +186,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         if (giveUp(entry, 'unexpectedSettleError')) queue.remove(entry)
       }
     },
+    takeWaiting(longerThanMs) {
+      const kept = lanes.some(isUsable) ? maxMembers() : 0
+      const waiting = queue
+        .entries()
+        .slice(kept)
+        .filter((entry) => entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs)
+      for (const entry of waiting) queue.remove(entry)
+      return waiting
+    },
     queueLength: () => queue.entries().length,
     stop() {
       isStopped = true
@@ -192,4 +205,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 function isOpen(lane: Lane): boolean {
   return lane.closedBecause() === undefined
+}
+
+function isUsable(lane: Lane): boolean {
+  return isOpen(lane) && lane.isHeld()
 }

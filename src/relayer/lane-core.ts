@@ -38,11 +38,15 @@ export interface LaneOptions {
   /** The node took no transaction of the slot. */
   onRefused(slot: Slot): void
   isUndecided(jobId: string): boolean
+  /** The epoch under which this process may work for the wallet now; `undefined` while it may not. */
+  heldEpoch(): number | undefined
 }
 
 /** What watchdog and repairs may do to a lane. */
 export interface LaneCore extends LaneOptions {
   slots: Map<number, Slot>
+  /** Of the lease under which its slots were taken up; `undefined` while another process has the wallet. */
+  epoch: number | undefined
   /** Why the lane takes no payments. */
   closed: string | undefined
   nextNonce: number

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
+import { LeaseLostError } from '../store/leases.js'
 import type { Outcome, SettlementJournal } from '../store/settlement-journal.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
@@ -24,14 +25,19 @@ export interface Decision {
 export interface ClosedSlot {
   relayer: Address
   relayerNonce: number
+  /** Of the lease under which it was worked on. */
+  epoch: number
   spent: bigint
 }
 
 export interface OutcomeKeeper {
-  /** Keeps outcomes, and the closed slot with them, in one commit; only then are they told. */
+  /**
+   * Keeps outcomes, and the closed slot with them, in one commit; only then are they told. What another process works on
+   * by now is let go instead: that one finds the truth.
+   */
   keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
   decide(entry: TrackedJob, outcome: Outcome): Promise<void>
-  /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped. */
+  /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
   persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
   stop(): void
 }
@@ -49,7 +55,7 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       try {
         return await attempt()
       } catch (error) {
-        if (isStopped) throw error
+        if (isStopped || error instanceof LeaseLostError) throw error
         log.warn({ err: error }, 'not yet; trying again')
         await new Promise((resolve) => setTimeout(resolve, wait))
       }
@@ -63,16 +69,32 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       outcome,
     }))
     const spending = { network, total: closed?.spent ?? 0n, burnt: burntOn(decisions) }
-    const slot = closed && { network, relayer: closed.relayer, relayerNonce: closed.relayerNonce }
+    const slot = closed && { network, ...placeOf(closed) }
     const change = { ...(slot && { slot }), outcomes, spending }
-    await persistently(() => journal.resolve({ ...change, now: now() }))
+    const kept = new Set(await resolve(change))
     for (const { entry, outcome } of decisions) {
+      if (!kept.has(entry.job.id)) {
+        tracked.abandon(entry.job.id)
+        continue
+      }
       const { state, reason, transaction } = outcome
       log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
       events.decided(entry.job, outcome)
       tracked.update({ ...entry.job, ...outcome, updatedAt: now() })
     }
     feed.setBusy(tracked.size() > 0)
+  }
+
+  async function resolve(
+    change: Omit<Parameters<SettlementJournal['resolve']>[0], 'now'>,
+  ): Promise<string[]> {
+    try {
+      return await persistently(() => journal.resolve({ ...change, now: now() }))
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+      log.warn({ err: error }, 'outcome left to the process that has the wallet now')
+      return []
+    }
   }
 
   return {
@@ -83,6 +105,10 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       isStopped = true
     },
   }
+}
+
+function placeOf({ relayer, relayerNonce, epoch }: ClosedSlot) {
+  return { relayer, relayerNonce, epoch }
 }
 
 /** Gas counts against a payer only where it bought no settlement. */

@@ -3,6 +3,8 @@ import type { BlockFeed } from '../chain/block-feed.js'
 import type { Block } from '../chain/blocks.js'
 import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
+import type { JobSharing } from '../store/job-sharing.js'
+import { laneLease } from '../store/leases.js'
 import {
   type Attempt,
   isDecided,
@@ -10,14 +12,18 @@ import {
   type SettlementJournal,
 } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
+import { createDecisionWatch } from './decision-watch.js'
 import { createDispatcher } from './dispatcher.js'
 import { createExaminer } from './examiner.js'
 import type { GasModel } from './gas-model.js'
+import { createJobIntake } from './job-intake.js'
 import type { JobKind } from './job-kind.js'
 import { createLane, type Lane } from './lane.js'
+import { createLaneShare } from './lane-share.js'
+import type { LeaseKeeper } from './lease-keeper.js'
 import { createOutcomeKeeper } from './outcome-keeper.js'
 import { costOf, readSlotResult } from './outcomes.js'
-import { createPreparation } from './preparation.js'
+import { createPreparation, withdrawal } from './preparation.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { Signer } from './signer.js'
 import type { Slot } from './slot.js'
@@ -28,12 +34,19 @@ export interface Relayer {
   addresses: readonly Address[]
   /** Takes over a claimed job, once; its outcome is told by `untilDecided`. */
   submit(job: Job): void
-  /** Resolves with the row when it is confirmed or failed. */
-  untilDecided(id: string): Promise<Job>
+  /** Resolves with the row when it is confirmed or failed; with `undefined` when another process works on it by now. */
+  untilDecided(id: string): Promise<Job | undefined>
+  /** Of a job another process works on: resolves when it may have an outcome, or after so many milliseconds. */
+  untilDecidedElsewhere(id: string, ms: number): Promise<void>
   /** Whether this process is working on the job. */
   isTracking(id: string): boolean
-  /** Takes a job back that was never signed; resolves when it is withdrawn, decided, or has a hash after all. */
-  withdraw(id: string): Promise<Job>
+  /** Whether no other process can be working on any job. */
+  isSole: boolean
+  /**
+   * Takes a job back that was never signed; resolves with the row when it is withdrawn, decided, or has a hash after all,
+   * with `undefined` when that could not be done here.
+   */
+  withdraw(job: Job): Promise<Job | undefined>
   lanes(): readonly Lane[]
   queueLength(): number
   /** Takes up what an earlier process left, then follows the chain. */
@@ -57,6 +70,8 @@ export interface RelayerOptions {
   /** Unix milliseconds. */
   now: () => number
   events: RelayerEvents
+  leases: LeaseKeeper
+  sharing: JobSharing
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
 
@@ -64,7 +79,7 @@ const TICK_MS = 500
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export function createRelayer(options: RelayerOptions): Relayer {
-  const { network, rpc, feed, journal, kinds, gas, now, log } = options
+  const { network, rpc, feed, kinds, gas, now, log, leases, sharing } = options
   const tracked = createTrackedJobs(now)
   const readBlockReceipts = createBlockReceiptsReader(rpc)
   const keeper = createOutcomeKeeper({ ...options, tracked })
@@ -77,6 +92,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
       onLost: (slot) => release(slot, (entry) => void examine(entry, {})),
       onRefused: (slot) => release(slot, (entry) => dispatcher.enqueue(entry)),
       isUndecided: (id) => tracked.find(id) !== undefined,
+      heldEpoch: () => leases.held(laneLease(network, signer.address)),
     }),
   )
   const preparation = createPreparation({
@@ -93,6 +109,10 @@ export function createRelayer(options: RelayerOptions): Relayer {
     resendAlone: dispatcher.resendAlone,
     log,
   })
+  const track = (job: Job) => tracked.add(job, kindOf(job))
+  const share = createLaneShare({ ...options, lanes, tracked, track })
+  const intake = createJobIntake({ ...options, lanes, tracked, dispatcher, begin })
+  const elsewhere = createDecisionWatch(sharing)
   let timer: NodeJS.Timeout | undefined
 
   function onSigned({ hash, jobIds }: Attempt): void {
@@ -105,7 +125,8 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
     const { settled, unsettled } = readSlotResult(leave(slot), attempt.jobIds, receipt)
-    if (settled.length === attempt.jobIds.length) {
+    const arePayments = settled.every(({ entry }) => entry.gas === undefined)
+    if (arePayments && settled.length === attempt.jobIds.length) {
       gas.learn(
         receipt.gasUsed,
         settled.map(({ entry }) => entry.payTo),
@@ -115,7 +136,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     dispatcher.pump()
     const { relayer, relayerNonce } = attempt
     const spent = costOf(receipt)
-    await keeper.keep(settled, { relayer, relayerNonce, spent })
+    await keeper.keep(settled, { relayer, relayerNonce, epoch: slot.epoch, spent })
     options.events.spent(spent)
     for (const { entry } of unsettled) if (entry.liveSlots === 0) void examine(entry, { receipt })
   }
@@ -146,6 +167,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
   }
 
   function tick(): void {
+    share.follow().catch((err) => log.warn({ err }, 'a lane could not be taken up; trying again'))
     for (const lane of lanes) {
       const onError = (err: unknown) =>
         log.warn({ err, relayer: lane.address }, 'lane could not be checked')
@@ -155,20 +177,12 @@ export function createRelayer(options: RelayerOptions): Relayer {
     dispatcher.pump()
   }
 
-  /** What is signed is followed up, what is claimed is sent, what is neither is looked into. */
-  async function resume(): Promise<void> {
-    for (const job of await journal.openJobs(network)) tracked.add(job, kindOf(job))
-    for (const lane of lanes) {
-      for (const { jobIds } of await journal.openAttempts(network, lane.address)) {
-        for (const id of jobIds) tracked.hold(id)
-      }
-      await lane.resume()
-    }
-    for (const entry of [...tracked.all()]) {
-      if (entry.liveSlots > 0) continue
-      if (entry.job.state === 'queued') dispatcher.enqueue(entry)
-      else void examine(entry, {})
-    }
+  /** What is claimed is sent, what was signed and is in no lane's hands is looked into. */
+  function begin(job: Job): void {
+    const entry = tracked.find(job.id) ?? track(job)
+    if (entry.liveSlots > 0) return
+    if (entry.job.state === 'queued') dispatcher.enqueue(entry)
+    else void examine(entry, {})
   }
 
   function kindOf(job: Job): JobKind {
@@ -181,14 +195,18 @@ export function createRelayer(options: RelayerOptions): Relayer {
     network,
     addresses: lanes.map((lane) => lane.address),
     submit(job) {
-      if (tracked.find(job.id) === undefined) dispatcher.enqueue(tracked.add(job, kindOf(job)))
+      if (tracked.find(job.id) === undefined && !intake.passOn(job)) dispatcher.enqueue(track(job))
     },
     untilDecided: (id) => tracked.until(id, isDecided),
+    untilDecidedElsewhere: elsewhere.untilDecided,
     isTracking: (id) => tracked.find(id) !== undefined,
-    async withdraw(id) {
+    isSole: sharing.isSole,
+    async withdraw(job) {
+      const { id } = job
       const entry = tracked.find(id)
+      if (entry === undefined) return sharing.withdraw(job, withdrawal(), now())
       // What was signed once may be on chain already: it keeps its place.
-      if (entry?.job.transaction === null) {
+      if (entry.job.transaction === null) {
         entry.isWithdrawn = true
         if (dispatcher.remove(entry)) await preparation.dropHopeless([entry])
       }
@@ -203,12 +221,15 @@ export function createRelayer(options: RelayerOptions): Relayer {
           log.warn({ err, block: block.number }, 'block left to the watchdog')
         onBlock(block).catch(onError)
       })
-      await resume()
+      await share.follow()
+      await intake.takeOrphans()
+      intake.start()
       feed.setBusy(tracked.size() > 0)
       timer = setInterval(tick, TICK_MS)
     },
     stop() {
       clearInterval(timer)
+      intake.stop()
       keeper.stop()
       dispatcher.stop()
       feed.stop()

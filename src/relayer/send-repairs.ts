@@ -15,8 +15,9 @@ export function createSendRepairs(
     const refused = { ...slot, jobIds: new Set(slot.jobIds) }
     slot.jobIds.clear()
     if (slot.nonce === core.nextNonce - 1) {
-      const expected = core.nextNonce
-      const isLowered = await journal.setNextNonce(network, signer.address, expected, slot.nonce)
+      const { nextNonce: expected } = core
+      const { nonce, epoch } = slot
+      const isLowered = await journal.setNextNonce(network, signer.address, expected, nonce, epoch)
       if (isLowered) {
         core.nextNonce = slot.nonce
         await core.forget(slot)

@@ -4,6 +4,8 @@ import type { Attempt } from '../store/settlement-journal.js'
 /** One relayer nonce and every transaction signed for it; the chain takes one of them. */
 export interface Slot {
   nonce: number
+  /** Of the lease under which it is worked on. */
+  epoch: number
   to: Address
   data: Hex
   gasLimit: bigint
@@ -17,12 +19,35 @@ export interface Slot {
   consumedAt: number | undefined
 }
 
+/** The slot that a first transaction opens. */
+export function newSlot(
+  attempt: Attempt,
+  { to, data, gasLimit }: Pick<Slot, 'to' | 'data' | 'gasLimit'>,
+  epoch: number,
+  now: number,
+): Slot {
+  return {
+    nonce: attempt.relayerNonce,
+    epoch,
+    to,
+    data,
+    gasLimit,
+    attempts: [attempt],
+    jobIds: new Set(attempt.jobIds),
+    openedAt: now,
+    touchedAt: now,
+    bumpedAt: now,
+    consumedAt: undefined,
+  }
+}
+
 /** Rebuilds a slot from what the journal kept of it. */
-export function restoreSlot(attempts: readonly Attempt[], now: number): Slot {
+export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: number): Slot {
   const newest = attempts[attempts.length - 1] as Attempt
   const { to, data } = parseTransaction(newest.rawTransaction)
   return {
     nonce: newest.relayerNonce,
+    epoch,
     to: to as Address,
     data: data ?? '0x',
     gasLimit: newest.gasLimit,

@@ -1,5 +1,5 @@
 import { isDecided, type Job } from '../store/settlement-journal.js'
-import type { JobKind } from './job-kind.js'
+import type { GasBounds, JobKind } from './job-kind.js'
 
 /** A job on its way: what the relayer remembers of it beside its row. */
 export interface TrackedJob {
@@ -9,6 +9,7 @@ export interface TrackedJob {
   isAlone: boolean
   payTo: string
   payer: string
+  gas?: GasBounds
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
   /** Slots that still hold a transaction with this job. */
@@ -29,14 +30,16 @@ export interface TrackedJobs {
   hold(id: string): void
   /** Says that a row changed: resolves those who wait, and forgets the job when it is decided. */
   update(job: Job): void
-  /** Resolves with the row once `test` holds for it. */
-  until(id: string, test: (job: Job) => boolean): Promise<Job>
+  /** Forgets a job that another process works on. */
+  abandon(id: string): void
+  /** Resolves with the row once `test` holds for it, or with `undefined` when it is abandoned. */
+  until(id: string, test: (job: Job) => boolean): Promise<Job | undefined>
   size(): number
 }
 
 export function createTrackedJobs(now: () => number): TrackedJobs {
   const tracked = new Map<string, TrackedJob>()
-  const waiting = new Map<string, Set<(job: Job) => void>>()
+  const waiting = new Map<string, Set<(job: Job | undefined) => void>>()
 
   return {
     add(job, kind) {
@@ -66,14 +69,18 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
       if (isDecided(job)) tracked.delete(job.id)
       for (const notify of waiting.get(job.id) ?? []) notify(job)
     },
+    abandon(id) {
+      tracked.delete(id)
+      for (const notify of waiting.get(id) ?? []) notify(undefined)
+    },
     until(id, test) {
       const entry = tracked.get(id)
       if (entry !== undefined && test(entry.job)) return Promise.resolve(entry.job)
       return new Promise((resolve) => {
         const listeners = waiting.get(id) ?? new Set()
         waiting.set(id, listeners)
-        const notify = (job: Job) => {
-          if (!test(job)) return
+        const notify = (job: Job | undefined) => {
+          if (job !== undefined && !test(job)) return
           listeners.delete(notify)
           if (listeners.size === 0) waiting.delete(id)
           resolve(job)

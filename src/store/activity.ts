@@ -88,9 +88,11 @@ export interface ActivityStore {
   /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
   payers(scope: ActivityScope): Promise<PayerTotals>
-  /** Counts by upper bound in milliseconds, rising. */
+  /** Counts by upper bound in milliseconds, rising; self-payments left out. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
+  /** The number of the newest row of each of these merchants that has any. */
+  latestOf(merchantIds: readonly string[]): Promise<Map<string, number>>
   /** Of the oldest `limit` raw rows drops those before `before` (Unix milliseconds); resolves with how many. Sums stay. */
   forget(before: number, limit: number): Promise<number>
   /** Drops payers by hour older than `bucket`, which only the shortest range reads. */

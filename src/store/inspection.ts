@@ -14,5 +14,5 @@ export interface DatabaseInspection {
   sizeBytes?: number
   /** Gas of the last days, where the schema has it. */
   budgets?: BudgetStore
-  close(): void
+  close(): Promise<void>
 }

@@ -111,27 +111,36 @@ export interface SettlementJournal {
     outcome: Outcome,
     now: number,
   ): Promise<Job | undefined>
+  /** All that ever rode in a transaction of ours, or were found in somebody else's, in the order of the batch. */
+  findByTransaction(transaction: Hex): Promise<Job[]>
   openJobs(network: string): Promise<Job[]>
-  /** Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. */
-  recordAttempt(attempt: Attempt): Promise<void>
+  /**
+   * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of
+   * the lease under which it was signed. Rejects with `LeaseLostError` or `JobsTakenError`, keeping nothing.
+   */
+  recordAttempt(attempt: Attempt, epoch: number): Promise<void>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
-  /** Closes a slot and decides jobs in one commit. A job in another round, or already decided, is left alone. */
+  /**
+   * Closes a slot and decides jobs in one commit; resolves with the ids it decided. A job in another round, already
+   * decided, or taken over by another process is left alone. Rejects with `LeaseLostError`, changing nothing.
+   */
   resolve(change: {
-    slot?: { network: string; relayer: Address; relayerNonce: number }
+    slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
     outcomes: { id: string; round: number; outcome: Outcome }[]
     /** Gas to be booked with it. */
     spending?: GasSpending
     now: number
-  }): Promise<void>
+  }): Promise<string[]>
   /** The next relayer nonce to sign, if this relayer ever signed here. */
   findNextNonce(network: string, relayer: Address): Promise<number | undefined>
-  /** Compare-and-set of that counter; `expected` undefined means none yet. */
+  /** Compare-and-set of that counter; `expected` undefined means none yet. Rejects with `LeaseLostError`. */
   setNextNonce(
     network: string,
     relayer: Address,
     expected: number | undefined,
     next: number,
+    epoch: number,
   ): Promise<boolean>
   isWritable(): Promise<boolean>
 }

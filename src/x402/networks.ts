@@ -6,6 +6,8 @@ export interface NetworkFacts {
   chainId: number
   name: string
   explorerUrl: string
+  /** A node open to everybody, for wallets to add the chain with. */
+  publicRpcUrl: string
 }
 
 /** The two Arc networks; ids as in viem's `arc` and `arcTestnet`. */
@@ -15,12 +17,14 @@ export const networks = {
     chainId: 5042,
     name: 'Arc',
     explorerUrl: 'https://explorer.arc.io',
+    publicRpcUrl: 'https://rpc.mainnet.arc.io',
   },
   'eip155:5042002': {
     network: 'eip155:5042002',
     chainId: 5042002,
     name: 'Arc Testnet',
     explorerUrl: 'https://testnet.arcscan.app',
+    publicRpcUrl: 'https://rpc.testnet.arc.network',
   },
 } as const satisfies Record<Network, NetworkFacts>
 

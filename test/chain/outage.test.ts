@@ -50,6 +50,8 @@ it.each(['hanging', 'gone'] as const)(
       world.post('/settle', payment),
     ])
     const ready = await fetch(`${world.url}/ready`)
+    const status = await world.get('/api/status')
+    await world.get('/api/console')
     const client = new HTTPFacilitatorClient({ url: world.url })
     // biome-ignore lint/suspicious/noExplicitAny: the official types want literal networks
     const official = [payment.paymentPayload, payment.paymentRequirements] as any[]
@@ -77,6 +79,7 @@ it.each(['hanging', 'gone'] as const)(
       },
     })
     expect(ready.status).toBe(503)
+    expect(status).toMatchObject({ status: 200, body: { status: 'not_ready' } })
     for (const text of world.said) expect(text).not.toContain('secret-key')
     // Its own clock may have cooled the only node down for a moment.
     await expect

@@ -56,6 +56,26 @@ describe('one payment, one transfer, one success', () => {
     for (const { gasUsd } of costs) expect(Number(gasUsd)).toBeGreaterThan(0)
   })
 
+  it('all payments of a transaction are found by its hash', async () => {
+    const payments = await Promise.all(Array.from({ length: 12 }, () => aSignedPayment()))
+    const answers = await Promise.all(payments.map((payment) => settle(payment)))
+    const byHash = new Map<string, string[]>()
+    for (const { body } of answers) {
+      const looked = await world.get(
+        `/payments/${body.transaction.toUpperCase().replace('0X', '0x')}`,
+      )
+      expect(looked.body.transaction).toBe(body.transaction)
+      byHash.set(
+        body.transaction,
+        looked.body.payments.map(({ nonce }: { nonce: string }) => nonce),
+      )
+    }
+    const nonces = payments.map(({ paymentPayload }) => paymentPayload.payload.authorization.nonce)
+    expect([...byHash.values()].flat().sort()).toEqual(nonces.sort())
+    expect((await world.get(`/payments/0x${'1'.repeat(64)}`)).status).toBe(404)
+    expect((await world.get('/payments/0x12')).status).toBe(400)
+  })
+
   it('a caller who hung up leaves the success to the next', async () => {
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const payment = await aSignedPayment()
@@ -125,6 +145,9 @@ describe('what others do to a payment', () => {
     expect((await world.post('/verify', payment)).body.isValid).toBe(true)
     expect((await settle(payment)).body).toMatchObject({ success: true, transaction })
     expect((await settle(payment)).body).toMatchObject({ errorReason: used, transaction })
+    expect((await world.get(`/payments/${transaction}`)).body.payments).toMatchObject([
+      { transaction, state: 'confirmed', gasUsd: null },
+    ])
     expect((await world.post('/verify', payment)).body.invalidReason).toBe(used)
   })
 

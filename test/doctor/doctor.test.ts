@@ -12,8 +12,8 @@ import { freePort } from '../../src/devnet/ports.js'
 import { call } from '../../src/devnet/rpc.js'
 import { examine } from '../../src/doctor/examine.js'
 import type { Finding } from '../../src/doctor/finding.js'
+import { inspectDatabase } from '../../src/store/inspect-database.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
-import { inspectDatabase } from '../../src/store/sqlite/inspection.js'
 import { startChain } from '../support/arcus.js'
 
 const run = promisify(execFile)
@@ -48,11 +48,11 @@ const goodEnv = () => ({
 async function findingsOf(over: Record<string, string> = {}): Promise<Finding[]> {
   const env = { ...goodEnv(), ...over }
   const { config, secrets } = readSettings(env)
-  const database = inspectDatabase(config.database.path)
+  const database = await inspectDatabase(config.database)
   try {
     return await examine({ config, secrets, env, database, now: () => Date.now() })
   } finally {
-    database.close()
+    await database.close()
   }
 }
 
@@ -124,7 +124,7 @@ describe('the doctor', () => {
 
   it('sees that the clock is behind the chain', async () => {
     const { config, secrets } = readSettings(goodEnv())
-    const database = inspectDatabase(config.database.path)
+    const database = await inspectDatabase(config.database)
     const now = () => Date.now() - 60_000
     const findings = await examine({ config, secrets, env: goodEnv(), database, now })
     expect(troubles(findings)).toContain('fail clock eip155:5042')
@@ -149,7 +149,7 @@ describe('the doctor', () => {
   it('leaves what it looks at as it was', async () => {
     const path = join(folder, 'arcus.db')
     await findingsOf()
-    expect(inspectDatabase(path).state).toBe('absent')
+    expect((await inspectDatabase({ kind: 'sqlite', path })).state).toBe('absent')
   })
 })
 

@@ -18,7 +18,11 @@ const rules: Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups.flatMap
 
 /** Names of metrics in an expression: what is neither a function, a word of PromQL, nor a label. */
 const metricsIn = (expr: string) =>
-  [...expr.replace(/\{[^}]*\}|\[[^\]]*\]|by \([^)]*\)/g, '').matchAll(/[a-z_][a-z0-9_]{3,}(?!\w*\()/g)]
+  [
+    ...expr
+      .replace(/\{[^}]*\}|\[[^\]]*\]|by \([^)]*\)/g, '')
+      .matchAll(/[a-z_][a-z0-9_]{3,}(?!\w*\()/g),
+  ]
     .map(([name]) => name)
     .filter((name) => /^(arcus|nodejs|process)_/.test(name))
 

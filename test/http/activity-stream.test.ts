@@ -11,6 +11,7 @@ import { createSessions, type Sessions } from '../../src/directory/session/sessi
 import { installErrorHandling } from '../../src/http/errors.js'
 import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'
+import { createMemorySessions } from '../../src/store/memory-sessions.js'
 
 const owner: Address = '0x5555555555555555555555555555555555555555'
 const news = new Set(['weather'])
@@ -23,8 +24,8 @@ let url: string
 
 beforeEach(async () => {
   feed = createActivityFeed()
-  sessions = createSessions(Date.now)
-  merchant = { id: 'weather', owner } as Merchant
+  sessions = createSessions(createMemorySessions(), Date.now)
+  merchant = { id: 'weather', owner, payTo: owner, deletedAt: null } as Merchant
   const findMerchant = async (id: string) => (id === 'weather' ? merchant : undefined)
   app = fastify()
   installErrorHandling(app)
@@ -57,12 +58,12 @@ async function follow(id: string) {
 describe('the stream of activity', () => {
   it('is for the owner alone', async () => {
     expect((await fetch(url)).status).toBe(401)
-    const stranger = await follow(sessions.open(`0x${'9'.repeat(40)}`).id)
+    const stranger = await follow((await sessions.open(`0x${'9'.repeat(40)}`)).id)
     expect(stranger.response.status).toBe(403)
   })
 
   it('says once that there is news, however much of it, and nothing of it', async () => {
-    const heard = await follow(sessions.open(owner).id)
+    const heard = await follow((await sessions.open(owner)).id)
     expect(heard.response.headers.get('content-type')).toContain('text/event-stream')
     expect(heard.response.headers.get('cache-control')).toBe('no-store')
     feed.announce(new Set(['other']))
@@ -73,22 +74,22 @@ describe('the stream of activity', () => {
   })
 
   it('ends with the session', async () => {
-    const { id } = sessions.open(owner)
+    const { id } = await sessions.open(owner)
     const heard = await follow(id)
-    sessions.close(id)
+    await sessions.close(id)
     feed.announce(news)
     await vi.waitUntil(() => heard.isOver, 3_000)
     expect(heard.text).not.toContain('event: activity')
   })
 
   it('ends when the listing has another owner', async () => {
-    const heard = await follow(sessions.open(owner).id)
+    const heard = await follow((await sessions.open(owner)).id)
     merchant = { ...merchant, owner: '0x7777777777777777777777777777777777777777' }
     await vi.waitUntil(() => heard.isOver, 3_000)
   })
 
   it('refuses a ninth page, until one is closed', async () => {
-    const { id } = sessions.open(owner)
+    const { id } = await sessions.open(owner)
     const open = await Promise.all(Array.from({ length: 8 }, () => follow(id)))
     const ninth = await follow(id)
     expect(ninth.response.status).toBe(503)
@@ -97,7 +98,7 @@ describe('the stream of activity', () => {
   })
 
   it('does not hold up a server that closes', async () => {
-    const heard = await follow(sessions.open(owner).id)
+    const heard = await follow((await sessions.open(owner)).id)
     await app.close()
     await vi.waitUntil(() => heard.isOver, 3_000)
   })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type ReadinessCheck, readinessRoutes } from '../../src/http/health.js'
+import { createReadiness, type ReadinessCheck, readinessRoutes } from '../../src/http/health.js'
 import { anEdgesServer, type Edges } from './edges-server.js'
 
 let edges: Edges | undefined
@@ -7,7 +7,8 @@ afterEach(() => edges?.app.close())
 
 async function open(checks: ReadinessCheck[], now?: () => number) {
   edges = await anEdgesServer({
-    routes: (app) => readinessRoutes(app, { checks, timeoutMs: 50, ...(now ? { now } : {}) }),
+    routes: (app) =>
+      readinessRoutes(app, createReadiness({ checks, timeoutMs: 50, ...(now ? { now } : {}) })),
   })
   return edges
 }

@@ -63,6 +63,7 @@ export function aSettlingService(payment: Payment, world: World) {
       return database.transaction(write).immediate()
     },
     defer: (write) => write(),
+    hold: () => () => {},
     close: async () => {},
   }
   const journal = createSettlementJournal(database, commit)
@@ -184,7 +185,7 @@ function aRelayer(
   async function bringOnChain(job: Job): Promise<void> {
     await gate('signed')
     if (failuresLeft-- > 0) return decide(job, failure)
-    await journal.recordAttempt({
+    const attempt = {
       hash: transaction,
       network: job.network,
       relayer: '0x00000000000000000000000000000000000000f1',
@@ -194,8 +195,8 @@ function aRelayer(
       maxFeePerGas: 1n,
       maxPriorityFeePerGas: 1n,
       createdAt: 0,
-      jobIds: [job.id],
-    })
+    } as const
+    await journal.recordAttempt({ ...attempt, jobIds: [job.id] }, 0)
     await gate('landed')
     chain.land()
     await gate('receipt seen')

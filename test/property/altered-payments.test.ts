@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
 import { createJudge, type Judge } from '../../src/facilitator/judge.js'
+import { openSqliteStores } from '../../src/store/sqlite/stores.js'
 import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
 import type { Payment } from '../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
-import { openSqliteStores } from '../unit/store/sqlite-stores.js'
 import { aPayment, network, nowSeconds, signPayment } from '../unit/x402/a-payment.js'
 
-const stores = openSqliteStores()
+const stores = openSqliteStores(':memory:')
 let judge: Judge
 let signed: Payment
 

@@ -17,6 +17,8 @@ export interface Answer {
 export interface World {
   chainUrl: string
   url: string
+  /** Of the service's SQLite file. */
+  databasePath: string
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string): Promise<Answer>
   /** Every answer that was given, as text. */
@@ -34,12 +36,18 @@ export async function startChain() {
 
 /** The service as a process of its own, beside a fresh chain; `rpcUrl` lets something stand between them. */
 export async function startWorld(
-  options: { env?: Record<string, string>; between?: (chainUrl: string) => Promise<string> } = {},
+  options: {
+    env?: Record<string, string>
+    between?: (chainUrl: string) => Promise<string>
+    /** Names the chain to wallets. */
+    tellsWallets?: boolean
+  } = {},
 ): Promise<World> {
   const anvil = await startChain()
   const rpcUrl = options.between === undefined ? anvil.url : await options.between(anvil.url)
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
+  const databasePath = join(folder, 'arcus.db')
   const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
@@ -48,9 +56,10 @@ export async function startWorld(
       PORT: String(port),
       MAINNET_RPC_URLS: rpcUrl,
       RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
-      DATABASE_URL: `sqlite:${join(folder, 'arcus.db')}`,
+      DATABASE_URL: `sqlite:${databasePath}`,
       LOG_LEVEL: 'silent',
       SETTLE_WAIT_SECONDS: '3',
+      ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
       ...options.env,
     },
   })
@@ -67,6 +76,7 @@ export async function startWorld(
   return {
     chainUrl: anvil.url,
     url,
+    databasePath,
     said,
     get: (path) => ask(path, {}),
     post: (path, body, headers = {}) =>
@@ -85,7 +95,7 @@ export async function startWorld(
 }
 
 async function untilHealthy(url: string): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
     try {
       if ((await fetch(`${url}/health`)).ok) return

@@ -3,14 +3,10 @@ import { type Config, readConfig } from '../../config/config.js'
 import type { BlockStore } from '../../store/blocks.js'
 import type { ListingStore, Merchant } from '../../store/listings.js'
 import type { MerchantRoster } from '../../store/merchant-roster.js'
-import { createBlockStore } from '../../store/sqlite/blocks.js'
-import { openDatabase } from '../../store/sqlite/database.js'
-import { createGroupCommit } from '../../store/sqlite/group-commit.js'
-import { createListingStore } from '../../store/sqlite/listings.js'
-import { createMerchantRoster } from '../../store/sqlite/merchant-roster.js'
+import { openStores } from '../../store/open-stores.js'
 import { Refusal } from './refusal.js'
 
-/** What the operator's commands work on: the same file as a running service. */
+/** What the operator's commands work on: the same database as a running service. */
 export interface Desk {
   config: Config
   store: ListingStore
@@ -21,27 +17,23 @@ export interface Desk {
   close(): Promise<void>
 }
 
-/** Opens the database the settings name. Throws a `Refusal` where there is none, rather than make an empty one. */
-export function openDesk(env: NodeJS.ProcessEnv): Desk {
+/** Opens the database the settings name. Rejects with a `Refusal` where there is none, rather than make an empty one. */
+export async function openDesk(env: NodeJS.ProcessEnv): Promise<Desk> {
   const config = readConfig(env)
-  const { path } = config.database
-  if (!existsSync(path)) {
+  const { database } = config
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
     throw new Refusal(
-      `There is no database at ${path}: start the service once, or set DATABASE_URL to its file.`,
+      `There is no database at ${database.path}: start the service once, or set DATABASE_URL to its file.`,
     )
   }
-  const database = openDatabase(path)
-  const commit = createGroupCommit(database)
+  const { listings, roster, blocks, close } = await openStores(database)
   return {
     config,
-    store: createListingStore(database, commit),
-    roster: createMerchantRoster(database),
-    blocks: createBlockStore(database, commit),
+    store: listings,
+    roster,
+    blocks,
     now: () => Math.floor(Date.now() / 1000),
-    async close() {
-      await commit.close()
-      database.close()
-    },
+    close,
   }
 }
 

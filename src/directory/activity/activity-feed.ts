@@ -4,6 +4,8 @@ export interface ActivityFeed {
   announce(merchantIds: ReadonlySet<string>): void
   /** Calls `listener` after each announcement of the merchant, until the answer is called. */
   subscribe(merchantId: string, listener: () => void): () => void
+  /** Merchants somebody listens for. */
+  subscribed(): string[]
 }
 
 export function createActivityFeed(): ActivityFeed {
@@ -14,6 +16,7 @@ export function createActivityFeed(): ActivityFeed {
         for (const listener of listeners.get(merchantId) ?? []) listener()
       }
     },
+    subscribed: () => [...listeners.keys()],
     subscribe(merchantId, listener) {
       const all = listeners.get(merchantId) ?? new Set()
       listeners.set(merchantId, all.add(listener))

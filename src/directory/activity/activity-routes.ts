@@ -6,6 +6,7 @@ import { describedAs } from '../../http/route-config.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { formatNative } from '../../x402/amounts.js'
+import { presentInPublic } from '../merchant-fault.js'
 import {
   activityCsvOperation,
   activityOperation,
@@ -18,7 +19,7 @@ import { renderCsv } from './csv.js'
 import { createPublicTotals } from './public-totals.js'
 import { exportQuery, summaryQuery, tableQuery } from './query.js'
 import { spanOf } from './ranges.js'
-import { requireOwner, unknownMerchant, type WithId } from './require-owner.js'
+import { requireOwner, type WithId } from './require-owner.js'
 import { money, readActivity } from './summary.js'
 
 export interface ActivityRoutesOptions {
@@ -88,7 +89,7 @@ export async function activityRoutes(
     '/api/merchants/:id/stats',
     describedAs(merchantStatsOperation),
     async (request, reply) => {
-      const merchant = await findPublicMerchant(request.params.id, options.listings)
+      const merchant = presentInPublic(await options.listings.findMerchant(request.params.id))
       return reply.header('cache-control', 'public, max-age=60').send(await readTotals(merchant.id))
     },
   )
@@ -96,16 +97,6 @@ export async function activityRoutes(
   app.get('/api/stats', describedAs(statsOperation), async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
   )
-}
-
-async function findPublicMerchant(
-  id: string,
-  listings: Pick<ListingReader, 'findMerchant'>,
-): Promise<Merchant> {
-  const merchant = await listings.findMerchant(id)
-  const isPublic = merchant?.deletedAt === null && merchant.hiddenReason === null
-  if (merchant === undefined || !isPublic) throw unknownMerchant()
-  return merchant
 }
 
 function toFilter(

@@ -1,38 +1,40 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Address } from 'viem'
-import { RequestFault } from '../../http/request-fault.js'
+import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { presentInPublic } from '../merchant-fault.js'
 import {
   catalogOperation,
   merchantOpenApiOperation,
   merchantToolsOperation,
-} from '../openapi/write-operations.js'
+  toolsQuery,
+} from '../openapi/read-operations.js'
 import type { Catalog } from './catalog.js'
 import { writeOpenApi } from './openapi.js'
-import { isPublished } from './published.js'
+import { type OwnerRoutesOptions, ownerRoutes } from './owner-routes.js'
+import { shownEndpoints } from './published.js'
 import { createPause } from './slices.js'
 import { catalogBytes, streamCatalog } from './stream.js'
-import { type ToolFormat, toolFormats, toTools } from './tools.js'
+import { toTools } from './tools.js'
 
-export interface CatalogRoutesOptions {
+export interface CatalogRoutesOptions extends OwnerRoutesOptions {
   catalog: Catalog
-  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'> & OwnerRoutesOptions['store']
   /** `BASE_URL`. */
   facilitator: string
-  checksum: (address: Address) => Address
 }
 
 type OfMerchant = { Params: { id: string } }
 
-/** `GET /api/merchants`, the directory catalog, and per merchant an OpenAPI document and a list of tools. */
+/** `GET /api/merchants`, the directory catalog, what a wallet owns, and per merchant an OpenAPI document and a list of tools. */
 export async function catalogRoutes(
   app: FastifyInstance,
-  { catalog, store, facilitator, checksum }: CatalogRoutesOptions,
+  { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
 ): Promise<void> {
   // Sequences of another database begin again at 1: what a reader remembers of it must not match.
   const boot = randomBytes(6).toString('base64url')
+  ownerRoutes(app, { store, checksum, now })
 
   app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
     const snapshot = await catalog.read()
@@ -56,7 +58,7 @@ export async function catalogRoutes(
     '/api/merchants/:id/tools.json',
     describedAs(merchantToolsOperation),
     async (request, reply) => {
-      const format = readFormat(request.query.format)
+      const { format } = readQuery(toolsQuery, request.query)
       const [merchant, endpoints] = await readMerchant(request.params.id)
       const tools = toTools(merchant, endpoints, format, checksum)
       return sendJson(request, reply, [JSON.stringify(tools)])
@@ -64,26 +66,9 @@ export async function catalogRoutes(
   )
 
   async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
-    const merchant = await store.findMerchant(id)
-    if (merchant !== undefined && isPublished(merchant)) {
-      return [merchant, await store.endpointsOf(id)]
-    }
-    throw new RequestFault({
-      statusCode: 404,
-      code: 'not_found',
-      message: 'There is no merchant with this id in the directory.',
-    })
+    const merchant = presentInPublic(await store.findMerchant(id))
+    return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
   }
-}
-
-function readFormat(value: unknown): ToolFormat {
-  const format = toolFormats.find((known) => known === (value ?? 'function'))
-  if (format !== undefined) return format
-  throw new RequestFault({
-    statusCode: 400,
-    code: 'invalid_request',
-    message: `format must be one of ${toolFormats.join(', ')}.`,
-  })
 }
 
 async function sendJson(

@@ -3,7 +3,7 @@ import { httpCodes } from '../../http/http-codes.js'
 import type { Operation } from '../../http/openapi/operation.js'
 import { exportQuery, summaryQuery, tableQuery } from '../activity/query.js'
 import { activityAnswer, activityTable, statsAnswer } from './activity-schemas.js'
-import { ofMerchant } from './write-operations.js'
+import { ofMerchant } from './read-operations.js'
 
 const tag = 'Activity'
 

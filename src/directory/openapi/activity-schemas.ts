@@ -44,7 +44,9 @@ export const activityAnswer = z.object({
       successRate: z.number().nullable(),
     }),
     revenue: sums,
-    selfPayments: sums.extend({ count: z.int() }),
+    selfPayments: sums
+      .extend({ verifies: z.int(), count: z.int(), failed: z.int(), gasUsd: z.string() })
+      .describe('Of those who pay themselves; in nothing else here.'),
     payers,
     gasUsd: z.string(),
     failures: z.array(z.object({ kind: z.string(), reason: z.string(), count: z.int() })),

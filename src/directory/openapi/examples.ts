@@ -23,6 +23,7 @@ const bodies: Record<ListingAction, unknown> = {
   'owner.offer': { to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' },
   'owner.accept': {},
   'agent.link': { agentId: '7' },
+  'payto.confirm': { owner },
 }
 
 /** A write of the right form; its signature is none and its deadline long past. */

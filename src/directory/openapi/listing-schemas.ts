@@ -55,6 +55,10 @@ export const merchantView = z
     network,
     asset: address,
     payTo: address,
+    payToProof: z
+      .enum(['owner', 'confirmation', 'operator'])
+      .nullable()
+      .describe('How it is known that the address stands behind its owner.'),
     revision: z.int().describe('Of the last accepted write.'),
     flags: z.object({
       official: z.boolean(),
@@ -119,6 +123,26 @@ export const signingAnswer = z.object({
   ),
   limits: anyObject.describe('Every limit on what owners write.'),
   time: z.object({ now: seconds, skewSeconds: z.int(), maxDeadlineSeconds: z.int() }),
+})
+
+/** What a wallet may do with listings. */
+export const ownedAnswer = z.object({
+  owner: address,
+  merchants: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      role: z
+        .enum(['owner', 'offered', 'payTo'])
+        .describe('`payTo` may claim what was found in payments to it.'),
+      revision: z.int(),
+      payTo: address,
+      hidden: z.boolean(),
+      endpoints: z.record(z.string(), z.int()).describe('How many are in each state.'),
+      offer: z.object({ to: address, until: seconds }).nullable(),
+      updatedAt: seconds,
+    }),
+  ),
 })
 
 /** The directory catalog. */

@@ -3,7 +3,7 @@ import type { Operation } from '../../http/openapi/operation.js'
 import { probeBody } from '../probe/probe-body.js'
 import { validateBody } from '../probe/validate-body.js'
 import { probeAnswer, validation } from './listing-schemas.js'
-import { ofMerchant } from './write-operations.js'
+import { ofMerchant } from './read-operations.js'
 
 export const validateOperation: Operation = {
   id: 'validateEndpoint',

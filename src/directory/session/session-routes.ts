@@ -4,13 +4,14 @@ import type { Address } from 'viem'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import { SESSION_COOKIE } from '../../http/session-cookie.js'
+import type { Session } from '../../store/sessions.js'
 import {
   nonceOperation,
   sessionOperation,
   signInOperation,
   signOutOperation,
 } from '../openapi/session-operations.js'
-import { SESSION_SECONDS, type Session, type Sessions } from './sessions.js'
+import { SESSION_SECONDS, type Sessions } from './sessions.js'
 import type { createSignIn } from './sign-in.js'
 import { signInBody } from './sign-in-body.js'
 
@@ -33,8 +34,8 @@ export async function sessionRoutes(
     reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/session/nonce', describedAs(nonceOperation), () => {
-    const { nonce, expiresAt } = sessions.issueNonce()
+  app.get('/api/session/nonce', describedAs(nonceOperation), async () => {
+    const { nonce, expiresAt } = await sessions.issueNonce()
     const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
     return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
   })
@@ -50,18 +51,18 @@ export async function sessionRoutes(
     }
     const result = await signIn(body.data.message, body.data.signature)
     if (!result.ok) throw notSignedIn(`Sign-in refused: ${result.message}.`)
-    const { id, session } = sessions.open(result.address)
+    const { id, session } = await sessions.open(result.address)
     setCookie(reply, id, SESSION_SECONDS)
     return tell(session)
   })
 
-  app.get('/api/session', describedAs(sessionOperation), (request) =>
-    tell(requireSession(request, sessions)),
+  app.get('/api/session', describedAs(sessionOperation), async (request) =>
+    tell(await requireSession(request, sessions)),
   )
 
   app.delete('/api/session', describedAs(signOutOperation), async (request, reply) => {
     const id = request.cookies[SESSION_COOKIE]
-    if (id !== undefined) sessions.close(id)
+    if (id !== undefined) await sessions.close(id)
     setCookie(reply, '', 0)
     return reply.code(204).send()
   })
@@ -81,9 +82,12 @@ export async function sessionRoutes(
   }
 }
 
-/** Throws 401 unless somebody is signed in. */
-export function requireSession(request: FastifyRequest, sessions: Sessions): Session {
-  const session = sessions.find(request.cookies[SESSION_COOKIE])
+/** Rejects with 401 unless somebody is signed in. */
+export async function requireSession(
+  request: FastifyRequest,
+  sessions: Sessions,
+): Promise<Session> {
+  const session = await sessions.find(request.cookies[SESSION_COOKIE])
   if (session === undefined) throw notSignedIn('Sign in with the wallet that owns the listing.')
   return session
 }

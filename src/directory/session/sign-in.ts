@@ -39,7 +39,7 @@ export function createSignIn(options: SignInOptions) {
     if (address === undefined || !isAddress(address)) return no('the message names no address')
     const problem = problemOf(fields, options)
     if (problem !== undefined) return no(problem)
-    if (nonce === undefined || !options.sessions.takeNonce(nonce)) {
+    if (nonce === undefined || !(await options.sessions.takeNonce(nonce))) {
       return no('the nonce was not issued here, was used, or is too old: ask for another')
     }
     const claim = { address, hash: hashMessage(message), signature: signature as Hex }

@@ -57,7 +57,7 @@ export function describeCodes(codes: readonly DescribedCode[]): string {
 }
 
 function codesOf({ codes = [] }: Operation, { family, limit, hasBody }: RouteFacts) {
-  if (family !== 'plain') return [...codes, stopping(family)]
+  if (family === 'verify' || family === 'settle') return [...codes, stopping(family)]
   const { invalidRequest, bodyTooLarge, rateLimited, internalError, unavailable } = httpCodes
   const common: DescribedCode[] = [invalidRequest, internalError, unavailable]
   if (limit === 'counted') common.push(rateLimited)

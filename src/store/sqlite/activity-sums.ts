@@ -1,5 +1,5 @@
 import type { NewActivity } from '../activity.js'
-import { MAX_SUM, tally } from './activity-tally.js'
+import { MAX_SUM, tally } from '../rows/activity-tally.js'
 import type { Database } from './database.js'
 
 /** Adds rows to the sums, inside a transaction that is already open; equal keys of one call are added up first. */

@@ -1,5 +1,5 @@
 import type { ActivityFilter, ActivityStore } from '../activity.js'
-import { type ActivityRow, toActivity } from './activity-rows.js'
+import { type ActivityRow, toActivity } from '../rows/activity-rows.js'
 import type { Database } from './database.js'
 import type { ReadTurns } from './read-turns.js'
 

@@ -1,6 +1,6 @@
 import type { ActivityScope, ActivityStore, PayerTotals } from '../activity.js'
-import type { SumRow } from './activity-rows.js'
-import { toActivitySum } from './activity-rows.js'
+import type { SumRow } from '../rows/activity-rows.js'
+import { toActivitySum } from '../rows/activity-rows.js'
 import type { Database } from './database.js'
 import type { ReadTurns } from './read-turns.js'
 

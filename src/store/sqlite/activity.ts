@@ -23,6 +23,9 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
   const wasDelivered = database
     .prepare('SELECT 1 FROM jobs WHERE id = ? AND delivered_at < ?')
     .pluck()
+  const latest = database
+    .prepare('SELECT id FROM activity WHERE merchant_id = ? ORDER BY id DESC LIMIT 1')
+    .pluck()
   const addSums = createSumWriter(database)
   const turns = createReadTurns()
   let sliceRows = MIN_SLICE
@@ -76,6 +79,10 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
           sliceRows = nextSliceRows(slice.length, tookMs)
         }
       }
+    },
+    async latestOf(merchantIds) {
+      const found = merchantIds.map((id) => [id, latest.get(id) as number | undefined] as const)
+      return new Map(found.filter((entry): entry is [string, number] => entry[1] !== undefined))
     },
     ...createTable(database, turns),
     ...createTotals(database, turns),

@@ -1,13 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { MigrationError } from '../migration-error.js'
 
 export type Database = Sqlite.Database
-
-/** The database is of a newer version, or a migration could not be applied; the message says which. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError'
-}
 
 const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
 /** Another process (a backup, an operator's command) may hold the file this long. */
@@ -30,15 +26,20 @@ export function openDatabase(path: string): Database {
   return database
 }
 
-/** The schema version that this version of Arcus brings a database to. */
-export function knownSchemaVersion(): number {
-  return migrationFiles().length
+/** A second connection to a file that is open, for a thread that only reads. */
+export function openReader(path: string): Database {
+  return new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
 }
 
 function migrationFiles(): string[] {
   return readdirSync(migrationsFolder)
     .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))
     .sort()
+}
+
+/** The schema this version of Arcus knows. */
+export function schemaVersion(): number {
+  return migrationFiles().length
 }
 
 function migrate(database: Database): void {

@@ -3,16 +3,16 @@ import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { DatabaseInspection } from '../inspection.js'
 import { createBudgetStore } from './budgets.js'
-import { knownSchemaVersion } from './database.js'
+import { schemaVersion } from './database.js'
 
 /** A service that runs on the file lets others write between its own commits. */
 const BUSY_TIMEOUT_MS = 2_000
 
 /** Looks at the file of a database: opens it, takes the right to write and gives it back. Never throws. */
-export function inspectDatabase(path: string): DatabaseInspection {
-  const wantedVersion = knownSchemaVersion()
+export function inspectSqlite(path: string): DatabaseInspection {
+  const wantedVersion = schemaVersion()
   const disk = path === ':memory:' ? {} : inspectDisk(path)
-  const nothing = { version: 0, wantedVersion, ...disk, close() {} }
+  const nothing = { version: 0, wantedVersion, ...disk, async close() {} }
   if (path === ':memory:') return { ...nothing, state: 'absent' }
   if (!existsSync(path)) {
     const problem = problemOfFolder(path)
@@ -33,7 +33,7 @@ export function inspectDatabase(path: string): DatabaseInspection {
         ...disk,
         sizeBytes: statSync(path).size,
         ...(isKnown ? { budgets: createBudgetStore(database) } : {}),
-        close: () => database.close(),
+        close: async () => void database.close(),
       }
     } catch (error) {
       database.close()

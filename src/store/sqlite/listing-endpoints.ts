@@ -1,13 +1,21 @@
 import type { Address } from 'viem'
-import type { EndpointHealth, EndpointMethod, ListedEndpoint } from '../listings.js'
-import type { Database } from './database.js'
+import type {
+  DescribedEndpoint,
+  EndpointHealth,
+  EndpointMethod,
+  ListedEndpoint,
+} from '../listings.js'
 import {
   type EndpointColumns,
   type EndpointDraft,
   type EndpointRow,
+  isOther,
   publishedColumns,
+  stampAfter,
   toColumns,
-} from './listing-rows.js'
+  toHealthColumns,
+} from '../rows/listing-rows.js'
+import type { Database } from './database.js'
 
 /** Looks kept for the health strip. */
 const PROBES_KEPT = 90
@@ -16,7 +24,6 @@ const writable: readonly (keyof EndpointColumns)[] = [
   'url',
   'method',
   ...publishedColumns,
-  'status',
   'probe',
   'failures',
   'next_probe_at',
@@ -39,7 +46,7 @@ export function createEndpointWriter(database: Database) {
   )
   const remove = database.prepare('DELETE FROM endpoints WHERE id = ?')
   const touch = database.prepare(
-    'UPDATE endpoints SET last_updated = MAX(last_updated, ?) WHERE merchant_id = ?',
+    'UPDATE endpoints SET last_updated = MAX(last_updated + 1, ?) WHERE merchant_id = ?',
   )
   const updateHealth = database.prepare(
     `UPDATE endpoints SET accepts = @accepts, status = @status, probe = @probe, failures = @failures,
@@ -84,8 +91,8 @@ export function createEndpointWriter(database: Database) {
     }
     // Only the operator says who hosts; an owner's save leaves it.
     if (draft.isHosted === undefined) columns.is_hosted = row.is_hosted
-    const isChanged = isTouched || publishedColumns.some((name) => row[name] !== columns[name])
-    const last_updated = isChanged ? Math.max(now, row.last_updated) : row.last_updated
+    const isChanged = isTouched || isOther(row, columns)
+    const last_updated = isChanged ? stampAfter(row, now) : row.last_updated
     update.run({ ...columns, position, last_updated, id: row.id })
     keepProbe(row.id, draft)
     return row.id
@@ -100,6 +107,9 @@ export function createEndpointWriter(database: Database) {
       for (const { id } of numbers.all(merchantId) as { id: number }[]) {
         if (!kept.has(id)) remove.run(id)
       }
+    },
+    remove(id: number) {
+      remove.run(id)
     },
     removeAll(merchantId: string) {
       for (const { id } of numbers.all(merchantId) as { id: number }[]) remove.run(id)
@@ -125,21 +135,24 @@ export function createEndpointWriter(database: Database) {
         }
       }
     },
-    saveHealth(id: number, health: EndpointHealth, now: number): EndpointRow | undefined {
+    /** Answers the row as it was, and whether anything that is published has changed. */
+    saveLook(
+      id: number,
+      health: EndpointHealth,
+      now: number,
+      described: DescribedEndpoint | undefined,
+    ): { merchantId: string; isChanged: boolean } | undefined {
       const row = findById.get(id) as EndpointRow | undefined
       if (row === undefined) return undefined
-      const accepts = JSON.stringify(health.accepts)
-      updateHealth.run({
-        id,
-        accepts,
-        status: health.status,
-        probe: health.probe === null ? null : JSON.stringify(health.probe),
-        failures: health.failures,
-        next_probe_at: health.nextProbeAt,
-        last_updated: accepts === row.accepts ? row.last_updated : Math.max(now, row.last_updated),
-      })
+      const looked = toHealthColumns(health)
+      const columns = described === undefined ? row : toColumns({ ...health, ...described })
+      const after = { ...columns, ...looked, is_hosted: row.is_hosted }
+      const isChanged = isOther(row, after)
+      const last_updated = isChanged ? stampAfter(row, now) : row.last_updated
+      if (described === undefined) updateHealth.run({ ...looked, last_updated, id })
+      else update.run({ ...after, position: row.position, last_updated, id })
       keepProbe(id, health)
-      return row
+      return { merchantId: row.merchant_id, isChanged }
     },
     find: (merchantId: string, url: string, method: EndpointMethod) =>
       find.get(merchantId, url, method) as EndpointRow | undefined,

@@ -1,5 +1,4 @@
-import type { CatalogEntry, ListingReader } from '../listings.js'
-import type { Database } from './database.js'
+import type { CatalogEntry, EndpointStatus, ListingReader } from '../listings.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -9,7 +8,8 @@ import {
   toMerchant,
   toWrite,
   type WriteRow,
-} from './listing-rows.js'
+} from '../rows/listing-rows.js'
+import type { Database } from './database.js'
 
 /** What the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
@@ -22,6 +22,9 @@ export function createListingReader(database: Database): ListingReader {
   const findMerchant = database.prepare('SELECT * FROM merchants WHERE id = ?')
   const endpointsOf = database.prepare(
     'SELECT * FROM endpoints WHERE merchant_id = ? ORDER BY position',
+  )
+  const statesOf = database.prepare(
+    'SELECT status, COUNT(*) AS count FROM endpoints WHERE merchant_id = ? GROUP BY status',
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const scanEndpoints = database.prepare(
@@ -43,6 +46,13 @@ export function createListingReader(database: Database): ListingReader {
   )
   const paidTo = database.prepare(
     'SELECT * FROM merchants WHERE pay_to = ? AND deleted_at IS NULL ORDER BY created_at, id',
+  )
+  const ownedBy = database.prepare(
+    'SELECT * FROM merchants WHERE owner = ? AND deleted_at IS NULL ORDER BY id LIMIT ?',
+  )
+  const offeredTo = database.prepare(
+    `SELECT * FROM merchants WHERE offered_to = ? AND offered_until > ? AND deleted_at IS NULL
+     ORDER BY id`,
   )
   const withAgent = database.prepare(
     'SELECT * FROM merchants WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id',
@@ -86,6 +96,11 @@ export function createListingReader(database: Database): ListingReader {
     },
     endpointsOf: async (merchantId) =>
       (endpointsOf.all(merchantId) as EndpointRow[]).map(toEndpoint),
+    async endpointStates(merchantId) {
+      const rows = statesOf.all(merchantId) as { status: EndpointStatus; count: number }[]
+      const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+      return { live: 0, unverified: 0, failing: 0, ...counts }
+    },
     async entriesById(ids) {
       const rows = ids.map((id) => endpointById.get(id) as EndpointRow | undefined)
       return withMerchants(rows.filter((row) => row !== undefined))
@@ -100,6 +115,10 @@ export function createListingReader(database: Database): ListingReader {
       (scanMerchants.all(after, limit) as MerchantRow[]).map(toMerchant),
     findByUrl: async (url, method) => withMerchants(byUrl.all(url, method) as EndpointRow[]),
     merchantsPaidTo: async (payTo) => (paidTo.all(payTo) as MerchantRow[]).map(toMerchant),
+    merchantsOwnedBy: async (owner, limit) =>
+      (ownedBy.all(owner, limit) as MerchantRow[]).map(toMerchant),
+    merchantsOfferedTo: async (address, now) =>
+      (offeredTo.all(address, now) as MerchantRow[]).map(toMerchant),
     merchantsWithAgent: async () => (withAgent.all() as MerchantRow[]).map(toMerchant),
     historyOf: async (merchantId, after, limit) =>
       (history.all(merchantId, after, limit) as WriteRow[]).map(toWrite),

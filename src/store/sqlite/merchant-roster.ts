@@ -1,6 +1,6 @@
 import type { MerchantRoster } from '../merchant-roster.js'
+import { type MerchantRow, toMerchant } from '../rows/listing-rows.js'
 import type { Database } from './database.js'
-import { type MerchantRow, toMerchant } from './listing-rows.js'
 
 export function createMerchantRoster(database: Database): MerchantRoster {
   const scan = database.prepare(

@@ -1,5 +1,13 @@
 import type { Hex } from 'viem'
 import { dayOf } from '../budgets.js'
+import {
+  type AttemptRow,
+  insertValues,
+  type JobRow,
+  newRow,
+  toAttempt,
+  toJob,
+} from '../rows/settlement-rows.js'
 import type {
   Attempt,
   Claim,
@@ -11,14 +19,6 @@ import type {
 import { createGasBooking } from './budgets.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
-import {
-  type AttemptRow,
-  insertValues,
-  type JobRow,
-  newRow,
-  toAttempt,
-  toJob,
-} from './settlement-rows.js'
 import { prepareSettlementStatements } from './settlement-statements.js'
 
 export function createSettlementJournal(
@@ -61,6 +61,14 @@ export function createSettlementJournal(
         decide(row.id, row.round, outcome, now)
         return byId(row.id)
       }),
+    async findByTransaction(transaction) {
+      const ridden = sql.jobsOfAttempt.all(transaction) as JobRow[]
+      const found = sql.foundJobs.all(transaction) as JobRow[]
+      const known = new Set(ridden.map(({ id }) => id))
+      return [...ridden, ...found.filter(({ id }) => !known.has(id))].map(
+        (row) => toJob(row) as Job,
+      )
+    },
     openJobs: async (network) =>
       (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
     recordAttempt: (attempt) => commit.write(() => recordAttempt(attempt)),
@@ -72,7 +80,9 @@ export function createSettlementJournal(
       commit.write(() => {
         if (spending !== undefined) book(spending, dayOf(now))
         if (slot !== undefined) sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
-        for (const { id, round, outcome } of outcomes) decide(id, round, outcome, now)
+        return outcomes
+          .filter(({ id, round, outcome }) => decide(id, round, outcome, now))
+          .map(({ id }) => id)
       }),
     findNextNonce: async (network, relayer) =>
       (sql.findLane.get(network, relayer) as { next_nonce: number } | undefined)?.next_nonce,
@@ -119,8 +129,8 @@ export function createSettlementJournal(
     return changes === 1 ? byId(failed.id) : undefined
   }
 
-  function decide(id: string, round: number, outcome: Outcome, now: number): void {
-    sql.decideJob.run(
+  function decide(id: string, round: number, outcome: Outcome, now: number): boolean {
+    const { changes } = sql.decideJob.run(
       outcome.state,
       outcome.transaction,
       outcome.reason,
@@ -131,6 +141,7 @@ export function createSettlementJournal(
       id,
       round,
     )
+    return changes === 1
   }
 
   function recordAttempt(attempt: Attempt): void {

@@ -5,6 +5,14 @@ export function prepareSettlementStatements(database: Database) {
   return {
     findJob: database.prepare('SELECT * FROM jobs WHERE kind = ? AND network = ? AND key = ?'),
     findJobById: database.prepare('SELECT * FROM jobs WHERE id = ?'),
+    jobsOfAttempt: database.prepare(
+      `SELECT jobs.* FROM attempt_jobs JOIN jobs ON jobs.id = attempt_jobs.job_id
+       WHERE attempt_jobs.hash = ? ORDER BY attempt_jobs.position`,
+    ),
+    foundJobs: database.prepare(
+      `SELECT * FROM jobs WHERE "transaction" = ? AND state = 'confirmed' AND gas_cost IS NULL
+       ORDER BY created_at`,
+    ),
     openJobs: database.prepare(
       `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
     ),

@@ -93,6 +93,8 @@ interface Truth {
 function auditRefusal(answer: Answer, { own, hash, wasSentAt }: Truth, report: Audit): void {
   const { payment, status, body, answeredAt } = answer
   if (body === undefined || body.success || body.errorReason === pendingCode) return
+  // "The database cannot be reached" says of the payment that nothing is known.
+  if (status === 503) return
   const words = `${payment.nonce}: ${status} ${body.errorReason} "${body.errorMessage}"`
   if (body.errorReason === usedCode) {
     if (body.transaction !== hash) report.falseHashes.push(`${words}, on chain ${hash}`)

@@ -29,8 +29,10 @@ export interface PaymentView {
 export interface Client {
   answers: Answer[]
   settle(payment: SignedPayment): Promise<Answer>
-  /** Asks, and closes the connection before an answer can come. */
-  settleAndHangUp(payment: SignedPayment): Promise<void>
+  /** Whether the payment was found valid; false also when the connection broke. */
+  verify(payment: SignedPayment): Promise<boolean>
+  /** Asks, and closes the connection, after 50 ms unless said, before an answer can come. */
+  settleAndHangUp(payment: SignedPayment, afterMs?: number): Promise<void>
   settleAll(payments: readonly SignedPayment[]): Promise<Answer[]>
   /** Settles again, as a merchant would, until each payment had its success or the time is over. */
   settleUntilTold(payments: readonly SignedPayment[], timeoutMs?: number): Promise<void>
@@ -44,14 +46,19 @@ const RETRY_MS = 150
 const UNREACHABLE_RETRY_MS = 500
 const HANG_UP_MS = 50
 
-export function createClient(url: string): Client {
-  const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
+/** Of several addresses each request takes any, as behind a balancer that knows nothing. */
+export function createClient(...urls: [string, ...string[]]): Client {
+  const pools = urls.map(
+    (url) => new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 }),
+  )
+  const anyPool = () => pools[Math.floor(Math.random() * pools.length)] as Pool
   const answers: Answer[] = []
+  const told = new Set<SignedPayment>()
 
   async function settle(payment: SignedPayment): Promise<Answer> {
     const answer: Answer = { payment, askedAt: Date.now(), answeredAt: 0 }
     try {
-      const response = await pool.request({
+      const response = await anyPool().request({
         method: 'POST',
         path: '/settle',
         headers,
@@ -64,11 +71,12 @@ export function createClient(url: string): Client {
     }
     answer.answeredAt = Date.now()
     answers.push(answer)
+    if (answer.body?.success === true) told.add(payment)
     return answer
   }
 
   async function settleOneUntilTold(payment: SignedPayment, deadline: number): Promise<void> {
-    while (!isTold(answers, payment) && Date.now() < deadline) {
+    while (!told.has(payment) && Date.now() < deadline) {
       const { body } = await settle(payment)
       // Told used without ever being told paid: asking on would change nothing.
       if (body?.errorReason === usedCode) return
@@ -79,10 +87,21 @@ export function createClient(url: string): Client {
   return {
     answers,
     settle,
-    async settleAndHangUp({ body }) {
+    async verify({ body }) {
+      try {
+        const options = { method: 'POST', path: '/verify', headers, body } as const
+        const response = await anyPool().request(options)
+        return ((await response.body.json()) as { isValid: boolean }).isValid
+      } catch {
+        return false
+      }
+    },
+    async settleAndHangUp({ body }, afterMs = HANG_UP_MS) {
       const options = { method: 'POST', path: '/settle', headers, body } as const
-      const signal = AbortSignal.timeout(HANG_UP_MS)
-      await pool.request({ ...options, signal }).catch(() => {})
+      const signal = AbortSignal.timeout(afterMs)
+      await anyPool()
+        .request({ ...options, signal })
+        .catch(() => {})
     },
     settleAll: (payments) => Promise.all(payments.map(settle)),
     async settleUntilTold(payments, timeoutMs = 10_000) {
@@ -91,17 +110,24 @@ export function createClient(url: string): Client {
     },
     async findPayment({ payer, nonce }) {
       const path = `/payments/${network}/${payer}/${nonce}`
-      const { statusCode, body } = await pool.request({ method: 'GET', path })
-      const view = (await body.json()) as PaymentView
-      return statusCode === 404 ? undefined : view
+      let failure: unknown
+      for (const pool of [...pools].sort(() => Math.random() - 0.5)) {
+        try {
+          const { statusCode, body } = await pool.request({ method: 'GET', path })
+          const view = (await body.json()) as PaymentView
+          return statusCode === 404 ? undefined : view
+        } catch (error) {
+          // A balancer would ask the next one.
+          failure = error
+        }
+      }
+      throw failure
     },
-    close: () => pool.destroy(),
+    async close() {
+      for (const pool of pools) await pool.destroy()
+    },
   }
 }
 
 export const usedCode = 'invalid_exact_evm_nonce_already_used'
 export const pendingCode = 'settlement_pending'
-
-export function isTold(answers: readonly Answer[], payment: SignedPayment): boolean {
-  return answers.some((it) => it.payment === payment && it.body?.success === true)
-}

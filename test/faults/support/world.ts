@@ -39,6 +39,8 @@ export interface WorldOptions {
   blockMs?: number
   env?: NodeJS.ProcessEnv
   databaseFolder?: string
+  /** Another database than a file of its own. */
+  databaseUrl?: string
 }
 
 /** Shorter than usual, so that merchants ask again while a fault lasts. */
@@ -65,7 +67,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       port,
       rpcUrls: [proxy, ...(spare === undefined ? [] : [spare])].map(({ url }) => url),
       relayerKeys,
-      databasePath,
+      databaseUrl: options.databaseUrl ?? `sqlite:${databasePath}`,
       env: { SETTLE_WAIT_SECONDS, ...options.env },
     })
   let service = await start()
@@ -98,6 +100,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
+/** What an audit looks at. */
+export type AuditedWorld = Pick<World, 'client' | 'chainUrl' | 'proxy' | 'spare'>
+
 export interface Expectation {
   /** Default 10 s after the call. */
   withinMs?: number
@@ -110,7 +115,7 @@ export interface Expectation {
  * told as success exactly once with its hash, and `GET /payments` says so too.
  */
 export async function expectAllSettledAndTrue(
-  world: World,
+  world: AuditedWorld,
   payments: readonly SignedPayment[],
   { withinMs = 10_000, mayRepeat = false }: Expectation = {},
 ): Promise<void> {
@@ -136,14 +141,20 @@ export async function expectAllSettledAndTrue(
 }
 
 /** What chain and answers say of these payments and of all that were ever settled here. */
-export function auditWorld(world: World, payments: readonly SignedPayment[] = []): Promise<Audit> {
+export function auditWorld(
+  world: AuditedWorld,
+  payments: readonly SignedPayment[] = [],
+): Promise<Audit> {
   const { client, chainUrl, proxy, spare } = world
   const sentAt = new Map([...(spare?.sentAt ?? []), ...proxy.sentAt])
   const { answers } = client
   return audit({ payments: everyPayment(world, payments), answers, sentAt, chainUrl })
 }
 
-function everyPayment({ client }: World, payments: readonly SignedPayment[]): SignedPayment[] {
+function everyPayment(
+  { client }: AuditedWorld,
+  payments: readonly SignedPayment[],
+): SignedPayment[] {
   return [...new Set([...client.answers.map(({ payment }) => payment), ...payments])]
 }
 

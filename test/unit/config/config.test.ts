@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { ConfigError } from '../../../src/config/config-error.js'
@@ -38,6 +39,7 @@ describe('readConfig', () => {
           chainId: 5042,
           rpcUrls: ['https://rpc.mainnet.arc.io'],
           asset: '0x3600000000000000000000000000000000000000',
+          publicRpcUrls: ['https://rpc.mainnet.arc.io'],
           explorerUrl: 'https://explorer.arc.io',
         },
       ],
@@ -52,10 +54,13 @@ describe('readConfig', () => {
       trustProxy: false,
       probeAllowPrivateHosts: false,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+      mcpAllowedOrigins: [],
+      hosted: undefined,
       activityRetentionDays: 90,
       bodyLimitBytes: 262_144,
       logLevel: 'info',
       metrics: true,
+      devnet: false,
       warnings: [],
     })
   })
@@ -107,6 +112,38 @@ describe('readConfig', () => {
       }
     },
   )
+
+  it('hosts endpoints where the buyback wallet and a key are set', () => {
+    const buyback = `0x${'ab'.repeat(20)}`
+    const on = { HOSTED_ENDPOINTS: 'true', HOSTED_PRIVATE_KEY: '0x1' }
+    expect(read({ ...on, BUYBACK_ADDRESS: buyback }).hosted).toEqual({
+      payTo: getAddress(buyback),
+      claimSeconds: 3_600,
+    })
+    expect(read({ BUYBACK_ADDRESS: buyback }).hosted).toBeUndefined()
+    expect(problems({ HOSTED_ENDPOINTS: 'true' })).toEqual([
+      expect.stringContaining('BUYBACK_ADDRESS is not set'),
+      expect.stringContaining('HOSTED_PRIVATE_KEY is not set'),
+    ])
+  })
+
+  it('takes the origins of pages that may call the tools, and nothing with a path', () => {
+    const list = 'https://agent.example.com, http://localhost:6274/'
+    expect(read({ MCP_ALLOWED_ORIGINS: list }).mcpAllowedOrigins).toEqual([
+      'https://agent.example.com',
+      'http://localhost:6274',
+    ])
+    for (const wrong of [
+      '*',
+      'agent.example.com',
+      'https://a.example/page',
+      'https://a.example,',
+    ]) {
+      expect(problems({ MCP_ALLOWED_ORIGINS: wrong })).toEqual([
+        expect.stringContaining('MCP_ALLOWED_ORIGINS must be a comma list'),
+      ])
+    }
+  })
 
   it('takes the rate limit from off to its upper edge', () => {
     expect(read({ RATE_LIMIT_MAX: '0' }).rateLimit.max).toBe(0)
@@ -195,14 +232,28 @@ describe('readConfig', () => {
     }
   })
 
-  it('takes SQLite paths and says that PostgreSQL is not there yet', () => {
-    expect(read({ DATABASE_URL: 'sqlite::memory:' }).database.path).toBe(':memory:')
-    expect(read({ DATABASE_URL: 'sqlite:///var/arcus.db' }).database.path).toBe('/var/arcus.db')
-    expect(problems({ DATABASE_URL: 'postgres://arcus:hunter2@db/arcus' })).toEqual([
-      'DATABASE_URL names PostgreSQL, which is not available in this version: use sqlite:PATH.',
-    ])
-    for (const wrong of ['sqlite:', './arcus.db', 'mysql://x']) {
-      expect(problems({ DATABASE_URL: wrong })).toHaveLength(1)
+  it('takes SQLite paths and PostgreSQL addresses, and repeats none of them', () => {
+    const database = (url: string) => read({ DATABASE_URL: url }).database
+    expect(database('sqlite::memory:')).toEqual({ kind: 'sqlite', path: ':memory:' })
+    expect(database('sqlite:///var/arcus.db')).toEqual({ kind: 'sqlite', path: '/var/arcus.db' })
+    const url = 'postgres://arcus:hunter2@db.example:5433/arcus'
+    expect(database(url)).toEqual({ kind: 'postgres', url, poolSize: 10 })
+    expect(read({ DATABASE_URL: url, DATABASE_POOL_SIZE: '40' }).database).toMatchObject({
+      poolSize: 40,
+    })
+    for (const wrong of [
+      'sqlite:',
+      './arcus.db',
+      'mysql://x',
+      'postgres:arcus',
+      'postgres://arcus:hunter2@db',
+      'postgres://arcus:hunter2@db/',
+      'postgres://arcus:hun/ter2@db/arcus',
+    ]) {
+      const [problem = '', ...more] = problems({ DATABASE_URL: wrong })
+      expect(more).toEqual([])
+      expect(problem).toMatch(/^DATABASE_URL must be/)
+      expect(problem).not.toContain('hun')
     }
   })
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/deliveries.js'
-import { openSqliteStores } from '../store/sqlite-stores.js'
+import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { aJob, anOutcome, noon } from '../store/store-contract.js'
 
 let stores: ReturnType<typeof openSqliteStores>
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: noon })
-  stores = openSqliteStores()
+  stores = openSqliteStores(':memory:')
   await stores.journal.claim(aJob(), undefined, noon)
   const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
   await stores.journal.resolve({ outcomes, now: noon })

@@ -2,9 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { MigrationError, openDatabase } from '../../../src/store/sqlite/database.js'
-import { openSqliteStores } from './sqlite-stores.js'
-import { aJob, anOutcome, describeStore, noon } from './store-contract.js'
+import { MigrationError } from '../../../src/store/migration-error.js'
+import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
+import { describeActivity } from './activity-contract.js'
+import { describeListings } from './listings-contract.js'
+import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 
 const folders: string[] = []
 afterEach(() => {
@@ -17,7 +20,7 @@ function aFile(): string {
   return join(folder, 'deep', 'arcus.db')
 }
 
-describeStore('SQLite', async () => {
+async function openEngine(): Promise<Engine> {
   const path = aFile()
   let current = openSqliteStores(path)
   return {
@@ -27,9 +30,18 @@ describeStore('SQLite', async () => {
       current = openSqliteStores(path)
       return current
     },
+    async empty() {
+      await current.close()
+      current = openSqliteStores(':memory:')
+      return current
+    },
     close: () => current.close(),
   }
-})
+}
+
+describeStore('SQLite', openEngine)
+describeListings('SQLite', openEngine)
+describeActivity('SQLite', openEngine)
 
 describe('a SQLite file', () => {
   it('is kept by a write-ahead log and holds its rows to their references', () => {

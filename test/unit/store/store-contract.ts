@@ -1,30 +1,16 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { BlockStore } from '../../../src/store/blocks.js'
-import type { BudgetStore } from '../../../src/store/budgets.js'
-import type { DeliveryStore } from '../../../src/store/deliveries.js'
-import type {
-  Attempt,
-  Job,
-  NewJob,
-  Outcome,
-  SettlementJournal,
-} from '../../../src/store/settlement-journal.js'
-import type { SightingStore } from '../../../src/store/sightings.js'
-
-export interface Stores {
-  journal: SettlementJournal
-  deliveries: DeliveryStore
-  sightings: SightingStore
-  budgets: BudgetStore
-  blocks: BlockStore
-}
+import { laneLease } from '../../../src/store/leases.js'
+import type { Attempt, Job, NewJob, Outcome } from '../../../src/store/settlement-journal.js'
+import type { Stores } from '../../../src/store/stores.js'
 
 /** An engine under test, empty. */
 export interface Engine {
   stores: Stores
   /** Closes as the service does, and opens what is on disk anew. */
   reopen(): Promise<Stores>
+  /** Gives stores that hold nothing. */
+  empty(): Promise<Stores>
   /** Closes and removes everything. */
   close(): Promise<void>
 }
@@ -94,9 +80,13 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
   describe(`the store on ${name}`, () => {
     let engine: Engine
     let stores: Stores
+    let epoch: number
     beforeEach(async () => {
       engine = await open()
       stores = engine.stores
+      const lane = laneLease(network, relayer)
+      await stores.leases.beat()
+      epoch = (await stores.leases.take([lane])).get(lane) as number
     })
     afterEach(() => engine.close())
 
@@ -105,6 +95,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       if (claimed.state !== 'claimed') throw new Error(`the claim is ${claimed.state}`)
       return claimed.job
     }
+    const recordAttempt = (attempt: Attempt) => stores.journal.recordAttempt(attempt, epoch)
     const find = ({ kind, network, key }: Pick<Job, 'kind' | 'network' | 'key'>) =>
       stores.journal.findJob(kind, network, key)
     const decide = (job: Job, outcome = anOutcome()) =>
@@ -297,7 +288,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const ids = ['c', 'a', 'b']
         for (const id of ids) await claim({ id })
         const attempt = anAttempt({ jobIds: ids, createdAt: noon + 5 })
-        await stores.journal.recordAttempt(attempt)
+        await recordAttempt(attempt)
         expect(await stores.journal.openAttempts(network, relayer)).toEqual([attempt])
         expect(await find(aJob({ id: 'a' }))).toMatchObject({
           state: 'submitted',
@@ -309,16 +300,16 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       it('may be many in a slot, which the outcome closes as one', async () => {
         const job = await claim()
         const jobIds = [job.id]
-        await stores.journal.recordAttempt(anAttempt({ hash: hash(3), relayerNonce: 6 }))
-        await stores.journal.recordAttempt(anAttempt({ hash: hash(1), jobIds }))
+        await recordAttempt(anAttempt({ hash: hash(3), relayerNonce: 6 }))
+        await recordAttempt(anAttempt({ hash: hash(1), jobIds }))
         const replacement = anAttempt({ hash: hash(2), jobIds, createdAt: noon + 1 })
-        await stores.journal.recordAttempt(replacement)
+        await recordAttempt(replacement)
         const open = async () =>
           (await stores.journal.openAttempts(network, relayer)).map(({ hash }) => hash)
         expect(await open()).toEqual([hash(1), hash(2), hash(3)])
         expect((await find(job))?.transaction).toBe(hash(2))
         await stores.journal.resolve({
-          slot: { network, relayer, relayerNonce: 5 },
+          slot: { network, relayer, relayerNonce: 5, epoch },
           outcomes: [{ id: job.id, round: 0, outcome: anOutcome({ transaction: hash(1) }) }],
           now: noon,
         })
@@ -329,7 +320,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
 
       it('never take a decided job back', async () => {
         const job = await confirm()
-        await stores.journal.recordAttempt(anAttempt({ jobIds: [job.id] }))
+        await recordAttempt(anAttempt({ jobIds: [job.id] }))
         expect(await find(job)).toMatchObject({
           state: 'confirmed',
           transaction: anOutcome().transaction,
@@ -339,7 +330,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       it('are kept with all their jobs or not at all', async () => {
         const job = await claim()
         const attempt = anAttempt({ jobIds: [job.id, 'nobody'] })
-        await expect(stores.journal.recordAttempt(attempt)).rejects.toThrow()
+        await expect(recordAttempt(attempt)).rejects.toThrow()
         expect(await stores.journal.openAttempts(network, relayer)).toEqual([])
         expect((await find(job))?.state).toBe('queued')
         expect(await stores.journal.findNextNonce(network, relayer)).toBeUndefined()
@@ -348,13 +339,13 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       it('are kept once each, and opened again when the very same bytes go out again', async () => {
         const attempt = anAttempt()
         const { network, relayer, relayerNonce } = attempt
-        await stores.journal.recordAttempt(attempt)
+        await recordAttempt(attempt)
         await stores.journal.resolve({
-          slot: { network, relayer, relayerNonce },
+          slot: { network, relayer, relayerNonce, epoch },
           outcomes: [],
           now: noon,
         })
-        await stores.journal.recordAttempt(attempt)
+        await recordAttempt(attempt)
         expect(await stores.journal.openAttempts(network, relayer)).toEqual([attempt])
       })
     })
@@ -367,7 +358,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       await claimAt('elsewhere', noon, 'eip155:5042002')
       await confirm({ id: 'confirmed' })
       await fail(await claim({ id: 'failed' }))
-      await stores.journal.recordAttempt(anAttempt({ jobIds: ['late'] }))
+      await recordAttempt(anAttempt({ jobIds: ['late'] }))
       const open = await stores.journal.openJobs(network)
       expect(open.map(({ id, state }) => [id, state])).toEqual([
         ['early', 'queued'],
@@ -378,24 +369,27 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
     describe('the nonce of a relayer', () => {
       const next = () => stores.journal.findNextNonce(network, relayer)
       const set = (expected: number | undefined, value: number) =>
-        stores.journal.setNextNonce(network, relayer, expected, value)
+        stores.journal.setNextNonce(network, relayer, expected, value, epoch)
 
       it('is set once for the first time, then only by who knows it', async () => {
         expect(await next()).toBeUndefined()
         expect(await set(4, 5)).toBe(false)
-        expect(await Promise.all([set(undefined, 7), set(undefined, 8)])).toEqual([true, false])
-        expect(await next()).toBe(7)
+        const first = await Promise.all([set(undefined, 7), set(undefined, 8)])
+        expect(first.filter(Boolean)).toHaveLength(1)
+        const kept = await next()
+        expect(kept).toBe(first[0] ? 7 : 8)
         expect(await set(6, 9)).toBe(false)
-        expect(await Promise.all([set(7, 9), set(7, 10)])).toEqual([true, false])
-        expect(await next()).toBe(9)
-        expect(await set(9, 3)).toBe(true)
+        const second = await Promise.all([set(kept, 9), set(kept, 10)])
+        expect(second.filter(Boolean)).toHaveLength(1)
+        expect(await next()).toBe(second[0] ? 9 : 10)
+        expect(await set(await next(), 3)).toBe(true)
         expect(await next()).toBe(3)
       })
 
       it('is raised by an attempt, never lowered', async () => {
-        await stores.journal.recordAttempt(anAttempt({ relayerNonce: 5 }))
+        await recordAttempt(anAttempt({ relayerNonce: 5 }))
         expect(await next()).toBe(6)
-        await stores.journal.recordAttempt(anAttempt({ hash: hash(2), relayerNonce: 3 }))
+        await recordAttempt(anAttempt({ hash: hash(2), relayerNonce: 3 }))
         expect(await next()).toBe(6)
       })
 
@@ -523,6 +517,28 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await blocks.listBlocks()).toHaveLength(1)
     })
 
+    it('changes a hosted record in one step, whoever else changes it', async () => {
+      const add = (current = '0') => String(Number(current) + 1)
+      const many = Array.from({ length: 20 }, () =>
+        stores.hostedRecords.change('channel', 'a', add),
+      )
+      expect((await Promise.all(many)).sort()).toContain('20')
+      await stores.hostedRecords.change('channel', 'b', () => '7')
+      await stores.hostedRecords.change('refund', 'a', () => 'other kind')
+      expect(await stores.hostedRecords.find('channel', 'a')).toBe('20')
+      expect(await stores.hostedRecords.list('channel')).toEqual(['20', '7'])
+      expect(await stores.hostedRecords.change('channel', 'a', (current) => current)).toBe('20')
+      const failing = stores.hostedRecords.change('channel', 'b', () => {
+        throw new Error('not so')
+      })
+      await expect(failing).rejects.toThrow('not so')
+      stores = await engine.reopen()
+      expect(await stores.hostedRecords.find('channel', 'b')).toBe('7')
+      expect(await stores.hostedRecords.change('channel', 'a', () => undefined)).toBeUndefined()
+      expect(await stores.hostedRecords.find('channel', 'a')).toBeUndefined()
+      expect(await stores.hostedRecords.list('refund')).toEqual(['other kind'])
+    })
+
     it('keeps everything when it is opened anew', async () => {
       const confirmed = await confirm({ id: 'confirmed' })
       await stores.deliveries.leaseDelivery('confirmed', 't1', noon, noon + 5_000)
@@ -530,7 +546,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       await claim({ id: 'queued' }, 'a-key-of-sixteen')
       await claim({ id: 'submitted' })
       const attempt = anAttempt({ jobIds: ['submitted'] })
-      await stores.journal.recordAttempt(attempt)
+      await recordAttempt(attempt)
       const spending = { network, total: 9n, burnt: [{ payer: 'p', amount: 4n }] }
       await stores.journal.resolve({ outcomes: [], spending, now: noon })
       await stores.blocks.addBlock({

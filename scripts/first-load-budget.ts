@@ -1,0 +1,60 @@
+import { gzipSync } from 'node:zlib'
+
+interface Chunk {
+  type: 'chunk' | 'asset'
+  fileName: string
+  code?: string
+  source?: string | Uint8Array
+  isEntry?: boolean
+  imports?: string[]
+  viteMetadata?: { importedCss: Set<string> }
+}
+
+/** Structurally a Vite plugin, so that this file needs no Vite. */
+interface Budget {
+  name: string
+  apply: 'build'
+  enforce: 'post'
+  generateBundle(
+    this: { error(message: string): never; info(message: string): void },
+    options: unknown,
+    bundle: Record<string, Chunk>,
+  ): void
+}
+
+/** A Vite plugin that fails the build when page, entry code and styles together outgrow `maxGzipBytes`. */
+export function firstLoadBudget({ maxGzipBytes }: { maxGzipBytes: number }): Budget {
+  return {
+    name: 'arcus-first-load-budget',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle(_options, bundle) {
+      const files = firstLoad(bundle)
+      const bytes = files.reduce((sum, file) => sum + gzipSync(contentOf(file)).length, 0)
+      const told = `The first load is ${(bytes / 1000).toFixed(1)} kB gzip (${files.length} files), at most ${maxGzipBytes / 1000} kB.`
+      if (bytes > maxGzipBytes) this.error(told)
+      this.info(told)
+    },
+  }
+}
+
+/** The page, the entry, everything either imports statically, and the styles of all of it. */
+function firstLoad(bundle: Record<string, Chunk>): Chunk[] {
+  const names = new Set<string>()
+  const visit = (name: string) => {
+    const file = bundle[name]
+    if (file === undefined || names.has(name)) return
+    names.add(name)
+    for (const imported of [...(file.imports ?? []), ...(file.viteMetadata?.importedCss ?? [])]) {
+      visit(imported)
+    }
+  }
+  for (const [name, file] of Object.entries(bundle)) {
+    if (file.isEntry === true || name.endsWith('.html')) visit(name)
+  }
+  return [...names].map((name) => bundle[name] as Chunk)
+}
+
+function contentOf({ code, source }: Chunk): string | Uint8Array {
+  return code ?? source ?? ''
+}

@@ -1,0 +1,57 @@
+import type { Logger } from 'pino'
+import type { Teardown } from './compose-teardown.js'
+import type { Config } from './config/config.js'
+import { createLeaseKeeper, type LeaseKeeper } from './relayer/lease-keeper.js'
+import { openStores } from './store/open-stores.js'
+import type { Stores } from './store/stores.js'
+
+/** The stores, and what this process may do with them at a moment. */
+export interface ComposedStores {
+  stores: Stores
+  leases: LeaseKeeper
+  /** Whether this process does what one does for all. */
+  isKeeper(): boolean
+  /** For whoever is not the keeper no endpoint is due, and nothing is old. */
+  forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadFile'>
+}
+
+/** The lease on what one process does for all: looks at endpoints that are due, and sweeps. */
+export const UPKEEP = 'upkeep'
+
+/** Opens the database of the settings. Rejects with `MigrationError` or `StoreUnavailableError`. */
+export async function composeStores(
+  config: Config,
+  log: Logger,
+  teardown: Teardown,
+): Promise<ComposedStores> {
+  const stores = await openStores(config.database, (err) =>
+    log.warn({ err }, 'a connection to the database broke'),
+  )
+  teardown.add('database', () => stores.close())
+  const upkeep = stores.startUpkeep((err) =>
+    log.warn({ err }, 'the database could not be kept in order; trying again'),
+  )
+  teardown.add('upkeep', () => upkeep.stop())
+  const leases = createLeaseKeeper(stores.leases, log)
+  teardown.add('leases', () => leases.stop())
+  await stores.deliveries.dropLeases()
+  const isKeeper = () => leases.held(UPKEEP) !== undefined
+  const { listings, activity, sessions } = stores
+  return {
+    stores,
+    leases,
+    isKeeper,
+    forDirectory: {
+      sessions,
+      threadFile: stores.threadFile,
+      listings: {
+        ...listings,
+        dueEndpoints: async (now, limit) => (isKeeper() ? listings.dueEndpoints(now, limit) : []),
+      },
+      activity: {
+        ...activity,
+        forget: async (before, limit) => (isKeeper() ? activity.forget(before, limit) : 0),
+      },
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import type { ActivitySummary } from '../api/activity-types.js'
+import { Card } from '../components/card.js'
+import { Stat, Usd } from '../components/figures.js'
+import { duration, exactCount, exactUsdc, percent, shortCount } from '../format/amounts.js'
+
+/** The sums of a range. */
+export function ActivityFigures({ summary }: { summary: ActivitySummary }) {
+  const { verify, settle, revenue, selfPayments, payers, gasUsd } = summary
+  return (
+    <Card className="p-5">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3 lg:grid-cols-6">
+        <Stat
+          name="Revenue"
+          value={<Usd usd={revenue.usd} />}
+          note={
+            selfPayments.count > 0
+              ? `without ${exactCount(selfPayments.count)} by yourself`
+              : 'USDC'
+          }
+        />
+        <Stat
+          name="Settled"
+          value={shortCount(settle.settled)}
+          title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} settles`}
+          note={`${exactCount(settle.failed)} failed`}
+        />
+        <Stat name="Success rate" value={percent(settle.successRate)} note="of decided settles" />
+        <Stat
+          name="Verified"
+          value={shortCount(verify.valid)}
+          title={`${exactCount(verify.valid)} of ${exactCount(verify.count)} verifies`}
+          note={`${exactCount(verify.count - verify.valid)} refused`}
+        />
+        <Stat
+          name="Payers"
+          value={shortCount(payers.unique)}
+          title={`${exactCount(payers.unique)} different payers, ${exactCount(payers.repeat)} of them more than once`}
+          note={`${exactCount(payers.repeat)} came back`}
+        />
+        <Stat
+          name="Settle time"
+          value={duration(settle.p50Ms)}
+          title={`The middle one; gas of all: ${exactUsdc(gasUsd)}, paid by Arcus`}
+          note={`95 % within ${duration(settle.p95Ms)}`}
+        />
+      </dl>
+    </Card>
+  )
+}

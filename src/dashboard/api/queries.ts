@@ -1,0 +1,150 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type {
+  ActivityAnswer,
+  ActivityFilter,
+  ActivityTableAnswer,
+  TableFilter,
+} from './activity-types.js'
+import { requestJson, withQuery } from './http.js'
+import type { ServiceStatus } from './status-types.js'
+import type {
+  ConsoleSettings,
+  EndpointPage,
+  MerchantView,
+  OwnedMerchant,
+  Payment,
+  PublicTotals,
+} from './types.js'
+
+const PAGE_SIZE = 24
+const TABLE_ROWS = 25
+
+export const settingsQuery = queryOptions({
+  queryKey: ['settings'],
+  queryFn: ({ signal }) => requestJson<ConsoleSettings>('/api/console', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+/** What the directory is filtered by, each as it stands in the address. */
+export interface EndpointFilters {
+  query?: string
+  method?: string
+  pricing?: string
+  maxPrice?: string
+  verified?: string
+  official?: string
+  hasSchema?: string
+  tag?: string
+}
+
+export const endpointsQuery = (filters: EndpointFilters) =>
+  infiniteQueryOptions({
+    queryKey: ['endpoints', filters],
+    queryFn: ({ pageParam, signal }) =>
+      requestJson<EndpointPage>(
+        withQuery('/api/endpoints', { ...filters, limit: PAGE_SIZE, cursor: pageParam }),
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    placeholderData: keepPreviousData,
+    staleTime: 15_000,
+  })
+
+export const merchantQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['merchant', id],
+    queryFn: ({ signal }) =>
+      requestJson<MerchantView>(`/api/merchants/${encodeURIComponent(id)}`, { signal }),
+    staleTime: 10_000,
+  })
+
+export const merchantTotalsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['totals', id],
+    queryFn: ({ signal }) =>
+      requestJson<PublicTotals>(`/api/merchants/${encodeURIComponent(id)}/stats`, { signal }),
+    staleTime: 30_000,
+  })
+
+export const totalsQuery = queryOptions({
+  queryKey: ['totals'],
+  queryFn: ({ signal }) => requestJson<PublicTotals>('/api/stats', { signal }),
+  staleTime: 30_000,
+})
+
+export const toolsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['tools', id],
+    queryFn: ({ signal }) =>
+      requestJson<{ tools: unknown[]; calls: Record<string, { method: string; url: string }> }>(
+        `/api/merchants/${encodeURIComponent(id)}/tools.json`,
+        { signal },
+      ),
+    staleTime: 60_000,
+  })
+
+export const statusQuery = queryOptions({
+  queryKey: ['status'],
+  queryFn: ({ signal }) => requestJson<ServiceStatus>('/api/status', { signal }),
+  refetchInterval: 5_000,
+})
+
+/** Payments of a transaction, or the one of payer and nonce. */
+export const paymentsQuery = (path: string) =>
+  queryOptions({
+    queryKey: ['payments', path],
+    queryFn: async ({ signal }) => {
+      const answer = await requestJson<Payment | { payments: Payment[] }>(`/payments/${path}`, {
+        signal,
+      })
+      return 'payments' in answer ? answer.payments : [answer]
+    },
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ state }) => state === 'queued' || state === 'submitted') ? 1_500 : false,
+  })
+
+export const ownedQuery = (address: string) =>
+  queryOptions({
+    queryKey: ['owned', address],
+    queryFn: ({ signal }) =>
+      requestJson<{ merchants: OwnedMerchant[] }>(`/api/owners/${address}/merchants`, { signal }),
+  })
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) =>
+    requestJson<{ address: string; expiresAt: number }>('/api/session', { signal }).catch(
+      (error) => {
+        if (error.status === 401) return null
+        throw error
+      },
+    ),
+  staleTime: 60_000,
+})
+
+export const activityQuery = (id: string, filter: ActivityFilter) =>
+  queryOptions({
+    queryKey: ['activity', id, 'summary', filter],
+    queryFn: ({ signal }) =>
+      requestJson<ActivityAnswer>(
+        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity`, { ...filter }),
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+  })
+
+export const activityTableQuery = (id: string, filter: TableFilter, before: number | null) =>
+  queryOptions({
+    queryKey: ['activity', id, 'table', filter, before],
+    queryFn: ({ signal }) =>
+      requestJson<ActivityTableAnswer>(
+        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/table`, {
+          ...filter,
+          limit: TABLE_ROWS,
+          before,
+        }),
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+  })

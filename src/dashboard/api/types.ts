@@ -1,0 +1,221 @@
+/** Shapes of the service's answers, as far as the pages read them. Amounts are decimal digits; times say their unit. */
+
+export interface Network {
+  /** CAIP-2. */
+  network: string
+  chainId: number
+  name: string
+  /** The one network that listings are about. */
+  listed: boolean
+  nativeCurrency: { name: string; symbol: string; decimals: number }
+  walletRpcUrls: string[]
+  explorerUrl: string | null
+  asset: { address: string; symbol: string; decimals: number; name: string; version: string }
+}
+
+export interface ConsoleSettings {
+  version: string
+  baseUrl: string
+  directoryUrl: string
+  devnet: boolean
+  networks: Network[]
+  buybackAddress: string | null
+  identityRegistry: string | null
+  activityRetentionDays: number
+  minAmount: string
+}
+
+export type EndpointStatus = 'live' | 'unverified' | 'failing'
+export type Method = 'GET' | 'POST'
+export type Pricing = 'fixed' | 'metered'
+export type CheckName = 'control' | 'pay' | 'file' | 'domain'
+
+export interface FoundEndpoint {
+  id: number
+  url: string
+  method: Method
+  title: string
+  description: string
+  tags: string[]
+  pricing: Pricing
+  price: string
+  priceUsd: string
+  hosted: boolean
+  hasSchema: boolean
+  status: EndpointStatus
+  /** Unix seconds. */
+  probe: { verdict: string; checkedAt: number } | null
+  lastUpdated: number
+  merchant: {
+    id: string
+    name: string
+    official: boolean
+    partner: boolean
+    unclaimed: boolean
+    identity: { agentId: string; checks: Record<CheckName, boolean> } | null
+  }
+}
+
+export interface EndpointPage {
+  items: FoundEndpoint[]
+  total: number | null
+  next: string | null
+}
+
+export interface Probe {
+  verdict: string
+  message: string
+  warnings: string[]
+  seen: Record<string, string | number | null>
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+export interface EndpointState {
+  id: number
+  status: EndpointStatus
+  failures: number
+  /** Unix seconds. */
+  nextProbeAt: number | null
+  probe: Probe | null
+  accepts: Record<string, unknown>[]
+  hosted: boolean
+  lastUpdated: number
+  createdAt: number
+}
+
+export interface MerchantEndpoint {
+  url: string
+  method: Method
+  title: string
+  description: string
+  pricing: Pricing
+  price: string
+  tags: string[]
+  example: { queryParams?: Record<string, unknown>; body?: unknown }
+  inputSchema: Record<string, unknown> | null
+  output: { type: string; example?: unknown } | null
+  state: EndpointState
+}
+
+export interface IdentityCheck {
+  passed: boolean
+  detail: string
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+export interface MerchantView {
+  id: string
+  owner: string | null
+  name: string
+  description: string
+  network: string
+  asset: string
+  payTo: string
+  revision: number
+  flags: {
+    official: boolean
+    partner: boolean
+    hidden: boolean
+    hiddenReason: string | null
+    unclaimed: boolean
+  }
+  agentId: string | null
+  identity: {
+    agentId: string
+    registry: string
+    checks: Record<CheckName, IdentityCheck>
+  } | null
+  offer: { to: string; until: number } | null
+  /** Unix seconds. */
+  createdAt: number
+  updatedAt: number
+  endpoints: MerchantEndpoint[]
+  warnings: { path: string; code: string; message: string }[]
+}
+
+export interface Money {
+  amount: string
+  usd: string
+}
+
+export interface Totals {
+  settled: number
+  successRate: number | null
+  settleP50Ms: number | null
+  settleP95Ms: number | null
+  revenue: Money
+  payers: { unique: number; repeat: number; topShare: number | null }
+}
+
+export type Range = '24h' | '7d' | '30d' | 'all'
+export type PublicTotals = Record<Range, Totals>
+
+export interface Payment {
+  network: string
+  asset: string
+  payer: string
+  payTo: string
+  nonce: string
+  amount: string
+  state: 'queued' | 'submitted' | 'confirmed' | 'failed'
+  transaction: string | null
+  explorerUrl: string | null
+  blockNumber: number | null
+  errorReason: string | null
+  errorMessage: string | null
+  delivered: boolean
+  createdAt: string
+  updatedAt: string
+  validAfter: string
+  validBefore: string
+  gasUsd: string | null
+}
+
+export interface Validation {
+  verdict: string
+  message: string
+  warnings: string[]
+  seen: Record<string, string | number | null>
+  checkedAt: number
+  listing: {
+    url: string
+    method: Method
+    pricing: Pricing
+    price: string
+    asset: string
+    payTo: string
+    network: string
+    title?: string
+    description?: string
+    tags?: string[]
+    inputSchema?: Record<string, unknown>
+    example?: { queryParams?: Record<string, unknown>; body?: unknown }
+  } | null
+}
+
+export interface OwnedMerchant {
+  id: string
+  name: string
+  role: 'owner' | 'offered' | 'payTo'
+  revision: number
+  payTo: string
+  hidden: boolean
+  endpoints: Record<EndpointStatus, number>
+  offer: { to: string; until: number } | null
+  updatedAt: number
+}
+
+export interface ProbeAnswer {
+  endpoints: {
+    id: number
+    url: string
+    method: Method
+    state: string
+    status: EndpointStatus
+    probe: Probe | null
+    failures: number
+    nextProbeAt: number | null
+  }[]
+}

@@ -1,0 +1,54 @@
+import { lazy, Suspense } from 'react'
+import { Route, Switch } from 'wouter'
+import { PageBoundary } from './components/page-boundary.js'
+import { Shell } from './components/shell.js'
+import { Skeleton } from './components/skeleton.js'
+import { Directory } from './pages/directory.js'
+import { NotFound } from './pages/not-found.js'
+
+const Merchant = lazy(async () => ({ default: (await import('./pages/merchant.js')).MerchantPage }))
+const Lookup = lazy(async () => ({ default: (await import('./pages/lookup.js')).Lookup }))
+const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
+/** Brings wallets and signing with it, which nobody needs who only looks. */
+const Console = lazy(async () => ({
+  default: (await import('./pages/console/console.js')).Console,
+}))
+
+export function App() {
+  return (
+    <Shell>
+      <PageBoundary>
+        <Suspense fallback={<PageSkeleton />}>
+          <Switch>
+            <Route path="/">
+              <Directory />
+            </Route>
+            <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
+            <Route path="/lookup">
+              <Lookup />
+            </Route>
+            <Route path="/status">
+              <Status />
+            </Route>
+            <Route path="/console/*?">
+              <Console />
+            </Route>
+            <Route>
+              <NotFound />
+            </Route>
+          </Switch>
+        </Suspense>
+      </PageBoundary>
+    </Shell>
+  )
+}
+
+function PageSkeleton() {
+  return (
+    <div role="status" aria-label="Loading the page" className="space-y-4">
+      <Skeleton className="h-9 w-64" />
+      <Skeleton className="h-4 w-96 max-w-full" />
+      <Skeleton className="mt-8 h-48 w-full !rounded-2xl" />
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react'
+import type { EndpointStatus } from '../api/types.js'
+import { statusNames } from '../format/verdicts.js'
+
+const tones = {
+  plain: 'bg-sunken text-muted',
+  accent: 'bg-accent-soft text-accent',
+  ok: 'bg-ok-soft text-ok',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+}
+
+export type Tone = keyof typeof tones
+
+export function Badge({
+  tone = 'plain',
+  title,
+  children,
+}: {
+  tone?: Tone
+  title?: string
+  children: ReactNode
+}) {
+  return (
+    <span
+      title={title}
+      className={`inline-flex h-5 shrink-0 items-center gap-1 rounded-full px-2 text-2xs font-medium ${tones[tone]}`}
+    >
+      {children}
+    </span>
+  )
+}
+
+const dots = { ok: 'bg-ok', warn: 'bg-warn', bad: 'bg-bad', plain: 'bg-faint', accent: 'bg-accent' }
+
+/** A dot with its word: colour alone says nothing. */
+export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
+  return (
+    <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-muted">
+      <span className={`size-2 shrink-0 rounded-full ${dots[tone]}`} aria-hidden="true" />
+      {children}
+    </span>
+  )
+}
+
+const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
+
+export function StatusDot({ status }: { status: EndpointStatus }) {
+  return <Dot tone={statusTones[status]}>{statusNames[status]}</Dot>
+}
+
+export function MethodChip({ method }: { method: string }) {
+  return (
+    <span className="inline-flex h-5 shrink-0 items-center rounded border border-line bg-sunken px-1.5 font-mono text-2xs font-medium text-muted">
+      {method}
+    </span>
+  )
+}

@@ -1,0 +1,65 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { Link } from 'wouter'
+
+const shape =
+  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50'
+
+const sizes = { md: 'h-10 px-4 text-sm', sm: 'h-8 px-3 text-xs' }
+
+const looks = {
+  primary: 'bg-accent text-on-accent hover:bg-accent-strong',
+  secondary: 'border border-line-strong bg-raised text-ink hover:bg-sunken',
+  quiet: 'text-muted hover:bg-sunken hover:text-ink',
+  danger: 'border border-line-strong bg-raised text-bad hover:bg-bad-soft',
+}
+
+interface Look {
+  look?: keyof typeof looks
+  size?: keyof typeof sizes
+}
+
+export function Button({
+  look = 'secondary',
+  size = 'md',
+  isBusy = false,
+  className = '',
+  children,
+  disabled,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & Look & { isBusy?: boolean }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={disabled === true || isBusy}
+      aria-busy={isBusy}
+      className={`${shape} ${sizes[size]} ${looks[look]} ${className}`}
+    >
+      {isBusy && <Spinner />}
+      {children}
+    </button>
+  )
+}
+
+export function ButtonLink({
+  href,
+  look = 'secondary',
+  size = 'md',
+  className = '',
+  children,
+}: Look & { href: string; className?: string; children: ReactNode }) {
+  return (
+    <Link href={href} className={`${shape} ${sizes[size]} ${looks[look]} ${className}`}>
+      {children}
+    </Link>
+  )
+}
+
+export function Spinner() {
+  return (
+    <svg className="size-3.5 animate-spin" viewBox="0 0 16 16" fill="none" aria-hidden="true">
+      <circle cx="8" cy="8" r="6.5" stroke="currentColor" strokeWidth="2" opacity=".25" />
+      <path d="M8 1.5A6.5 6.5 0 0 1 14.5 8" stroke="currentColor" strokeWidth="2" />
+    </svg>
+  )
+}

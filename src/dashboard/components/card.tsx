@@ -1,0 +1,83 @@
+import type { ReactNode } from 'react'
+
+export function Card({ className = '', children }: { className?: string; children: ReactNode }) {
+  return (
+    <div className={`rounded-2xl border border-line bg-raised shadow-card ${className}`}>
+      {children}
+    </div>
+  )
+}
+
+/** A part of a page under a heading, with what belongs beside it. */
+export function Section({
+  title,
+  note,
+  aside,
+  children,
+}: {
+  title: string
+  note?: ReactNode
+  aside?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <section className="space-y-4">
+      <div className="flex flex-wrap items-end justify-between gap-x-4 gap-y-2">
+        <div>
+          <h2 className="text-lg font-semibold tracking-tight">{title}</h2>
+          {note !== undefined && <p className="max-w-prose text-sm text-muted">{note}</p>}
+        </div>
+        {aside}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** Nothing here, and what to do about it. */
+export function Empty({
+  title,
+  children,
+  action,
+  isPage = false,
+}: {
+  title: string
+  /** Whether it is all there is on the page, and its title the page's. */
+  isPage?: boolean
+  children: ReactNode
+  action?: ReactNode
+}) {
+  return (
+    <div className="flex flex-col items-center gap-3 px-6 py-14 text-center">
+      <svg
+        width="72"
+        height="40"
+        viewBox="0 0 72 40"
+        fill="none"
+        className="text-line-strong"
+        aria-hidden="true"
+      >
+        <path
+          d="M4 38a32 32 0 0 1 64 0"
+          stroke="currentColor"
+          strokeWidth="2"
+          strokeDasharray="3 6"
+          strokeLinecap="round"
+        />
+        <path
+          d="M20 38a16 16 0 0 1 32 0"
+          stroke="currentColor"
+          strokeWidth="2"
+          strokeLinecap="round"
+        />
+      </svg>
+      {isPage ? (
+        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      ) : (
+        <p className="font-medium">{title}</p>
+      )}
+      <div className="max-w-md text-sm text-pretty text-muted">{children}</div>
+      {action}
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ApiError } from '../api/http.js'
+import { Button } from './button.js'
+import { Moment } from './moment.js'
+import { Notice } from './notice.js'
+
+/** What a query shows in each of its states: loading, failed, there, and there but grown old because reading failed. */
+export function Loaded<Data>({
+  query,
+  skeleton,
+  missing,
+  children,
+}: {
+  query: UseQueryResult<Data>
+  skeleton: ReactNode
+  /** Instead of the error, when the service says that there is no such thing. */
+  missing?: ReactNode
+  children: (data: Data) => ReactNode
+}) {
+  const { data, error, isFetching, refetch, dataUpdatedAt } = query
+  const again = (
+    <Button size="sm" isBusy={isFetching} onClick={() => void refetch()}>
+      Try again
+    </Button>
+  )
+  if (data === undefined) {
+    if (error === null) return skeleton
+    const isMissing = error instanceof ApiError && (error.status === 404 || error.status === 410)
+    if (isMissing && missing !== undefined) return missing
+    return (
+      <Notice tone="bad" title="This could not be loaded" action={again}>
+        {error.message}
+      </Notice>
+    )
+  }
+  if (error === null) return children(data)
+  return (
+    <div className="space-y-4">
+      <Notice tone="warn" title="What you see may be out of date" action={again}>
+        Last read <Moment at={dataUpdatedAt} />. {error.message}
+      </Notice>
+      {children(data)}
+    </div>
+  )
+}

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import { settingsQuery } from '../api/queries.js'
+import { Mark } from './icons.js'
+import { OfflineBanner } from './offline-banner.js'
+import { ThemeToggle } from './theme-toggle.js'
+
+const places = [
+  {
+    href: '/',
+    name: 'Directory',
+    isHere: (path: string) => path === '/' || path.startsWith('/merchants'),
+  },
+  { href: '/lookup', name: 'Lookup', isHere: (path: string) => path.startsWith('/lookup') },
+  { href: '/status', name: 'Status', isHere: (path: string) => path.startsWith('/status') },
+  { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
+]
+
+/** What stands around every page. A new page takes the focus to its beginning. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [path] = useLocation()
+  const main = useRef<HTMLElement>(null)
+  const shown = useRef(path)
+  useEffect(() => {
+    if (shown.current === path) return
+    shown.current = path
+    window.scrollTo(0, 0)
+    main.current?.focus({ preventScroll: true })
+  }, [path])
+
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <a
+        href="#main"
+        className="absolute top-2 left-2 z-50 -translate-y-20 rounded-lg bg-accent px-4 py-2 text-sm text-on-accent focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <header className="sticky top-0 z-20 border-b border-line bg-paper/85 backdrop-blur-md">
+        <div className="mx-auto flex h-14 max-w-6xl items-center gap-3 px-4 sm:gap-6 sm:px-6">
+          <Link href="/" className="flex items-center gap-2 font-semibold tracking-tight">
+            <Mark />
+            <span className="max-sm:sr-only">Arcus</span>
+          </Link>
+          <nav aria-label="Main" className="flex flex-1 gap-0.5 sm:gap-1">
+            {places.map(({ href, name, isHere }) => (
+              <Link
+                key={href}
+                href={href}
+                aria-current={isHere(path) ? 'page' : undefined}
+                className="rounded-lg px-2 py-1.5 text-sm text-muted transition-colors hover:text-ink aria-[current]:font-medium aria-[current]:text-ink sm:px-3 sm:aria-[current]:bg-ink/6"
+              >
+                {name}
+              </Link>
+            ))}
+          </nav>
+          <ThemeToggle />
+        </div>
+      </header>
+      <OfflineBanner />
+      <main
+        id="main"
+        ref={main}
+        tabIndex={-1}
+        className="mx-auto w-full max-w-6xl flex-1 px-4 pt-8 pb-24 !outline-none sm:px-6 sm:pt-12"
+      >
+        {children}
+      </main>
+      <Footer />
+    </div>
+  )
+}
+
+function Footer() {
+  const { data: settings } = useQuery(settingsQuery)
+  const network = settings?.networks.find(({ listed }) => listed)
+  return (
+    <footer className="border-t border-line">
+      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
+        <p className="max-w-prose">
+          Listings are self-serve. Arcus settles payments from payer to merchant, holds no funds,
+          and does not vouch for the APIs listed here.
+        </p>
+        <p className="tabular">
+          {network !== undefined && `${network.name} (${network.network})`}
+          {settings?.devnet === true && ', a local devnet'}
+          {settings !== undefined && ` · version ${settings.version}`}
+        </p>
+      </div>
+    </footer>
+  )
+}

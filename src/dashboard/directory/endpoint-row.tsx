@@ -1,0 +1,83 @@
+import { Link } from 'wouter'
+import type { FoundEndpoint } from '../api/types.js'
+import { MethodChip, StatusDot } from '../components/badge.js'
+import { Price } from '../components/figures.js'
+import { Glyph } from '../components/glyph.js'
+import { MerchantBadges } from '../components/merchant-badges.js'
+import { Moment } from '../components/moment.js'
+import { StrangerText, UrlText } from '../components/stranger-text.js'
+import { oneLine } from '../format/hostile-text.js'
+
+const MAX_TAGS = 4
+
+export function EndpointRow({
+  endpoint,
+  onTag,
+}: {
+  endpoint: FoundEndpoint
+  onTag: (tag: string) => void
+}) {
+  const { merchant, title, description, method, url, price, pricing, status, probe, tags } =
+    endpoint
+  return (
+    <li className="relative flex gap-4 px-4 py-4 transition-colors hover:bg-sunken/60 sm:px-5">
+      <Glyph of={merchant.id} />
+      <div className="min-w-0 flex-1">
+        <div className="flex items-start justify-between gap-4">
+          <h3 className="min-w-0 font-medium">
+            <Link
+              href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
+              className="after:absolute after:inset-0"
+            >
+              <StrangerText text={title} />
+            </Link>
+          </h3>
+          <span className="relative font-medium">
+            <Price price={price} pricing={pricing} />
+          </span>
+        </div>
+        <div className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
+          <StrangerText text={merchant.name} max={60} />
+          <MerchantBadges
+            official={merchant.official}
+            partner={merchant.partner}
+            unclaimed={merchant.unclaimed}
+            isVerified={merchant.identity?.checks.control === true}
+          />
+        </div>
+        {description !== '' && (
+          <p className="mt-1.5 line-clamp-2 max-w-3xl text-sm text-pretty text-muted">
+            <StrangerText text={description} max={300} />
+          </p>
+        )}
+        <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-1.5">
+          <span className="flex min-w-0 items-center gap-2">
+            <MethodChip method={method} />
+            <span className="min-w-0 truncate">
+              <UrlText url={url} />
+            </span>
+          </span>
+          {tags.slice(0, MAX_TAGS).map((tag) => (
+            <button
+              key={tag}
+              type="button"
+              onClick={() => onTag(tag)}
+              title="Show only this tag"
+              className="relative rounded px-0.5 text-xs text-faint hover:text-accent"
+            >
+              #<bdi>{oneLine(tag, 32)}</bdi>
+            </button>
+          ))}
+          <span className="relative flex items-center gap-2 text-xs text-faint sm:ml-auto">
+            <StatusDot status={status} />
+            {probe !== null && (
+              <span>
+                seen <Moment at={probe.checkedAt * 1000} />
+              </span>
+            )}
+          </span>
+        </div>
+      </div>
+    </li>
+  )
+}

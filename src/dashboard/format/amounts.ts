@@ -1,0 +1,69 @@
+/** A decimal number of dollars cut for reading: cents from a dollar up, more digits below. Never rounds up. */
+export function shortUsd(usd: string): string {
+  const { sign, whole, fraction } = parts(usd)
+  const grouped = group(whole)
+  if (whole.length > 1 || whole !== '0')
+    return `${sign}$${grouped}.${fraction.slice(0, 2).padEnd(2, '0')}`
+  const significant = fraction.search(/[1-9]/)
+  if (significant === -1) return `${sign}$0.00`
+  const digits = Math.max(2, Math.min(significant + 3, 6))
+  const shown = fraction.slice(0, digits).replace(/0+$/, '').padEnd(2, '0')
+  return /[1-9]/.test(shown) ? `${sign}$0.${shown}` : `< $0.${'0'.repeat(digits - 1)}1`
+}
+
+/** Every digit, for the hover: `1,234.5 USDC`. */
+export function exactUsdc(usd: string): string {
+  const { sign, whole, fraction } = parts(usd)
+  const rest = fraction.replace(/0+$/, '')
+  return `${sign}${group(whole)}${rest === '' ? '' : `.${rest}`} USDC`
+}
+
+/** Atomic digits (six decimals) as dollars: `10000` is `0.01`. Keeps every digit that is not a trailing zero. */
+export function atomicToUsd(atomic: string): string {
+  const digits = atomic.padStart(7, '0')
+  const fraction = digits.slice(-6).replace(/0+$/, '')
+  const whole = digits.slice(0, -6)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
+
+/** Dollars as a person types them to atomic digits; `undefined` for what is not a price. */
+export function usdToAtomic(usd: string): string | undefined {
+  const match = /^\$?(\d{0,12})(?:\.(\d{0,6}))?$/.exec(usd.trim().replaceAll(',', ''))
+  if (match === null || `${match[1]}${match[2] ?? ''}` === '') return undefined
+  const atomic = `${match[1]}${(match[2] ?? '').padEnd(6, '0')}`.replace(/^0+/, '')
+  return atomic === '' ? '0' : atomic
+}
+
+/** `1,204`, and `12.4k` or `3.1M` where there are too many to count. */
+export function shortCount(count: number): string {
+  if (count < 10_000) return group(String(count))
+  const [size, unit] = count < 1_000_000 ? [1_000, 'k'] : [1_000_000, 'M']
+  return `${(Math.floor((count / size) * 10) / 10).toFixed(1).replace(/\.0$/, '')}${unit}`
+}
+
+export function exactCount(count: number): string {
+  return group(String(count))
+}
+
+/** A share from 0 to 1 as `99.2%`; only all is 100%, only nothing is 0%. */
+export function percent(share: number | null): string {
+  if (share === null) return '–'
+  if (share === 0 || share === 1) return `${share * 100}%`
+  const shown = Math.min(99.9, Math.max(0.1, Math.round(share * 1_000) / 10))
+  return `${shown}%`
+}
+
+/** Milliseconds as `750 ms` or `1.5 s`. */
+export function duration(ms: number | null): string {
+  if (ms === null) return '–'
+  return ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
+}
+
+function parts(usd: string) {
+  const [whole = '0', fraction = ''] = usd.replace(/^-/, '').split('.')
+  return { sign: usd.startsWith('-') ? '-' : '', whole: whole.replace(/^0+(?=\d)/, ''), fraction }
+}
+
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ',')
+}

@@ -1,0 +1,38 @@
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const absolute = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' })
+
+/** `3 minutes ago`, `in 2 days`, `just now`; both in Unix milliseconds. */
+export function relativeTime(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1000)
+  for (const [unit, size] of units) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
+  }
+  if (Math.abs(seconds) < 10) return 'just now'
+  return relative.format(seconds, 'second')
+}
+
+/** The whole date with its time zone, for the hover. */
+export function absoluteTime(at: number): string {
+  return absolute.format(at)
+}
+
+/** How long something lasts, roughly: `41 days`, `3 hours`. */
+export function roughSpan(seconds: number): string {
+  for (const [unit, size] of units) {
+    if (seconds >= size) {
+      const count = Math.floor(seconds / size)
+      return `${count} ${unit}${count === 1 ? '' : 's'}`
+    }
+  }
+  const count = Math.max(0, Math.floor(seconds))
+  return `${count} second${count === 1 ? '' : 's'}`
+}

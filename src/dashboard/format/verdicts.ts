@@ -1,0 +1,48 @@
+/** Verdicts of a look at an endpoint, in words: a name, and what mends it where the service's sentence does not say. */
+const verdicts: Record<string, string> = {
+  live: 'Live',
+  not_402: 'Does not answer 402',
+  wrong_network: 'Quotes another network',
+  wrong_asset: 'Quotes another asset',
+  wrong_payto: 'Pays somebody else',
+  redirect: 'Redirects',
+  blocked_target: 'May not be called',
+  unreachable: 'Not reachable',
+  not_checked: 'Not checked yet',
+}
+
+const warnings: Record<string, string> = {
+  price_drift:
+    'The live 402 quotes another price than the listing. Save the listing with the quoted price, or mend the endpoint.',
+  schema_missing:
+    'Neither the 402 nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
+  wrong_domain:
+    'The 402 names another EIP-712 domain than the token has; buyers may sign for nothing. On Arc it is name “USDC”, version “2”.',
+  header_missing:
+    'The 402 carries its requirements in the body only. Send them in the PAYMENT-REQUIRED header too.',
+  header_url_safe:
+    'The PAYMENT-REQUIRED header is in URL-safe base64; some clients read standard base64 only.',
+  requirements_unusable:
+    'Some of the quoted requirements cannot be used by a buyer on this network.',
+}
+
+export function verdictName(verdict: string): string {
+  return verdicts[verdict] ?? verdict.replaceAll('_', ' ')
+}
+
+export function warningText(code: string): string {
+  return warnings[code] ?? code.replaceAll('_', ' ')
+}
+
+export const statusNames = {
+  live: 'Live',
+  unverified: 'Unverified',
+  failing: 'Failing',
+} as const
+
+/** `invalid_exact_evm_payload_authorization_value_mismatch` as `authorization value mismatch`. */
+export function reasonName(code: string): string {
+  return code
+    .replace(/^invalid_(exact_evm_|batch_settlement_evm_)?(payload_)?/, '')
+    .replaceAll('_', ' ')
+}

@@ -1,0 +1,121 @@
+import { useEffect, useRef, useState } from 'react'
+import type { MerchantEndpoint } from '../api/types.js'
+import { Badge, MethodChip, StatusDot } from '../components/badge.js'
+import { CodeBlock } from '../components/code-block.js'
+import { CopyButton } from '../components/copy-button.js'
+import { Price, Usd } from '../components/figures.js'
+import { Icon } from '../components/icons.js'
+import { StrangerText, UrlText } from '../components/stranger-text.js'
+import { useHash } from '../components/use-hash.js'
+import { atomicToUsd } from '../format/amounts.js'
+import { ProbeReport } from './probe-report.js'
+import { TryIt } from './try-it.js'
+
+/** One endpoint: a line that opens into how it is, how it is called, and what it takes. The address can point at it. */
+export function EndpointCard({
+  endpoint,
+  merchantId,
+  isOpenAtFirst,
+}: {
+  endpoint: MerchantEndpoint
+  merchantId: string
+  isOpenAtFirst: boolean
+}) {
+  const { state, title, description, method, url, price, pricing, tags } = endpoint
+  const anchor = `endpoint-${state.id}`
+  const isMeant = useHash() === `#${anchor}`
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst || isMeant)
+  const card = useRef<HTMLLIElement>(null)
+
+  useEffect(() => {
+    if (!isMeant) return
+    setIsOpen(true)
+    card.current?.scrollIntoView({ block: 'start' })
+  }, [isMeant])
+
+  return (
+    <li id={anchor} ref={card} className="scroll-mt-20">
+      <h3>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+          className="flex w-full items-start gap-3 px-4 py-4 text-left hover:bg-sunken/60 sm:px-5"
+        >
+          <span className={`mt-1 text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
+            <Icon name="right" size={14} />
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block font-medium">
+              <StrangerText text={title} />
+            </span>
+            <span className="mt-1 flex min-w-0 items-center gap-2">
+              <MethodChip method={method} />
+              <span className="min-w-0 truncate">
+                <UrlText url={url} />
+              </span>
+            </span>
+          </span>
+          <span className="flex flex-col items-end gap-1">
+            <span className="font-medium">
+              <Price price={price} pricing={pricing} />
+            </span>
+            <StatusDot status={state.status} />
+          </span>
+        </button>
+      </h3>
+      {isOpen && (
+        <div className="arriving space-y-5 px-4 pt-1 pb-6 sm:pr-5 sm:pl-12">
+          {description !== '' && (
+            <div className="max-w-prose text-sm text-pretty text-muted">
+              <StrangerText text={description} max={1_000} lines />
+            </div>
+          )}
+          <div className="flex flex-wrap items-center gap-1.5">
+            <span className="inline-flex min-w-0 items-center gap-1 break-all">
+              <UrlText url={url} max={400} />
+              <CopyButton text={url} name="URL" />
+            </span>
+            {state.hosted && <Badge tone="accent">Hosted by the operator</Badge>}
+            {tags.map((tag) => (
+              <Badge key={tag}>
+                <StrangerText text={tag} max={32} />
+              </Badge>
+            ))}
+          </div>
+          <ProbeReport {...state} />
+          <Prices endpoint={endpoint} />
+          <TryIt endpoint={endpoint} merchantId={merchantId} />
+          {endpoint.inputSchema !== null && (
+            <details className="text-sm">
+              <summary className="w-fit font-medium text-muted hover:text-ink">
+                Input schema
+              </summary>
+              <div className="mt-2">
+                <CodeBlock
+                  name="input schema"
+                  code={JSON.stringify(endpoint.inputSchema, null, 2)}
+                />
+              </div>
+            </details>
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+/** What is listed beside what the live 402 asked for: the latter is what a buyer pays. */
+function Prices({ endpoint: { price, state } }: { endpoint: MerchantEndpoint }) {
+  const quoted = state.accepts.find(
+    ({ scheme, amount }) =>
+      scheme === 'exact' && typeof amount === 'string' && /^\d+$/.test(amount),
+  )?.amount as string | undefined
+  if (quoted === undefined || quoted === price) return null
+  return (
+    <p className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+      Listed at <Usd usd={atomicToUsd(price)} />, but the live 402 asks for{' '}
+      <Usd usd={atomicToUsd(quoted)} />. The live price is what is paid.
+    </p>
+  )
+}

@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query'
+import { useConnection } from 'wagmi'
+import { Link } from 'wouter'
+import { merchantQuery } from '../../api/queries.js'
+import type { MerchantView } from '../../api/types.js'
+import { ButtonLink } from '../../components/button.js'
+import { Empty } from '../../components/card.js'
+import { Glyph } from '../../components/glyph.js'
+import { Hex } from '../../components/hex.js'
+import { Loaded } from '../../components/loaded.js'
+import { Notice } from '../../components/notice.js'
+import { useTitle } from '../../components/page-title.js'
+import { Skeleton } from '../../components/skeleton.js'
+import { StrangerText } from '../../components/stranger-text.js'
+import { oneLine, sameAddress } from '../../format/hostile-text.js'
+import { ListingEditor } from '../../listing/listing-editor.js'
+import { NotFound } from '../not-found.js'
+import { Activity } from './activity.js'
+import { Health } from './health.js'
+import { ListingSettings } from './listing-settings.js'
+
+const parts = [
+  ['activity', 'Activity'],
+  ['endpoints', 'Endpoints'],
+  ['edit', 'Edit'],
+  ['settings', 'Settings'],
+] as const
+
+/** One listing from its owner's side. The address says which part. */
+export function Manage({ id, part }: { id: string; part: string }) {
+  const query = useQuery(merchantQuery(id))
+  if (!parts.some(([key]) => key === part)) return <NotFound />
+  return (
+    <Loaded
+      query={query}
+      skeleton={
+        <div className="space-y-4">
+          <Skeleton className="h-12 w-72" />
+          <Skeleton className="h-64 w-full !rounded-2xl" />
+        </div>
+      }
+      missing={
+        <Empty
+          isPage
+          title="There is no such listing"
+          action={<ButtonLink href="/console">Your listings</ButtonLink>}
+        >
+          It was deleted, or never was. A deleted id stays with its owner, who may list under it
+          again.
+        </Empty>
+      }
+    >
+      {(merchant) => <Found merchant={merchant} part={part} />}
+    </Loaded>
+  )
+}
+
+function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
+  const { id, name, owner, flags, endpoints } = merchant
+  useTitle(oneLine(name, 60))
+  return (
+    <>
+      <header className="mb-6 flex flex-wrap items-center gap-4">
+        <Glyph of={id} size={44} />
+        <div className="min-w-0 flex-1">
+          <h1 className="text-2xl font-semibold tracking-tight">
+            <StrangerText text={name} max={60} />
+          </h1>
+          <p className="text-xs text-muted">
+            <Link href="/console" className="hover:text-ink">
+              Your listings
+            </Link>{' '}
+            / <span className="font-mono break-all">{id}</span>
+          </p>
+        </div>
+        <ButtonLink size="sm" href={`/merchants/${encodeURIComponent(id)}`}>
+          Public page
+        </ButtonLink>
+      </header>
+      <nav aria-label="Listing" className="mb-8 flex gap-1 overflow-x-auto border-b border-line">
+        {parts.map(([key, title]) => (
+          <Link
+            key={key}
+            href={`/console/${encodeURIComponent(id)}${key === 'activity' ? '' : `/${key}`}`}
+            aria-current={key === part ? 'page' : undefined}
+            className="-mb-px flex h-10 shrink-0 items-center border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-[current]:border-accent aria-[current]:text-ink"
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <div className="space-y-6">
+        {flags.hidden && (
+          <Notice tone="warn" title="The operator hides this listing">
+            {flags.hiddenReason !== null && <StrangerText text={flags.hiddenReason} max={300} />}
+          </Notice>
+        )}
+        <OwnerNote owner={owner} payTo={merchant.payTo} />
+        {part === 'activity' && <Activity merchant={merchant} />}
+        {part === 'endpoints' && <Health merchantId={id} endpoints={endpoints} />}
+        {part === 'edit' && <ListingEditor merchant={merchant} />}
+        {part === 'settings' && <ListingSettings merchant={merchant} />}
+      </div>
+    </>
+  )
+}
+
+/** Says so when what is shown cannot be changed by who is connected. */
+function OwnerNote({ owner, payTo }: Pick<MerchantView, 'owner' | 'payTo'>) {
+  const { address } = useConnection()
+  if (owner === null) {
+    return (
+      <Notice title="Nobody owns this listing yet">
+        It was found in a settled payment. Saving it with the wallet{' '}
+        <Hex hex={payTo} kind="address" />, which is paid, claims it.
+      </Notice>
+    )
+  }
+  if (address === undefined || sameAddress(address, owner)) return null
+  return (
+    <Notice tone="warn" title="Another wallet owns this listing">
+      It belongs to <Hex hex={owner} kind="address" />. Switch to that wallet to change anything.
+    </Notice>
+  )
+}

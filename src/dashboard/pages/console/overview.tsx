@@ -1,0 +1,197 @@
+import { useQuery } from '@tanstack/react-query'
+import { useConnection } from 'wagmi'
+import { Link } from 'wouter'
+import { ownedQuery } from '../../api/queries.js'
+import type { OwnedMerchant } from '../../api/types.js'
+import { Badge, Dot } from '../../components/badge.js'
+import { ButtonLink } from '../../components/button.js'
+import { Card, Empty, Section } from '../../components/card.js'
+import { Glyph } from '../../components/glyph.js'
+import { Icon } from '../../components/icons.js'
+import { Loaded } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { Notice } from '../../components/notice.js'
+import { PageTitle } from '../../components/page-title.js'
+import { SkeletonRows } from '../../components/skeleton.js'
+import { StrangerText } from '../../components/stranger-text.js'
+import { isBlank } from '../../listing/draft.js'
+import { readDraft } from '../../listing/use-draft.js'
+
+/** What the connected wallet owns, is offered, or may claim. */
+export function Overview() {
+  const { address } = useConnection()
+  return (
+    <>
+      <PageTitle
+        title="Your listings"
+        aside={
+          <ButtonLink href="/console/new" look="primary">
+            <Icon name="plus" size={14} />
+            List an API
+          </ButtonLink>
+        }
+      >
+        Paste a URL, check what its 402 says, sign once. No account and no password: the wallet that
+        signs is the owner.
+      </PageTitle>
+      <div className="space-y-10">
+        <OpenDraft />
+        {address === undefined ? <Steps /> : <Owned address={address} />}
+      </div>
+    </>
+  )
+}
+
+function OpenDraft() {
+  const kept = readDraft('new')
+  if (kept === undefined || isBlank(kept.draft)) return null
+  return (
+    <Notice
+      title="You have a draft on this device"
+      action={
+        <ButtonLink size="sm" href="/console/new">
+          Go on with it
+        </ButtonLink>
+      }
+    >
+      <StrangerText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />,
+      kept <Moment at={kept.savedAt} />
+    </Notice>
+  )
+}
+
+const steps = [
+  [
+    'Connect a wallet',
+    'It becomes the owner of what it lists. Arcus never asks it for a transaction.',
+  ],
+  [
+    'Paste the URL of your API',
+    'Its live 402 fills the form: price, asset, payout address, parameters.',
+  ],
+  ['Sign once', 'The endpoint is looked at and listed at once. Then watch payments arrive.'],
+]
+
+function Steps() {
+  return (
+    <ol className="grid gap-4 sm:grid-cols-3">
+      {steps.map(([title, text], index) => (
+        <li key={title}>
+          <Card className="h-full p-5">
+            <p className="font-mono text-xs text-accent">{index + 1}</p>
+            <h2 className="mt-3 font-medium">{title}</h2>
+            <p className="mt-1 text-sm text-pretty text-muted">{text}</p>
+          </Card>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Owned({ address }: { address: string }) {
+  const query = useQuery(ownedQuery(address))
+  return (
+    <Loaded
+      query={query}
+      skeleton={
+        <Card>
+          <SkeletonRows count={3} label="Loading your listings" />
+        </Card>
+      }
+    >
+      {({ merchants }) => {
+        const by = (role: OwnedMerchant['role']) => merchants.filter((it) => it.role === role)
+        return (
+          <>
+            <Group
+              title="Offered to you"
+              merchants={by('offered')}
+              note="Accept with a signature to become the owner."
+              hrefOf={({ id }) => `/console/${id}/settings`}
+            />
+            {by('owner').length === 0 ? (
+              <Card>
+                <Empty
+                  title="This wallet owns no listing yet"
+                  action={
+                    <ButtonLink href="/console/new" look="primary">
+                      List an API
+                    </ButtonLink>
+                  }
+                >
+                  If you listed with another wallet, switch to it above.
+                </Empty>
+              </Card>
+            ) : (
+              <Group title="Owned" merchants={by('owner')} hrefOf={({ id }) => `/console/${id}`} />
+            )}
+            <Group
+              title="Found in payments to you"
+              merchants={by('payTo')}
+              note="Settled payments named these resources. Save one under its id to claim it."
+              hrefOf={({ id }) => `/console/${id}/edit`}
+            />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Group({
+  title,
+  note,
+  merchants,
+  hrefOf,
+}: {
+  title: string
+  note?: string
+  merchants: OwnedMerchant[]
+  hrefOf: (merchant: OwnedMerchant) => string
+}) {
+  if (merchants.length === 0) return null
+  return (
+    <Section title={title} note={note}>
+      <Card className="overflow-hidden">
+        <ul className="divide-y divide-line">
+          {merchants.map((merchant) => (
+            <li
+              key={merchant.id}
+              className="relative flex items-center gap-4 px-4 py-4 hover:bg-sunken/60 sm:px-5"
+            >
+              <Glyph of={merchant.id} />
+              <div className="min-w-0 flex-1">
+                <h3 className="font-medium">
+                  <Link href={hrefOf(merchant)} className="after:absolute after:inset-0">
+                    <StrangerText text={merchant.name} max={60} />
+                  </Link>
+                </h3>
+                <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">
+                  <span className="font-mono">{merchant.id}</span>
+                  <span>
+                    changed <Moment at={merchant.updatedAt * 1000} />
+                  </span>
+                </p>
+              </div>
+              {merchant.hidden && <Badge tone="warn">Hidden by the operator</Badge>}
+              <Counts endpoints={merchant.endpoints} />
+              <span className="text-faint">
+                <Icon name="right" size={14} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Card>
+    </Section>
+  )
+}
+
+function Counts({ endpoints: { live, unverified, failing } }: Pick<OwnedMerchant, 'endpoints'>) {
+  return (
+    <span className="flex flex-col items-end gap-x-3 sm:flex-row">
+      {live > 0 && <Dot tone="ok">{live} live</Dot>}
+      {unverified > 0 && <Dot tone="warn">{unverified} unverified</Dot>}
+      {failing > 0 && <Dot tone="bad">{failing} failing</Dot>}
+    </span>
+  )
+}

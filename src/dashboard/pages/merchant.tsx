@@ -1,0 +1,188 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { merchantQuery, settingsQuery } from '../api/queries.js'
+import type { MerchantView } from '../api/types.js'
+import { ButtonLink } from '../components/button.js'
+import { Card, Empty, Section } from '../components/card.js'
+import { Glyph } from '../components/glyph.js'
+import { Hex } from '../components/hex.js'
+import { Loaded } from '../components/loaded.js'
+import { MerchantBadges } from '../components/merchant-badges.js'
+import { Moment } from '../components/moment.js'
+import { Notice } from '../components/notice.js'
+import { useTitle } from '../components/page-title.js'
+import { Skeleton, SkeletonRows } from '../components/skeleton.js'
+import { StrangerText } from '../components/stranger-text.js'
+import { oneLine, sameAddress } from '../format/hostile-text.js'
+import { EndpointCard } from '../merchant/endpoint-card.js'
+import { IdentityChecks } from '../merchant/identity-checks.js'
+import { PublicTotals } from '../merchant/public-totals.js'
+
+/** One merchant as everybody may see it. */
+export function MerchantPage({ id }: { id: string }) {
+  const query = useQuery(merchantQuery(id))
+  return (
+    <Loaded
+      query={query}
+      skeleton={<MerchantSkeleton />}
+      missing={
+        <Empty
+          isPage
+          title="There is no such merchant"
+          action={<ButtonLink href="/">To the directory</ButtonLink>}
+        >
+          Its id may be mistyped, or its owner deleted the listing.
+        </Empty>
+      }
+    >
+      {(merchant) => <Merchant merchant={merchant} />}
+    </Loaded>
+  )
+}
+
+function Merchant({ merchant }: { merchant: MerchantView }) {
+  const { id, name, description, flags, identity, endpoints, owner } = merchant
+  useTitle(oneLine(name, 60))
+  return (
+    <div className="space-y-10">
+      <header>
+        <Link href="/" className="text-sm text-muted hover:text-ink">
+          ← Directory
+        </Link>
+        <div className="mt-4 flex items-start gap-4">
+          <Glyph of={id} size={56} />
+          <div className="min-w-0">
+            <h1 className="text-2xl font-semibold tracking-tight sm:text-3xl">
+              <StrangerText text={name} max={60} />
+            </h1>
+            <div className="mt-2 flex flex-wrap items-center gap-2">
+              <span className="font-mono text-xs break-all text-muted">{id}</span>
+              <MerchantBadges {...flags} isVerified={identity?.checks.control.passed === true} />
+            </div>
+          </div>
+        </div>
+        {description !== '' && (
+          <div className="mt-5 max-w-prose text-pretty text-muted">
+            <StrangerText text={description} max={1_000} lines />
+          </div>
+        )}
+      </header>
+      {flags.hidden && (
+        <Notice tone="warn" title="Hidden by the operator">
+          {flags.hiddenReason !== null && <StrangerText text={flags.hiddenReason} max={300} />}
+        </Notice>
+      )}
+      <PublicTotals merchantId={id} />
+      <Section title={endpoints.length === 1 ? 'One endpoint' : `${endpoints.length} endpoints`}>
+        <Card className="overflow-hidden">
+          <ul className="divide-y divide-line">
+            {endpoints.map((endpoint, index) => (
+              <EndpointCard
+                key={endpoint.state.id}
+                endpoint={endpoint}
+                merchantId={id}
+                isOpenAtFirst={index === 0}
+              />
+            ))}
+          </ul>
+        </Card>
+      </Section>
+      <div className="grid gap-10 lg:grid-cols-2">
+        <Section title="Identity">
+          <IdentityChecks merchant={merchant} />
+        </Section>
+        <Section title="Money and ownership">
+          <Facts merchant={merchant} />
+        </Section>
+      </div>
+      {owner === null && (
+        <Notice
+          title="Is this yours?"
+          action={
+            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
+          }
+        >
+          It was found in a settled payment. The key of the address that is paid can claim it.
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+function Facts({ merchant }: { merchant: MerchantView }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const { payTo, owner, network, revision, createdAt, updatedAt, flags, id } = merchant
+  const buyback = settings?.buybackAddress ?? null
+  return (
+    <Card className="px-5 py-2">
+      <dl className="divide-y divide-line text-sm">
+        <Fact name={flags.official ? 'Buyback address' : 'Paid to'}>
+          <Hex hex={payTo} kind="address" />
+          {flags.official && (
+            <p className="text-xs text-muted">
+              {sameAddress(buyback, payTo)
+                ? 'Revenue of official merchants goes to this public buyback wallet.'
+                : 'This is not the operator’s present buyback wallet.'}
+            </p>
+          )}
+        </Fact>
+        <Fact name="Owner">
+          {owner === null ? 'nobody yet' : <Hex hex={owner} kind="address" />}
+        </Fact>
+        <Fact name="Network">
+          <span className="font-mono text-xs">{network}</span>
+        </Fact>
+        <Fact name="Listed">
+          <Moment at={createdAt * 1000} />, changed <Moment at={updatedAt * 1000} />
+        </Fact>
+        <Fact name="Signed history">
+          <a
+            href={`/api/merchants/${encodeURIComponent(id)}/history`}
+            className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+          >
+            {revision} {revision === 1 ? 'message' : 'messages'}
+          </a>
+        </Fact>
+        <Fact name="For machines">
+          <span className="flex flex-wrap gap-x-3">
+            {['openapi.json', 'tools.json'].map((file) => (
+              <a
+                key={file}
+                href={`/api/merchants/${encodeURIComponent(id)}/${file}`}
+                className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+              >
+                {file}
+              </a>
+            ))}
+          </span>
+        </Fact>
+      </dl>
+    </Card>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
+      <dt className="w-32 shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 flex-1 basis-40">{children}</dd>
+    </div>
+  )
+}
+
+function MerchantSkeleton() {
+  return (
+    <div className="space-y-8">
+      <div className="flex gap-4">
+        <Skeleton className="size-14 !rounded-2xl" />
+        <div className="flex-1 space-y-3">
+          <Skeleton className="h-8 w-72 max-w-full" />
+          <Skeleton className="h-4 w-48" />
+        </div>
+      </div>
+      <Card className="overflow-hidden">
+        <SkeletonRows count={3} label="Loading the merchant" />
+      </Card>
+    </div>
+  )
+}

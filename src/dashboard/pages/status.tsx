@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query'
+import { statusQuery } from '../api/queries.js'
+import type { NetworkStatus, ServiceStatus, SettlingStatus } from '../api/status-types.js'
+import { Badge } from '../components/badge.js'
+import { Card, Section } from '../components/card.js'
+import { Stat } from '../components/figures.js'
+import { Loaded } from '../components/loaded.js'
+import { Moment } from '../components/moment.js'
+import { PageTitle } from '../components/page-title.js'
+import { Skeleton } from '../components/skeleton.js'
+import { duration, exactCount, percent } from '../format/amounts.js'
+import { roughSpan } from '../format/moments.js'
+import { Lanes } from '../status/lanes.js'
+
+/** How the service is, for people: read anew every five seconds. */
+export function Status() {
+  const query = useQuery(statusQuery)
+  return (
+    <>
+      <PageTitle title="Status">
+        Whether payments settle now, and how fast they did lately.
+      </PageTitle>
+      <Loaded query={query} skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
+        {(status) => <Found status={status} />}
+      </Loaded>
+    </>
+  )
+}
+
+function Found({ status }: { status: ServiceStatus }) {
+  const isReady = status.status === 'ready'
+  return (
+    <div className="space-y-10">
+      <Card className={`px-5 py-5 ${isReady ? '' : '!border-bad'}`}>
+        <div className="flex items-start gap-4">
+          <span
+            className={`mt-1.5 size-3 shrink-0 rounded-full ${isReady ? 'bg-ok' : 'bg-bad'}`}
+            aria-hidden="true"
+          />
+          <div>
+            <p role="status" className="text-lg font-semibold tracking-tight">
+              {isReady ? 'Payments settle' : 'Payments cannot settle at this moment'}
+            </p>
+            <p className="text-sm text-muted">
+              Running since <Moment at={status.startedAt} />, version {status.version}.
+            </p>
+          </div>
+        </div>
+        {status.checks.some(({ ok }) => !ok) && (
+          <ul className="mt-4 space-y-1 border-t border-line pt-4 text-sm">
+            {status.checks
+              .filter(({ ok }) => !ok)
+              .map(({ name, detail }) => (
+                <li key={name}>
+                  <Badge tone="bad">{name}</Badge> <span className="text-muted">{detail}</span>
+                </li>
+              ))}
+          </ul>
+        )}
+      </Card>
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Settling title="This hour and the last" settling={status.settling.hour} />
+        <Settling title="Last 24 hours" settling={status.settling.day} />
+      </div>
+      {status.networks.map((network) => (
+        <NetworkSection key={network.network} network={network} />
+      ))}
+      <Section title="Checks">
+        <Card className="px-5">
+          <ul className="divide-y divide-line text-sm">
+            {status.checks.map(({ name, ok, detail }) => (
+              <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
+                <span className="w-40 shrink-0 font-medium">{name}</span>
+                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'fine' : 'failing'}</Badge>
+                <span className="min-w-0 flex-1 basis-48 break-words text-muted">{detail}</span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      </Section>
+    </div>
+  )
+}
+
+function Settling({ title, settling }: { title: string; settling: SettlingStatus }) {
+  return (
+    <Card className="p-5">
+      <h2 className="mb-4 text-sm font-medium">{title}</h2>
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3">
+        <Stat
+          name="Settled"
+          value={exactCount(settling.settled)}
+          note={`${exactCount(settling.failed)} failed`}
+        />
+        <Stat name="Success rate" value={percent(settling.successRate)} />
+        <Stat
+          name="Settles in"
+          value={duration(settling.p50Ms)}
+          note={settling.p95Ms === null ? undefined : `95% within ${duration(settling.p95Ms)}`}
+        />
+        <Stat name="Verified" value={exactCount(settling.verifies)} />
+        <Stat
+          name="Verifies in"
+          value={duration(settling.verifyP50Ms)}
+          note={
+            settling.verifyP95Ms === null
+              ? undefined
+              : `95% within ${duration(settling.verifyP95Ms)}`
+          }
+        />
+      </dl>
+    </Card>
+  )
+}
+
+function NetworkSection({ network }: { network: NetworkStatus }) {
+  const { name, block, queueLength, lanes, runwayDays } = network
+  return (
+    <Section title={name} note={<span className="font-mono text-xs">{network.network}</span>}>
+      <Card>
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-5 p-5 sm:grid-cols-4">
+          <Stat
+            name="Last block"
+            value={block === null ? '–' : exactCount(block.number)}
+            note={
+              block === null ? 'the chain cannot be read' : `${roughSpan(block.ageSeconds)} old`
+            }
+          />
+          <Stat name="Waiting to be sent" value={exactCount(queueLength)} />
+          <Stat
+            name="Lanes open"
+            value={`${lanes.filter(({ state }) => state === 'open').length} of ${lanes.length}`}
+          />
+          <Stat
+            name="Gas lasts"
+            value={runwayDays === null ? '–' : roughSpan(runwayDays * 86_400)}
+            note={runwayDays === null ? 'too little spent to tell' : 'at the present pace'}
+          />
+        </dl>
+        <Lanes lanes={lanes} network={network.network} />
+      </Card>
+    </Section>
+  )
+}

@@ -1,0 +1,16 @@
+// Before the first paint: the chosen theme, else the system's.
+;(() => {
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+  const apply = () => {
+    let chosen = null
+    try {
+      chosen = localStorage.getItem('arcus:theme')
+    } catch {}
+    const theme = chosen === 'dark' || chosen === 'light' ? chosen : dark.matches ? 'dark' : 'light'
+    document.documentElement.dataset.theme = theme
+  }
+  apply()
+  dark.addEventListener('change', apply)
+  addEventListener('storage', apply)
+  addEventListener('arcus:theme', apply)
+})()

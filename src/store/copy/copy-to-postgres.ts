@@ -1,0 +1,205 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+import { migrate } from '../postgres/migrations.js'
+import { toStoreError } from '../postgres/store-errors.js'
+import { type Database, openDatabase } from '../sqlite/database.js'
+import { CopyError } from './copy-error.js'
+import { createRowDigest, type RowDigest, type TextRow } from './row-digest.js'
+import { backUp } from './snapshot.js'
+import { type CopiedTable, copiedTables } from './tables.js'
+
+export interface CopyReport {
+  tables: ({ name: string } & RowDigest)[]
+  /** Whether something was written to the source since its snapshot was taken: that is not in the copy. */
+  hasChangedSince: boolean
+}
+
+const ROWS_AT_ONCE = 1_000
+const CONNECT_TIMEOUT_MS = 5_000
+
+/**
+ * Copies a SQLite database, in use or not, into an empty PostgreSQL: one snapshot, one transaction, kept only when count
+ * and digest of every table agree. Rejects with `CopyError`, or `StoreUnavailableError`; the target is then as it was.
+ */
+export async function copyToPostgres(path: string, url: string): Promise<CopyReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-copy-'))
+  try {
+    const snapshotPath = join(folder, 'snapshot.db')
+    const watch = watchForChanges(path)
+    await backUp(path, snapshotPath)
+    await migrate(url)
+    const source = openDatabase(snapshotPath)
+    try {
+      const tables = await copyAll(source, url)
+      return { tables, hasChangedSince: watch.hasChanged() }
+    } finally {
+      source.close()
+      watch.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function watchForChanges(path: string): { hasChanged(): boolean; close(): void } {
+  let live: Sqlite.Database
+  try {
+    live = new Sqlite(path, { readonly: true, fileMustExist: true })
+  } catch {
+    throw new CopyError(`There is no database at ${path}.`)
+  }
+  const version = () => live.pragma('data_version', { simple: true })
+  const before = version()
+  return { hasChanged: () => version() !== before, close: () => live.close() }
+}
+
+async function copyAll(source: Database, url: string): Promise<CopyReport['tables']> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: 'arcus copy',
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('BEGIN')
+    await refuseUnknownTables(source)
+    // Nobody may begin to use it meanwhile.
+    await client.query(
+      `LOCK TABLE ${copiedTables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE NOWAIT`,
+    )
+    await refuseRows(client)
+    const report: CopyReport['tables'] = []
+    for (const table of copiedTables) report.push(await copyTable(source, client, table))
+    await client.query('COMMIT')
+    return report
+  } catch (error) {
+    if ((error as { code?: unknown }).code === '55P03') {
+      throw new CopyError('The target is in use: stop what is connected to it first.')
+    }
+    throw toStoreError(error)
+  } finally {
+    // Ends an open transaction, too.
+    await client.end().catch(() => {})
+  }
+}
+
+/** A table this copy does not know would be lost. */
+async function refuseUnknownTables(source: Database): Promise<void> {
+  const names = source
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+    .pluck()
+    .all() as string[]
+  const unknown = names.filter((name) => !copiedTables.some((table) => table.name === name))
+  if (unknown.length > 0) {
+    throw new CopyError(`The source has tables this version does not copy: ${unknown.join(', ')}.`)
+  }
+}
+
+async function refuseRows(client: pg.Client): Promise<void> {
+  const filled: string[] = []
+  for (const { name } of copiedTables) {
+    const { rows } = await client.query(`SELECT 1 FROM ${name} LIMIT 1`)
+    if (rows.length > 0) filled.push(name)
+  }
+  if (filled.length === 0) return
+  throw new CopyError(
+    `The target is not empty (${filled.join(', ')}): nothing was copied. Name an empty database.`,
+  )
+}
+
+async function copyTable(
+  source: Database,
+  client: pg.Client,
+  table: CopiedTable,
+): Promise<{ name: string } & RowDigest> {
+  const { name } = table
+  const columns = await columnsOf(source, client, table)
+  const list = columns.map((column) => `"${column.name}"`).join(', ')
+  const order = table.key.map((column) => `"${column}"`).join(', ')
+  const insert = `INSERT INTO ${name} (${list}) SELECT * FROM unnest(${columns
+    .map(({ type }, i) => `$${i + 1}::${type}[]`)
+    .join(', ')})`
+  const digest = createRowDigest()
+  const read = source.prepare(`SELECT ${list} FROM ${name} ORDER BY ${order}`).raw().safeIntegers()
+  let page: TextRow[] = []
+  const write = async () => {
+    if (page.length === 0) return
+    await client.query(
+      insert,
+      columns.map((_, i) => page.map((row) => row[i])),
+    )
+    page = []
+  }
+  for (const values of read.iterate() as IterableIterator<unknown[]>) {
+    const row = values.map((value) => (value === null ? null : String(value)))
+    digest.add(row)
+    page.push(row)
+    if (page.length === ROWS_AT_ONCE) await write()
+  }
+  await write()
+  if (table.isNumbered === true) await carryNumbers(source, client, table)
+  const [copied, written] = [digest.finish(), await digestTarget(client, name, list, order)]
+  if (copied.count !== written.count || copied.sha256 !== written.sha256) {
+    throw new CopyError(
+      `Table ${name} did not arrive as it is (${copied.count} rows, ${written.count} arrived): nothing was kept.`,
+    )
+  }
+  return { name, ...copied }
+}
+
+/** The source's columns, with their types in the target. */
+async function columnsOf(source: Database, client: pg.Client, { name }: CopiedTable) {
+  const { rows } = await client.query<{ name: string; type: string }>(
+    `SELECT column_name AS name, data_type AS type FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name = $1`,
+    [name],
+  )
+  const types = new Map(rows.map((row) => [row.name, row.type]))
+  const names = source
+    .prepare(`SELECT name FROM pragma_table_info(?)`)
+    .pluck()
+    .all(name) as string[]
+  return names.map((column) => {
+    const type = types.get(column)
+    if (type === undefined) throw new CopyError(`The target has no column ${column} in ${name}.`)
+    return { name: column, type }
+  })
+}
+
+/** A number that was given out never returns, also when its row is gone. */
+async function carryNumbers(
+  source: Database,
+  client: pg.Client,
+  { name, key }: CopiedTable,
+): Promise<void> {
+  const last = source.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(name)
+  if (typeof last !== 'number' || last < 1) return
+  await client.query('SELECT setval(pg_get_serial_sequence($1, $2), $3)', [name, key[0], last])
+}
+
+async function digestTarget(
+  client: pg.Client,
+  name: string,
+  list: string,
+  order: string,
+): Promise<RowDigest> {
+  const digest = createRowDigest()
+  const texts = list.replaceAll(/"[^"]+"/g, '$&::text')
+  // An alias, so that the order is that of the columns and not of their texts.
+  const ordered = order.replaceAll(/"[^"]+"/g, 't.$&')
+  await client.query(`DECLARE copied CURSOR FOR SELECT ${texts} FROM ${name} t ORDER BY ${ordered}`)
+  for (;;) {
+    const { rows } = await client.query<TextRow>({
+      text: `FETCH ${ROWS_AT_ONCE} FROM copied`,
+      rowMode: 'array',
+    } as unknown as string)
+    for (const row of rows as unknown as TextRow[]) digest.add(row)
+    if (rows.length < ROWS_AT_ONCE) break
+  }
+  await client.query('CLOSE copied')
+  return digest.finish()
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { schemaVersion } from '../sqlite/database.js'
+import { CopyError } from './copy-error.js'
+
+export interface Snapshot {
+  bytes: number
+  sha256: string
+  payments: number
+  merchants: number
+}
+
+/** Pages copied in one step: all of them, so that a service that writes meanwhile does not make it begin anew. */
+const ALL_PAGES = 1_000_000_000
+
+/**
+ * Copies a SQLite database, in use or not, as it is at one moment, into a file that does not exist yet; it stands there
+ * only once it is whole, checked and on disk. Rejects with `CopyError`.
+ */
+export async function backUp(path: string, target: string): Promise<Snapshot> {
+  if (!existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
+  refuseExisting(target, 'a backup never writes over anything')
+  mkdirSync(dirname(target), { recursive: true })
+  const partial = `${target}.partial`
+  rmSync(partial, { force: true })
+  const database = new Sqlite(path, { readonly: true, fileMustExist: true })
+  try {
+    await database.backup(partial, { progress: () => ALL_PAGES })
+  } finally {
+    database.close()
+  }
+  return finish(partial, target)
+}
+
+/**
+ * Puts a backup in place of a database that is gone. Rejects with `CopyError` where there is one still, or when the file
+ * is no whole database of Arcus.
+ */
+export async function restore(backup: string, target: string): Promise<Snapshot> {
+  if (!existsSync(backup)) throw new CopyError(`There is no backup at ${backup}.`)
+  if (existsSync(`${backup}-wal`)) {
+    throw new CopyError(
+      `${backup} is a database in use, or was cut off in use; back it up instead.`,
+    )
+  }
+  for (const path of [target, `${target}-wal`, `${target}-journal`]) {
+    refuseExisting(
+      path,
+      'stop the service and move the old database away first, with its -wal and -shm',
+    )
+  }
+  mkdirSync(dirname(target), { recursive: true })
+  const partial = `${target}.partial`
+  copyFileSync(backup, partial)
+  return finish(partial, target)
+}
+
+function refuseExisting(path: string, why: string): void {
+  if (existsSync(path)) throw new CopyError(`${path} exists already: ${why}.`)
+}
+
+async function finish(partial: string, target: string): Promise<Snapshot> {
+  try {
+    const counts = inspect(partial)
+    syncFile(partial)
+    const sha256 = await digestOf(partial)
+    const { size: bytes } = statSync(partial)
+    renameSync(partial, target)
+    syncFile(dirname(target))
+    return { bytes, sha256, ...counts }
+  } catch (error) {
+    for (const rest of ['', '-wal', '-shm']) rmSync(partial + rest, { force: true })
+    throw error
+  }
+}
+
+/** Opens the copy alone: whole, ours, and not of a version to come. */
+function inspect(path: string): Pick<Snapshot, 'payments' | 'merchants'> {
+  let database: Sqlite.Database | undefined
+  try {
+    database = new Sqlite(path, { fileMustExist: true })
+    // One file, without a log beside it; the service turns the log on again.
+    database.pragma('journal_mode = DELETE')
+    const verdict = database.pragma('integrity_check', { simple: true })
+    if (verdict !== 'ok') throw new CopyError(`The database is damaged: ${String(verdict)}.`)
+    const version = Number(database.pragma('user_version', { simple: true }))
+    if (version < 1) throw new CopyError('The file is not a database of Arcus.')
+    if (version > schemaVersion()) {
+      throw new CopyError(
+        `The file has schema version ${version}, this version of Arcus knows ${schemaVersion()}: use the newer version.`,
+      )
+    }
+    const count = (table: string) =>
+      database?.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number
+    return { payments: count('jobs'), merchants: version >= 3 ? count('merchants') : 0 }
+  } catch (error) {
+    if (error instanceof CopyError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CopyError(`The file is not a whole SQLite database: ${reason}.`, { cause: error })
+  } finally {
+    database?.close()
+  }
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r')
+  fsyncSync(file)
+  closeSync(file)
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  return hash.digest('hex')
+}

@@ -1,0 +1,70 @@
+import type { ActivityScope, ActivityStore } from '../activity.js'
+import { type SumRow, toActivitySum } from '../rows/activity-rows.js'
+import type { Database } from './database.js'
+
+/** The rows of a scope, parameters 1 to 4. */
+const scoped = 'span = $1 AND merchant_id = $2 AND endpoint_id = $3 AND bucket >= $4'
+
+const valuesOf = ({ span, merchantId = '', endpointId = 0, since }: ActivityScope) => [
+  span,
+  merchantId,
+  endpointId,
+  since,
+]
+
+type Text<Row> = { [Key in keyof Row]: Row[Key] extends bigint ? string : Row[Key] }
+
+/** The server adds up; sums are read as text, for they go past what a double holds. */
+export function createTotals(
+  database: Database,
+): Pick<ActivityStore, 'sums' | 'payers' | 'latencies'> {
+  return {
+    async sums(scope) {
+      const rows = await database.rows<Text<SumRow>>(
+        `SELECT bucket::text, kind, state, reason, is_self::text, count::text, amount::text, gas::text
+         FROM activity_sums WHERE ${scoped} ORDER BY activity_sums.bucket, kind, state, reason, activity_sums.is_self`,
+        valuesOf(scope),
+      )
+      return rows.map(({ kind, state, reason, ...sums }) =>
+        toActivitySum({
+          kind,
+          state,
+          reason,
+          bucket: BigInt(sums.bucket),
+          is_self: BigInt(sums.is_self),
+          count: BigInt(sums.count),
+          amount: BigInt(sums.amount),
+          gas: BigInt(sums.gas),
+        }),
+      )
+    },
+    async latencies(scope, kind) {
+      const rows = await database.rows<{ up_to_ms: number; count: string }>(
+        `SELECT up_to_ms, sum(count) AS count FROM activity_latencies WHERE ${scoped} AND kind = $5
+         GROUP BY up_to_ms ORDER BY up_to_ms`,
+        [...valuesOf(scope), kind],
+      )
+      return rows.map((row) => ({ upToMs: row.up_to_ms, count: Number(row.count) }))
+    },
+    async payers(scope) {
+      const [row] = await database.rows<{
+        payers: number
+        repeat: number
+        top: string
+        amount: string
+      }>(
+        `SELECT count(*) AS payers, count(*) FILTER (WHERE times >= 2) AS repeat,
+           coalesce(max(paid), 0)::text AS top, coalesce(sum(paid), 0)::text AS amount
+         FROM (SELECT sum(count) AS times, sum(amount) AS paid FROM activity_payers WHERE ${scoped}
+           GROUP BY payer) AS each`,
+        valuesOf(scope),
+      )
+      return {
+        unique: row?.payers ?? 0,
+        repeat: row?.repeat ?? 0,
+        topAmount: BigInt(row?.top ?? 0),
+        amount: BigInt(row?.amount ?? 0),
+      }
+    },
+  }
+}

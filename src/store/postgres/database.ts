@@ -1,0 +1,159 @@
+import pg from 'pg'
+import { StoreUnavailableError } from '../store-unavailable.js'
+import { toStoreError } from './store-errors.js'
+
+/** Statements on one connection, inside or outside of a transaction. */
+export interface Queries {
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Resolves with how many rows it changed. */
+  run(text: string, values?: readonly unknown[]): Promise<number>
+}
+
+/**
+ * A pool of connections. What is asked here must be harmless when it happens twice: while the database cannot be
+ * reached it is asked again for a few seconds, also where the answer alone was lost.
+ */
+export interface Database extends Queries {
+  inTransaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
+  /** The same for what must not happen twice: rejects with `StoreUnavailableError` at the first trouble. */
+  once: Queries & Pick<Database, 'inTransaction'>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  url: string
+  poolSize: number
+  /** How long trouble is waited out, milliseconds. */
+  patienceMs?: number
+  onIdleError?: (error: unknown) => void
+}
+
+/** A restart of the database on the same machine takes about as long; callers wait rather than fail. */
+const PATIENCE_MS = 4_000
+const RETRY_MS = 100
+const CONNECT_TIMEOUT_MS = 5_000
+/** The server ends a statement that takes longer; the client stops waiting a little later. */
+const STATEMENT_TIMEOUT_MS = 10_000
+const QUERY_TIMEOUT_MS = 12_000
+/** Two transactions that wait for each other: one is rolled back and run again. */
+const MAX_CONFLICTS = 5
+const INT8 = 20
+
+/** BIGINT as number: what is kept in one stays below 2^53, sums aside, which are read as text. */
+const types = {
+  getTypeParser: ((id: number, format?: 'text' | 'binary') =>
+    id === INT8 && format !== 'binary'
+      ? Number
+      : pg.types.getTypeParser(id, format)) as typeof pg.types.getTypeParser,
+}
+
+export function openPool({ url, poolSize, onIdleError }: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'arcus',
+    types,
+  })
+  // A connection that breaks while nobody uses it is replaced at the next use; in use, its query rejects as well.
+  pool.on('error', (error) => onIdleError?.(error))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+  })
+  return pool
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = openPool(options)
+  const { patienceMs = PATIENCE_MS } = options
+
+  async function patiently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    const deadline = Date.now() + patienceMs
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || Date.now() >= deadline) throw error
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+  }
+
+  const plain = queriesOn(pool)
+  const transact = <Result>(work: (queries: Queries) => Promise<Result>) => transaction(pool, work)
+  return {
+    rows: (text, values) => patiently(() => plain.rows(text, values)),
+    run: (text, values) => patiently(() => plain.run(text, values)),
+    inTransaction: (work) => patiently(() => transact(work)),
+    once: { ...plain, inTransaction: transact },
+    close: () => pool.end(),
+  }
+}
+
+/** Statements are prepared once on each connection, under a number that stands for their text. */
+const names = new Map<string, string>()
+
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = `arcus_${names.size}`
+    names.set(text, name)
+  }
+  return name
+}
+
+export function queriesOn(client: Pick<pg.Pool, 'query'>): Queries {
+  const query = async (text: string, values: readonly unknown[] = []) => {
+    try {
+      return await client.query({ name: nameOf(text), text, values: values.map(withoutNul) })
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+  return {
+    rows: async <Row>(text: string, values?: readonly unknown[]) =>
+      (await query(text, values)).rows as Row[],
+    run: async (text, values) => (await query(text, values)).rowCount ?? 0,
+  }
+}
+
+/** PostgreSQL has no U+0000 in texts; only a stranger's words could have one, and they match nothing then. */
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0')
+    ? value.replaceAll('\0', '\ufffd')
+    : value
+}
+
+async function transaction<Result>(
+  pool: pg.Pool,
+  work: (queries: Queries) => Promise<Result>,
+): Promise<Result> {
+  for (let conflicts = 0; ; conflicts++) {
+    const client = await pool.connect().catch((error) => {
+      throw toStoreError(error)
+    })
+    try {
+      const queries = queriesOn(client as unknown as pg.Pool)
+      await queries.run('BEGIN')
+      const result = await work(queries)
+      await queries.run('COMMIT')
+      client.release()
+      return result
+    } catch (error) {
+      // A connection that cannot even roll back is thrown away.
+      await client.query('ROLLBACK').then(
+        () => client.release(),
+        (broken) => client.release(broken),
+      )
+      if (!isConflict(error) || conflicts >= MAX_CONFLICTS) throw error
+    }
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code
+  return code === '40P01' || code === '40001'
+}

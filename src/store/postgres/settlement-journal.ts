@@ -1,0 +1,182 @@
+import type { Address } from 'viem'
+import { dayOf } from '../budgets.js'
+import { type AttemptRow, type JobRow, newRow, toAttempt, toJob } from '../rows/settlement-rows.js'
+import type { Job, NewJob, Outcome, SettlementJournal } from '../settlement-journal.js'
+import { recordAttempt } from './attempt-writer.js'
+import { bookGas } from './budgets.js'
+import { claim, findByKey, insert } from './claims.js'
+import type { Database, Queries } from './database.js'
+import { requireLease } from './lease-check.js'
+
+/** `worker` is the name of this process: what it claims is its own work. */
+export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
+  return {
+    findJob: (kind, network, key) => findByKey(database, kind, network, key),
+    claim: (job, idempotencyKey, now) => claim(database, worker, job, idempotencyKey, now),
+    reopen: (failed, job, now) => reopen(database, worker, failed, job, now),
+    recordFound: (job, failed, outcome, now) =>
+      database.inTransaction(async (sql) => {
+        const row =
+          failed === undefined
+            ? (await insert(sql, worker, job, now)) && newRow(job, now)
+            : await reopen(sql, worker, failed, job, now)
+        if (!row) return undefined
+        await decide(sql, worker, [{ id: row.id, round: row.round, outcome }], now)
+        return findById(sql, row.id)
+      }),
+    async findByTransaction(transaction) {
+      const rows = await database.rows<JobRow>(
+        `SELECT jobs.* FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
+        [transaction],
+      )
+      const found = await database.rows<JobRow>(
+        `SELECT * FROM jobs WHERE "transaction" = $1 AND state = 'confirmed' AND gas_cost IS NULL
+         ORDER BY created_at`,
+        [transaction],
+      )
+      const known = new Set(rows.map(({ id }) => id))
+      return [...rows, ...found.filter(({ id }) => !known.has(id))].map((row) => toJob(row) as Job)
+    },
+    async openJobs(network) {
+      const rows = await database.rows<JobRow>(
+        `SELECT * FROM jobs WHERE network = $1 AND state IN ('queued', 'submitted') ORDER BY created_at`,
+        [network],
+      )
+      return rows.map((row) => toJob(row) as Job)
+    },
+    recordAttempt: (attempt, epoch) =>
+      database.inTransaction((sql) => recordAttempt(sql, worker, attempt, epoch)),
+    async openAttempts(network, relayer) {
+      const rows = await database.rows<AttemptRow & { job_ids: string[] }>(
+        `SELECT a.*, ARRAY(SELECT job_id FROM attempt_jobs j WHERE j.hash = a.hash ORDER BY position) AS job_ids
+         FROM attempts a WHERE network = $1 AND relayer = $2 AND is_open = 1
+         ORDER BY relayer_nonce, created_at`,
+        [network, relayer],
+      )
+      return rows.map((row) => toAttempt(row, row.job_ids))
+    },
+    resolve: ({ slot, outcomes, spending, now }) =>
+      database.inTransaction(async (sql) => {
+        let isClosed = false
+        if (slot !== undefined) {
+          const { network, relayer, relayerNonce, epoch } = slot
+          await requireLease(sql, worker, { network, relayer, epoch })
+          const closed = await sql.run(
+            `UPDATE attempts SET is_open = 0
+             WHERE network = $1 AND relayer = $2 AND relayer_nonce = $3 AND is_open = 1`,
+            [network, relayer, relayerNonce],
+          )
+          isClosed = closed > 0
+        }
+        const decided = await decide(sql, worker, outcomes, now)
+        // A commit whose answer was lost is run again, and must not book again.
+        const isNew =
+          isClosed || decided.length > 0 || (slot === undefined && outcomes.length === 0)
+        if (spending !== undefined && isNew) {
+          await bookGas(sql, spending, dayOf(now))
+        }
+        return decided
+      }),
+    async findNextNonce(network, relayer) {
+      const [row] = await database.rows<{ next_nonce: number }>(
+        'SELECT next_nonce FROM lanes WHERE network = $1 AND relayer = $2',
+        [network, relayer],
+      )
+      return row?.next_nonce
+    },
+    setNextNonce: (network, relayer, expected, next, epoch) =>
+      database.inTransaction(async (sql) => {
+        await requireLease(sql, worker, { network, relayer, epoch })
+        return setNextNonce(sql, network, relayer, expected, next)
+      }),
+    async isWritable() {
+      try {
+        await database.once.run(
+          `INSERT INTO lanes (network, relayer, next_nonce) VALUES ('probe', 'probe', 1)
+           ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = lanes.next_nonce + 1`,
+        )
+        return true
+      } catch {
+        return false
+      }
+    },
+  }
+}
+
+async function findById(sql: Queries, id: string): Promise<Job | undefined> {
+  const [row] = await sql.rows<JobRow>('SELECT * FROM jobs WHERE id = $1', [id])
+  return toJob(row)
+}
+
+async function reopen(
+  sql: Queries,
+  worker: string,
+  failed: Job,
+  job: NewJob,
+  now: number,
+): Promise<Job | undefined> {
+  const { digest, to, calldata, details, seenBlock, expiresAt } = job
+  const [row] = await sql.rows<JobRow>(
+    `UPDATE jobs SET round = round + 1, state = 'queued', digest = $1, "to" = $2, calldata = $3, details = $4,
+       seen_block = $5, expires_at = $6, updated_at = $7, reason = NULL, message = NULL, "transaction" = NULL,
+       block_number = NULL, gas_cost = NULL, worker = $8
+     WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,
+    [digest, to, calldata, details, seenBlock, expiresAt, now, worker, failed.id, failed.round],
+  )
+  return toJob(row)
+}
+
+/** Resolves with the ids of those it decided: open, in this round, and this process's own. */
+async function decide(
+  sql: Queries,
+  worker: string,
+  outcomes: readonly { id: string; round: number; outcome: Outcome }[],
+  now: number,
+): Promise<string[]> {
+  if (outcomes.length === 0) return []
+  const column = <Value>(read: (outcome: Outcome) => Value) =>
+    outcomes.map(({ outcome }) => read(outcome))
+  const rows = await sql.rows<{ id: string }>(
+    `UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
+       block_number = o.block_number, gas_cost = o.gas_cost, updated_at = $1
+     FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
+       AS o (id, round, state, "transaction", reason, message, block_number, gas_cost)
+     WHERE jobs.id = o.id AND jobs.round = o.round AND jobs.state IN ('queued', 'submitted')
+       AND jobs.worker = $10
+     RETURNING jobs.id`,
+    [
+      now,
+      outcomes.map(({ id }) => id),
+      outcomes.map(({ round }) => round),
+      column(({ state }) => state),
+      column(({ transaction }) => transaction),
+      column(({ reason }) => reason),
+      column(({ message }) => message),
+      column(({ blockNumber }) => blockNumber),
+      column(({ gasCost }) => gasCost?.toString() ?? null),
+      worker,
+    ],
+  )
+  return rows.map(({ id }) => id)
+}
+
+async function setNextNonce(
+  sql: Queries,
+  network: string,
+  relayer: Address,
+  expected: number | undefined,
+  next: number,
+): Promise<boolean> {
+  if (expected === undefined) {
+    const inserted = await sql.run(
+      'INSERT INTO lanes (network, relayer, next_nonce) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [network, relayer, next],
+    )
+    return inserted === 1
+  }
+  const updated = await sql.run(
+    'UPDATE lanes SET next_nonce = $1 WHERE network = $2 AND relayer = $3 AND next_nonce = $4',
+    [next, network, relayer, expected],
+  )
+  return updated === 1
+}

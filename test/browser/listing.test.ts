@@ -1,0 +1,308 @@
+import { getAddress } from 'viem'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { owners } from './support/a-directory.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import {
+  checkEndpoint,
+  connectWallet,
+  review,
+  settled,
+  switchWallet,
+} from './support/console-steps.js'
+import { deployContractWallet } from './support/contract-wallet.js'
+import type { OpenPage, PageOptions } from './support/open-page.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let opened: OpenPage[] = []
+
+beforeAll(async () => {
+  if (skipped === undefined) world = await startBrowserWorld()
+})
+afterAll(() => world?.stop())
+afterEach(async () => {
+  const faults = opened.flatMap((it) => it.faults)
+  await Promise.all(opened.map(({ close }) => close()))
+  opened = []
+  expect(faults).toEqual([])
+})
+
+async function open(options: PageOptions) {
+  const it = await world.open(options)
+  opened.push(it)
+  return it.page
+}
+
+const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+const discovered = async (id: string) =>
+  (await world.get(`/discovery/resources?merchant=${id}`)).body.items
+const signatures = ({ requests }: ReturnType<typeof fern>) =>
+  requests.filter(({ method }) => method === 'eth_signTypedData_v4')
+
+describe.skipIf(skipped !== undefined)('listing an API', () => {
+  it('is connect, paste, review, sign once: and it is found in discovery', async () => {
+    const wallet = fern()
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.getByRole('link', { name: 'List an API' }).first().click()
+    await checkEndpoint(page, `${world.strangers.url}/header-only`)
+    await page.getByLabel('Price in USDC').waitFor()
+    expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.01')
+    expect(await page.getByLabel('Payout address').inputValue()).toBe(devnetMerchant.address)
+    await page.getByLabel('Name').fill('Head House')
+    await page.getByLabel('Title').fill('A head')
+    expect(await page.getByLabel('Id').inputValue()).toBe('head-house')
+    await review(page)
+    await page.getByText('Head House').first().waitFor()
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    expect(await discovered('head-house')).toMatchObject([
+      { resource: `${world.strangers.url}/header-only`, metadata: { title: 'A head' } },
+    ])
+    expect(signatures(wallet)).toHaveLength(1)
+    expect(wallet.signed[0]?.message).toMatchObject({
+      action: 'listing.create',
+      audience: world.origin,
+      merchantId: 'head-house',
+      payTo: devnetMerchant.address.toLowerCase(),
+    })
+    expect(wallet.requests.map(({ method }) => method)).not.toContain('eth_sendTransaction')
+  })
+
+  it('of a POST endpoint finds the method by itself', async () => {
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/post-only/ask`)
+    await page.getByLabel('Price in USDC').waitFor()
+    expect(await page.getByLabel('Method').last().inputValue()).toBe('POST')
+    expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.05')
+  })
+
+  it('waits for a slow one', async () => {
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/slow`)
+    await page.getByText(/may take ten seconds/).waitFor()
+    await page.getByLabel('Price in USDC').waitFor()
+  })
+
+  it.each([
+    ['/wrong-asset', /asset/i],
+    ['/wrong-network', /network/i],
+    ['/free', /402/],
+    ['/moved', /redirect/i],
+  ])('of %s says why it cannot be listed', async (path, words) => {
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}${path}`)
+    await page.getByText('It cannot be saved like this.').waitFor()
+    expect(await page.getByRole('status').allTextContents()).toContainEqual(
+      expect.stringMatching(words),
+    )
+  })
+
+  it('to somebody else than its 402 pays is refused beside the field, and the form survives', async () => {
+    const wallet = fern()
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/somebody-else`)
+    await page.getByLabel('Title').fill('Not mine')
+    await page.getByLabel('Name').fill('Crooked')
+    await page.getByLabel('Payout address').fill(devnetMerchant.address)
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByText('the service refused it').waitFor()
+    expect(await page.getByLabel('Title').inputValue()).toBe('Not mine')
+    expect(await page.getByLabel('URL', { exact: true }).getAttribute('aria-invalid')).toBe('true')
+    expect(await discovered('crooked')).toEqual([])
+  })
+
+  it('survives a signature that is refused, and a reload', async () => {
+    const wallet = fern()
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/weather/kept`)
+    await page.getByLabel('Name').fill('Kept House')
+    await page.getByLabel('Title').fill('Kept')
+    wallet.rejectNext('eth_signTypedData_v4')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByRole('button', { name: 'Back to editing' }).click()
+    expect(await page.getByLabel('Name').inputValue()).toBe('Kept House')
+    await page.reload()
+    await settled(page)
+    expect(await page.getByLabel('Name').inputValue()).toBe('Kept House')
+    expect(await page.getByLabel('Title').inputValue()).toBe('Kept')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    expect(await discovered('kept-house')).toHaveLength(1)
+  })
+})
+
+describe.skipIf(skipped !== undefined)('an owner', () => {
+  it('edits, sees the difference, and signs it', async () => {
+    await world.list('edit-house', { name: 'Edit House' })
+    const wallet = fern()
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.getByRole('link', { name: 'Edit House' }).click()
+    await page.getByRole('link', { name: 'Edit', exact: true }).click()
+    await page.getByLabel('Title').fill('Weather, edited')
+    await review(page)
+    expect(await page.getByRole('deletion').allTextContents()).toContainEqual(
+      expect.stringContaining('Weather'),
+    )
+    expect(await page.getByRole('insertion').allTextContents()).toContainEqual(
+      expect.stringContaining('Weather, edited'),
+    )
+    await page.getByRole('button', { name: 'Sign and save' }).click()
+    await page.getByRole('heading', { name: 'Saved' }).waitFor()
+    expect((await discovered('edit-house'))[0].metadata.title).toBe('Weather, edited')
+    expect(wallet.signed[0]?.message).toMatchObject({ action: 'listing.update', revision: '2' })
+  })
+
+  it('on another chain is asked to switch, and the chain is added with a node that may be told', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account, chainId: 1 })
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.getByText('The wallet is on another chain').waitFor()
+    await page.getByRole('button', { name: 'Switch to Arc' }).click()
+    await page.getByText('The wallet is on another chain').waitFor({ state: 'detached' })
+    expect(wallet.chainId()).toBe(5042)
+    const added = wallet.requests.find(({ method }) => method === 'wallet_addEthereumChain')
+    expect(added?.params).toMatchObject([
+      {
+        chainId: '0x13b2',
+        chainName: 'Arc',
+        nativeCurrency: { name: 'USDC', symbol: 'USDC', decimals: 18 },
+        rpcUrls: [world.chainUrl],
+      },
+    ])
+    wallet.switchTo(1)
+    await page.getByText('The wallet is on another chain').waitFor()
+  })
+
+  it('who refuses to switch stays where he is', async () => {
+    const wallet = createTestWallet({
+      name: 'Fern',
+      account: devnetMerchant.account,
+      chainId: 1,
+      knows: [5042],
+    })
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    wallet.rejectNext('wallet_switchEthereumChain')
+    await page.getByRole('button', { name: 'Switch to Arc' }).click()
+    await page.getByText('You said no in the wallet.').waitFor()
+    expect(wallet.chainId()).toBe(1)
+  })
+
+  it('chooses among wallets, and is followed from one to the other', async () => {
+    await world.list('first-house', { name: 'First House' })
+    await world.list('second-house', { name: 'Second House' }, owners[0])
+    const second = createTestWallet({ name: 'Moss', account: owners[0] as (typeof owners)[number] })
+    const page = await open({ wallets: [fern(), second] })
+    await page.goto('/console')
+    await connectWallet(page, 'Moss')
+    await page.getByRole('link', { name: 'Second House' }).waitFor()
+    expect(await page.getByRole('link', { name: 'First House' }).count()).toBe(0)
+    await switchWallet(page, 'Fern')
+    await page.getByRole('link', { name: 'First House' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Second House' }).count()).toBe(0)
+    await page.goto('/console/second-house/edit')
+    await page.getByText('Another wallet owns this listing').waitFor()
+  })
+
+  it('who says no to connecting may choose again', async () => {
+    const wallet = fern()
+    wallet.rejectNext('eth_requestAccounts')
+    wallet.rejectNext('wallet_requestPermissions')
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await page.getByRole('button', { name: 'Connect wallet', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
+    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
+    await page.getByRole('button', { name: 'Disconnect' }).waitFor()
+  })
+
+  it('with a contract wallet lists like any other', async () => {
+    const address = await deployContractWallet(world.chainUrl, devnetPayer)
+    const wallet = createTestWallet({ name: 'Vault', account: devnetPayer.account, address })
+    const page = await open({ wallets: [wallet] })
+    await page.goto('/console')
+    await connectWallet(page, 'Vault')
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/weather/vault`)
+    await page.getByLabel('Name').fill('Vault House')
+    await page.getByLabel('Title').fill('Vaulted')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(getAddress(address))
+  })
+
+  it('probes by hand and is told what was seen', async () => {
+    await world.list('probe-house', {
+      name: 'Probe House',
+      endpoints: [
+        { url: `${world.strangers.url}/broken`, method: 'GET', title: 'Broken', price: '10000' },
+      ],
+    })
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await page.goto('/console/probe-house/endpoints')
+    await page.getByRole('button', { name: 'Probe now' }).click()
+    await page.getByText('Not reachable.').waitFor()
+    await page.getByText(/500/).waitFor()
+  })
+
+  it('hands a listing on: one offers, the other accepts', async () => {
+    await world.list('moving-house', { name: 'Moving House' })
+    const [next] = owners as [(typeof owners)[number]]
+    const page = await open({
+      wallets: [fern(), createTestWallet({ name: 'Moss', account: next })],
+    })
+    await page.goto('/console/moving-house/settings')
+    await connectWallet(page, 'Fern')
+    await page.getByLabel('New owner').fill(next.address)
+    await page.getByRole('button', { name: 'Sign and offer' }).click()
+    await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
+    await page.goto('/console')
+    await switchWallet(page, 'Moss')
+    await page.getByRole('heading', { name: 'Offered to you' }).waitFor()
+    await page.getByRole('link', { name: 'Moving House' }).click()
+    await page.getByRole('button', { name: 'Sign and accept' }).click()
+    await page.getByRole('button', { name: 'Sign and accept' }).waitFor({ state: 'detached' })
+    expect((await world.get('/api/merchants/moving-house')).body.owner).toBe(next.address)
+  })
+
+  it('deletes after having said so in letters', async () => {
+    await world.list('last-house', { name: 'Last House' })
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/last-house/settings')
+    await connectWallet(page, 'Fern')
+    await page.getByRole('button', { name: 'Delete this listing' }).click()
+    const sign = page.getByRole('button', { name: 'Sign and delete' })
+    expect(await sign.isDisabled()).toBe(true)
+    await page.getByLabel('Type last-house to confirm').fill('last-house')
+    await sign.click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect((await world.get('/api/merchants/last-house')).status).toBe(410)
+    expect(await discovered('last-house')).toEqual([])
+  })
+})

@@ -1,0 +1,182 @@
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { fillDirectory } from './support/a-directory.js'
+import { seriousFindings } from './support/accessibility.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { connectWallet, settled, signIn } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let transaction: string
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  await fillDirectory(world)
+  const paid = await world.pay(`${world.strangers.url}/weather/forecast`)
+  transaction = paid.body.transaction
+})
+afterAll(() => world?.stop())
+
+async function signInAt(page: Page) {
+  await page.goto('/console/penny-weather')
+  await connectWallet(page, 'Fern')
+  await signIn(page)
+}
+
+const publicPages = [
+  ['the directory', '/'],
+  ['a search without a result', '/?query=zzzz'],
+  ['a merchant', '/merchants/penny-weather'],
+  ['an official merchant', '/merchants/arc-index'],
+  ['a merchant that is not there', '/merchants/nobody-here'],
+  ['the lookup', '/lookup'],
+  ['the status', '/status'],
+  ['the console without a wallet', '/console'],
+  ['an address that is no page', '/nowhere'],
+] as const
+
+const ownerPages = [
+  ['the list of own merchants', '/console'],
+  ['the page of one', '/console/penny-weather'],
+  ['its activity of a month', '/console/penny-weather?range=30d'],
+  ['its endpoints', '/console/penny-weather/endpoints'],
+  ['its form', '/console/penny-weather/edit'],
+  ['what is rarely done', '/console/penny-weather/settings'],
+  ['a new listing', '/console/new'],
+] as const
+
+describe.skipIf(skipped !== undefined).each(['light', 'dark'] as const)('in %s', (theme) => {
+  it.each(publicPages)('%s is accessible and keeps its policy', async (_name, path) => {
+    const { page, faults, close } = await world.open({ theme })
+    await page.goto(path)
+    await settled(page)
+    expect(await seriousFindings(page)).toEqual([])
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('every page of an owner is accessible and keeps its policy', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, faults, close } = await world.open({ theme, wallets: [wallet] })
+    await signInAt(page)
+    for (const [name, path] of ownerPages) {
+      await page.goto(path)
+      await settled(page)
+      expect([name, await seriousFindings(page)]).toEqual([name, []])
+    }
+    expect(faults).toEqual([])
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('every page', () => {
+  it.each([360, 768, 1440])('fits a screen %i pixels wide', async (width) => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, close } = await world.open({ width, wallets: [wallet] })
+    const overflow = async (path: string) => {
+      await page.goto(path)
+      await settled(page)
+      return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    }
+    for (const [name, path] of publicPages) expect([name, await overflow(path)]).toEqual([name, 0])
+    await signInAt(page)
+    for (const [name, path] of ownerPages) expect([name, await overflow(path)]).toEqual([name, 0])
+    await close()
+  })
+
+  it('has a name of its own in the tab and one heading that says where one is', async () => {
+    const { page, close } = await world.open()
+    const titles = new Set<string>()
+    for (const path of ['/', '/merchants/penny-weather', '/lookup', '/status', '/console']) {
+      await page.goto(path)
+      await settled(page)
+      titles.add(await page.title())
+      expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
+    }
+    expect(titles.size).toBe(5)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('the first load', () => {
+  it('is below 150 kB as it comes over the wire', async () => {
+    const { page, received, close } = await world.open()
+    await page.goto('/')
+    await settled(page)
+    const ours = [...received].filter(([path]) => !path.startsWith('/api/'))
+    expect(ours.length).toBeGreaterThan(2)
+    expect(ours.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThan(150_000)
+    await close()
+  })
+
+  it('is below 150 kB for who accepts gzip only', async () => {
+    const { page, received, close } = await world.open()
+    await page.goto('/')
+    await settled(page)
+    const paths = [...received.keys()].filter((path) => !path.startsWith('/api/'))
+    const sizes = await Promise.all(
+      paths.map(async (path) => {
+        const headers = { 'accept-encoding': 'identity', accept: 'text/html,*/*' }
+        const answer = await fetch(world.origin + path, { headers })
+        const bytes = Buffer.from(await answer.arrayBuffer())
+        // Fonts are compressed as they are.
+        return path.endsWith('.woff2') ? bytes.length : gzipSync(bytes).length
+      }),
+    )
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(150_000)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('the public side', () => {
+  it('finds a payment by its transaction, deep link included', async () => {
+    const { page, faults, close } = await world.open()
+    await page.goto('/lookup')
+    await page.getByRole('textbox').first().fill(transaction)
+    await page.keyboard.press('Enter')
+    await page
+      .getByText(/confirmed|settled/i)
+      .first()
+      .waitFor()
+    await page.reload()
+    await page
+      .getByText(/confirmed|settled/i)
+      .first()
+      .waitFor()
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('narrows as one types, and keeps the search in the address', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/')
+    await page.getByRole('searchbox').fill('tides')
+    await page.getByText('Tides today').waitFor()
+    await page.getByText('Paper by DOI').waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByText('Tides today').waitFor()
+    expect(await page.getByText('Paper by DOI').count()).toBe(0)
+    await close()
+  })
+
+  it('says of community listings that nobody reviewed them, and of official ones where they are paid', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/merchants/paper-trail')
+    await page
+      .getByText(/self-serve, unreviewed/i)
+      .first()
+      .waitFor()
+    await page.goto('/merchants/arc-index')
+    await page
+      .getByText(/buyback/i)
+      .first()
+      .waitFor()
+    expect(await page.getByText(/self-serve, unreviewed/i).count()).toBe(0)
+    await close()
+  })
+})

@@ -1,0 +1,89 @@
+import type { Browser } from 'playwright-core'
+import { devnetMerchant } from '../../../src/devnet/accounts.js'
+import {
+  createListingClient,
+  type ListingClient,
+  type ListingSigner,
+} from '../../../src/listing-client/client.js'
+import type { Listing } from '../../../src/listing-client/listing.js'
+import { aSignedPayment, type PaymentWish } from '../../support/a-signed-payment.js'
+import { type Answer, startWorld, type World } from '../../support/arcus.js'
+import { launchChromium } from './chromium.js'
+import { type OpenPage, openPage, type PageOptions } from './open-page.js'
+import { buyback, type Strangers, startStrangers } from './strangers.js'
+
+/** A devnet with the service, strangers' APIs and a browser. */
+export interface BrowserWorld extends World {
+  /** Where a person opens the console: as the service calls itself. */
+  origin: string
+  strangers: Strangers
+  browser: Browser
+  open(options?: PageOptions): Promise<OpenPage>
+  /** Writes listings as a script does. */
+  client(signer: ListingSigner): ListingClient
+  /** Lists as somebody with a script would. */
+  list(id: string, listing: Partial<Listing>, signer?: ListingSigner): Promise<void>
+  /** One payment for this URL, through verify and settle. */
+  pay(url: string, wish?: PaymentWish): Promise<Answer>
+}
+
+export async function startBrowserWorld(env: Record<string, string> = {}): Promise<BrowserWorld> {
+  const [world, strangers, browser] = await Promise.all([
+    startWorld({
+      env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true', DEVNET: 'true', BUYBACK_ADDRESS: buyback, ...env },
+      tellsWallets: true,
+    }),
+    startStrangers(),
+    launchChromium(),
+  ])
+  const origin = world.url.replace('127.0.0.1', 'localhost')
+  const pages: OpenPage[] = []
+  const client = (signer: ListingSigner) => createListingClient({ directoryUrl: origin, signer })
+  const settle = async (url: string, wish: PaymentWish = {}) => {
+    const payment = await aSignedPayment(wish)
+    Object.assign(payment.paymentPayload, { resource: { url } })
+    await world.post('/verify', payment)
+    return world.post('/settle', payment)
+  }
+  return {
+    ...world,
+    origin,
+    strangers,
+    browser,
+    async open(options) {
+      const opened = await openPage(browser, origin, options)
+      pages.push(opened)
+      return opened
+    },
+    async list(id, listing, signer = devnetMerchant.account) {
+      await client(signer).save(id, aListing(strangers.url, listing))
+    },
+    client,
+    pay: settle,
+    async stop() {
+      await Promise.all(pages.map((page) => page.close().catch(() => {})))
+      await browser.close()
+      await strangers.stop()
+      await world.stop()
+    },
+  }
+}
+
+/** A merchant of weather at `/weather`, paid to the devnet's merchant. */
+export function aListing(strangersUrl: string, wish: Partial<Listing> = {}): Listing {
+  return {
+    name: 'Weather house',
+    description: 'Skies by the city',
+    payTo: devnetMerchant.address,
+    endpoints: [
+      {
+        url: `${strangersUrl}/weather`,
+        method: 'GET',
+        title: 'Weather',
+        price: '10000',
+        example: { queryParams: { city: 'Lisbon' } },
+      },
+    ],
+    ...wish,
+  }
+}

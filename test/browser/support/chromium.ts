@@ -1,0 +1,52 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+/** Names Debian and others give it. */
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+const advice = 'install it (Debian: apt-get install -y chromium), or name it in CHROMIUM_PATH'
+
+/** `CHROMIUM_PATH`, else the first Chromium on the `PATH`; `undefined` when there is none. */
+export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const named = env.CHROMIUM_PATH
+  if (named !== undefined && named !== '') return named
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram)
+}
+
+/**
+ * Why browser tests cannot run here, or `undefined` when they can. Where `CI` is set a missing browser is an error
+ * instead: there it must never pass for a success.
+ */
+export function reasonToSkip(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  if (findChromium(env) !== undefined) return undefined
+  if (env.CI !== undefined && env.CI !== '') throw new Error(`There is no Chromium: ${advice}.`)
+  return `no Chromium: ${advice}`
+}
+
+/** A browser with a profile of its own that is thrown away. */
+export function launchChromium(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (executablePath === undefined) throw new Error(`There is no Chromium: ${advice}.`)
+  return chromium.launch({ executablePath, headless: true, args: flags })
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

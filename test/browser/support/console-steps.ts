@@ -1,0 +1,45 @@
+import type { Page } from 'playwright-core'
+
+/** Waits until the page shows what it has: a heading, nothing that still loads, fonts drawn. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForFunction(() => {
+    const loading = '[aria-busy="true"], [role="status"][aria-label^="Loading"]'
+    return document.querySelector(loading) === null
+  })
+  await page.evaluate(() => document.fonts.ready.then(() => undefined))
+}
+
+/** Through the console's own picker; the page must offer it. */
+export async function connectWallet(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Connect wallet', exact: true }).click()
+  await pickWallet(page, name)
+}
+
+export async function switchWallet(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Switch wallet' }).click()
+  await pickWallet(page, name)
+}
+
+async function pickWallet(page: Page, name: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
+/** Opens the private figures of a listing that the connected wallet owns. */
+export async function signIn(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
+  await page.getByRole('heading', { name: 'Activity' }).waitFor()
+}
+
+/** Pastes a URL and waits for what its 402 says, or for why it cannot be listed. */
+export async function checkEndpoint(page: Page, url: string): Promise<void> {
+  await page.getByLabel(/^URL of/).fill(url)
+  await page.getByRole('button', { name: 'Check endpoint' }).click()
+}
+
+export async function review(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Review changes' }).click()
+  await page.getByRole('heading', { name: 'What you sign' }).waitFor()
+}

@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Address } from 'viem'
+import { devnetMerchant } from '../../../src/devnet/accounts.js'
+import { devnetContracts } from '../../../src/devnet/fixtures.js'
+
+/** Somebody else's paid APIs, each odd in its own way. */
+export interface Strangers {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Where official merchants are paid in these tests. */
+export const buyback: Address = '0x00000000000000000000000000000000b0b0b0b0'
+
+const otherToken: Address = '0x1111111111111111111111111111111111111111'
+
+function quote(wish: Record<string, unknown> = {}) {
+  return {
+    scheme: 'exact',
+    network: 'eip155:5042',
+    amount: '10000',
+    asset: devnetContracts.usdc,
+    payTo: devnetMerchant.address,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+    ...wish,
+  }
+}
+
+function demand(
+  response: ServerResponse,
+  wish: Record<string, unknown> = {},
+  resource: Record<string, unknown> = {},
+): void {
+  const required = { x402Version: 2, resource: { url: 'x', ...resource }, accepts: [quote(wish)] }
+  const header = Buffer.from(JSON.stringify(required)).toString('base64')
+  response.writeHead(402, { 'payment-required': header }).end()
+}
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+/** By path. */
+const handlers: Record<string, Handle> = {
+  // Its 402 says everything in the header and nothing in the body.
+  '/header-only': (_request, response) => demand(response, {}, { description: 'Said in a header' }),
+  '/weather': (_request, response) => demand(response),
+  '/official': (_request, response) => demand(response, { payTo: buyback }),
+  '/tides': (_request, response) => demand(response, { amount: '2500' }),
+  '/post-only'(request, response) {
+    if (request.method === 'POST') demand(response, { amount: '50000' })
+    else response.writeHead(405, { allow: 'POST' }).end()
+  },
+  '/wrong-asset': (_request, response) => demand(response, { asset: otherToken }),
+  '/wrong-network': (_request, response) => demand(response, { network: 'eip155:8453' }),
+  '/somebody-else': (_request, response) => demand(response, { payTo: otherToken }),
+  '/free': (_request, response) => void response.writeHead(200).end('{}'),
+  '/moved': (_request, response) => void response.writeHead(302, { location: '/weather' }).end(),
+  '/broken': (_request, response) => void response.writeHead(500).end(),
+  // Longer than anybody waits, shorter than a listing may take.
+  '/slow'(_request, response) {
+    const timer = setTimeout(() => demand(response), 3_000)
+    response.once('close', () => clearTimeout(timer))
+  },
+}
+
+export async function startStrangers(): Promise<Strangers> {
+  const server: Server = createServer((request, response) => {
+    const path = (request.url ?? '').split('?')[0] ?? ''
+    // Anything below a name behaves as the name: /weather/7.
+    const handle = handlers[`/${path.split('/')[1]}`]
+    if (handle === undefined) response.writeHead(404).end()
+    else handle(request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto'
+import { type Address, getAddress, type Hex, toHex } from 'viem'
+import type { LocalAccount } from 'viem/accounts'
+import type { WalletAnswer, WalletInfo } from './injected-wallets.js'
+
+export interface TestWalletOptions {
+  name: string
+  /** Signs; for a contract wallet its owner. */
+  account: LocalAccount
+  /** The account's own unless a contract stands for it (ERC-1271). */
+  address?: Address
+  /** The chain it is on at first; Arc's unless said. */
+  chainId?: number
+  /** Chains it knows besides that one. */
+  knows?: readonly number[]
+}
+
+/** A wallet in the hands of a test. */
+export interface TestWallet {
+  info: WalletInfo
+  address: Address
+  /** Every request the page made, in order. */
+  requests: { method: string; params: unknown }[]
+  /** What it was asked to sign as typed data. */
+  signed: { domain: { chainId: number }; message: Record<string, string> }[]
+  chainId(): number
+  /** The person says no to the next request of this method. */
+  rejectNext(method: string): void
+  /** The next request of this method waits until what is returned is called. */
+  holdNext(method: string): () => void
+  /** The person changes chain or account in the wallet itself. */
+  switchTo(chainId: number): void
+  useAddress(address: Address): void
+  handle(method: string, params: unknown): Promise<WalletAnswer>
+  /** Set by whoever opens the page. */
+  onEvent: (event: string, data: unknown) => void
+}
+
+const icon =
+  'data:image/svg+xml;base64,' +
+  Buffer.from(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><circle cx="16" cy="16" r="15" fill="#7a6ff0"/></svg>',
+  ).toString('base64')
+
+class WalletError extends Error {
+  readonly code: number
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Answers as the common extension wallets do, down to refusing typed data of another chain than the active one. */
+export function createTestWallet(options: TestWalletOptions): TestWallet {
+  const { name, account } = options
+  const rejected: string[] = []
+  const held = new Map<string, Promise<void>>()
+  const known = new Set([1, ...(options.knows ?? []), options.chainId ?? 5042])
+  let chainId = options.chainId ?? 5042
+  let address = getAddress(options.address ?? account.address)
+  let isConnected = false
+  const requests: TestWallet['requests'] = []
+  const signed: TestWallet['signed'] = []
+
+  function setChain(next: number): null {
+    chainId = next
+    wallet.onEvent('chainChanged', toHex(next))
+    return null
+  }
+
+  async function addChain([chain]: [{ chainId: Hex; rpcUrls: string[] }]): Promise<null> {
+    const [rpcUrl] = chain.rpcUrls
+    const told = await askChainId(rpcUrl as string)
+    if (Number(told) !== Number(chain.chainId)) {
+      throw new WalletError(-32602, `The RPC URL returned the chain id ${told}.`)
+    }
+    known.add(Number(chain.chainId))
+    return setChain(Number(chain.chainId))
+  }
+
+  async function signTypedData([, json]: [Address, string]): Promise<Hex> {
+    const typed = JSON.parse(json)
+    if (Number(typed.domain.chainId) !== chainId) {
+      const { chainId: wanted } = typed.domain
+      throw new WalletError(
+        -32603,
+        `Provided chainId "${wanted}" must match the active chainId "${chainId}"`,
+      )
+    }
+    signed.push(typed)
+    return account.signTypedData(typed)
+  }
+
+  const methods: Record<string, (params: never) => unknown> = {
+    eth_requestAccounts() {
+      isConnected = true
+      return [address]
+    },
+    eth_accounts: () => (isConnected ? [address] : []),
+    eth_chainId: () => toHex(chainId),
+    net_version: () => String(chainId),
+    wallet_requestPermissions() {
+      isConnected = true
+      return [{ parentCapability: 'eth_accounts', caveats: [{ value: [address] }] }]
+    },
+    wallet_revokePermissions() {
+      isConnected = false
+      return null
+    },
+    wallet_switchEthereumChain([chain]: [{ chainId: Hex }]) {
+      if (known.has(Number(chain.chainId))) return setChain(Number(chain.chainId))
+      throw new WalletError(4902, `Unrecognized chain ID "${chain.chainId}".`)
+    },
+    wallet_addEthereumChain: addChain,
+    eth_signTypedData_v4: signTypedData,
+    personal_sign: ([message]: [Hex]) => account.signMessage({ message: { raw: message } }),
+  }
+
+  const wallet: TestWallet = {
+    info: {
+      uuid: randomUUID(),
+      name,
+      rdns: `example.${name.toLowerCase().replace(/\W+/g, '-')}`,
+      icon,
+    },
+    get address() {
+      return address
+    },
+    requests,
+    signed,
+    chainId: () => chainId,
+    rejectNext: (method) => void rejected.push(method),
+    holdNext(method) {
+      let release = () => {}
+      held.set(
+        method,
+        new Promise((resolve) => {
+          release = resolve
+        }),
+      )
+      return () => release()
+    },
+    switchTo: setChain,
+    useAddress(next) {
+      address = getAddress(next)
+      wallet.onEvent('accountsChanged', [address])
+    },
+    async handle(method, params) {
+      requests.push({ method, params })
+      await held.get(method)
+      held.delete(method)
+      const index = rejected.indexOf(method)
+      if (index >= 0) {
+        rejected.splice(index, 1)
+        return { error: { code: 4001, message: 'User rejected the request.' } }
+      }
+      const answer = methods[method]
+      if (answer === undefined) {
+        return { error: { code: 4200, message: `The method ${method} is not supported.` } }
+      }
+      try {
+        return { result: await answer(params as never) }
+      } catch (error) {
+        const { code = -32603, message } = error as WalletError
+        return { error: { code, message } }
+      }
+    },
+    onEvent: () => {},
+  }
+  return wallet
+}
+
+async function askChainId(rpcUrl: string): Promise<string> {
+  const response = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] }),
+  })
+  return ((await response.json()) as { result: string }).result
+}

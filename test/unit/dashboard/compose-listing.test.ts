@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
+import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { parseListing } from '../../../src/directory/listing-body.js'
+import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
+
+function problemsOf(draft: ListingDraft) {
+  const composed = composeListing(draft)
+  return composed.ok ? {} : composed.problems
+}
+
+describe('a draft that is right', () => {
+  it('becomes what the service accepts', () => {
+    const composed = composeListing(
+      aDraft({
+        endpoints: [
+          anEndpointDraft({ tags: ' a, b ,a,', example: '{"city":"Lisbon"}' }),
+          anEndpointDraft({ method: 'POST', example: '[1]', inputSchema: '{"type":"object"}' }),
+        ],
+      }),
+    )
+    if (!composed.ok) throw new Error(JSON.stringify(composed.problems))
+    const { endpoints, payTo } = parseListing(composed.listing)
+    expect(payTo).toBe(merchantAddress.toLowerCase())
+    expect(endpoints).toMatchObject([
+      { price: 10_000n, tags: ['a', 'b'], example: { queryParams: { city: 'Lisbon' } } },
+      { method: 'POST', example: { body: [1] }, inputSchema: { type: 'object' } },
+    ])
+  })
+})
+
+describe('a draft that is wrong', () => {
+  it.each<[string, Partial<ListingDraft>]>([
+    ['id', { id: 'No' }],
+    ['name', { name: '  ' }],
+    ['name', { name: 'x'.repeat(61) }],
+    ['description', { description: 'x'.repeat(1_001) }],
+    ['payTo', { payTo: '0x12' }],
+    ['endpoints', { endpoints: [] }],
+  ])('names %s', (path, wish) => {
+    expect(Object.keys(problemsOf(aDraft(wish)))).toEqual([path])
+  })
+
+  it.each([
+    ['url', { url: 'api.example.com' }],
+    ['url', { url: 'ftp://api.example.com/x' }],
+    ['title', { title: '' }],
+    ['price', { price: '0' }],
+    ['price', { price: 'cheap' }],
+    ['tags', { tags: 'x'.repeat(33) }],
+    ['example', { example: '{oops' }],
+    ['example', { example: '[1]' }],
+    ['inputSchema', { inputSchema: '{"type":"string"}' }],
+  ])('names the %s of an endpoint', (field, wish) => {
+    const problems = problemsOf(aDraft({ endpoints: [anEndpointDraft(wish)] }))
+    expect(Object.keys(problems)).toEqual([`endpoints[0].${field}`])
+  })
+
+  it('names the second of two that are the same endpoint', () => {
+    const twins = [anEndpointDraft(), anEndpointDraft({ url: 'https://API.example.com/quote' })]
+    expect(Object.keys(problemsOf(aDraft({ endpoints: twins })))).toEqual(['endpoints[1].url'])
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
+import { diffListings, isUnchanged } from '../../../src/dashboard/listing/diff.js'
+import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
+
+function listing(wish: Partial<ListingDraft> = {}) {
+  const composed = composeListing(aDraft(wish))
+  if (!composed.ok) throw new Error(JSON.stringify(composed.problems))
+  return composed.listing
+}
+
+describe('what a signature changes', () => {
+  it('is nothing where only spelling differs', () => {
+    const before = listing({ endpoints: [anEndpointDraft({ example: '{"a":1,"b":2}' })] })
+    const after = listing({
+      payTo: merchantAddress.toLowerCase(),
+      endpoints: [anEndpointDraft({ example: '{"b":2, "a":1}', price: '0.010' })],
+    })
+    expect(isUnchanged(diffListings(before, after))).toBe(true)
+  })
+
+  it('is everything of a new listing', () => {
+    const diff = diffListings(undefined, listing())
+    expect(diff.fields.map(({ field }) => field)).toEqual(['Name', 'Paid to'])
+    expect(diff.endpoints).toMatchObject([
+      { kind: 'added', name: 'GET https://api.example.com/quote' },
+    ])
+    expect(diff.changesPayTo).toBe(false)
+  })
+
+  it('is each endpoint that is new, gone or different, with old and new side by side', () => {
+    const stays = anEndpointDraft({ url: 'https://api.example.com/stays' })
+    const before = listing({ endpoints: [anEndpointDraft(), stays] })
+    const after = listing({
+      endpoints: [stays, anEndpointDraft({ method: 'POST' }), anEndpointDraft({ price: '0.02' })],
+    })
+    expect(diffListings(before, after).endpoints).toMatchObject([
+      { kind: 'added', name: 'POST https://api.example.com/quote' },
+      {
+        kind: 'changed',
+        name: 'GET https://api.example.com/quote',
+        changes: [{ field: 'Price', before: '0.01 USDC', after: '0.02 USDC' }],
+      },
+    ])
+    expect(diffListings(after, before).endpoints).toMatchObject([
+      { kind: 'changed' },
+      { kind: 'removed', name: 'POST https://api.example.com/quote' },
+    ])
+  })
+
+  it('says so when the money goes elsewhere', () => {
+    const after = listing({ payTo: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' })
+    expect(diffListings(listing(), after).changesPayTo).toBe(true)
+  })
+})

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { relativeTime, roughSpan } from '../../../src/dashboard/format/moments.js'
+
+const now = Date.UTC(2026, 10, 21, 12)
+
+it.each([
+  [0, 'just now'],
+  [-9_000, 'just now'],
+  [-30_000, '30 seconds ago'],
+  [-60_000, '1 minute ago'],
+  [-3 * 3_600_000, '3 hours ago'],
+  [-26 * 3_600_000, 'yesterday'],
+  [2 * 86_400_000, 'in 2 days'],
+  [-400 * 86_400_000, 'last year'],
+])('tells %i ms from now as %s', (offset, told) => {
+  expect(relativeTime(now + offset, now)).toBe(told)
+})
+
+it('tells how long roughly, in one unit', () => {
+  expect([0, 1, 61, 7_300, 41 * 86_400].map(roughSpan)).toEqual([
+    '0 seconds',
+    '1 second',
+    '1 minute',
+    '2 hours',
+    '1 month',
+  ])
+})

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { curlSnippet, exampleUrl, fetchSnippet } from '../../../src/dashboard/merchant/snippets.js'
+
+const network = {
+  network: 'eip155:5042',
+  chainId: 5042,
+  name: 'Arc',
+  listed: true,
+  nativeCurrency: { name: 'USDC', symbol: 'USDC', decimals: 18 },
+  walletRpcUrls: [],
+  explorerUrl: null,
+  asset: { address: '0x36', symbol: 'USDC', decimals: 6, name: 'USDC', version: '2' },
+}
+
+const post = {
+  url: "https://api.example.com/it's?a=$(touch%20x)`id`",
+  method: 'POST',
+  price: '10000',
+  pricing: 'fixed',
+  example: { body: { text: "'; rm -rf / #", more: '$HOME `id`' } },
+} as const
+
+it('puts the example parameters of a GET into its address', () => {
+  const example = { queryParams: { city: 'São Paulo', day: [1, 2] } }
+  const url = exampleUrl({ ...post, url: 'https://api.example.com/x', method: 'GET', example })
+  expect(url).toBe('https://api.example.com/x?city=S%C3%A3o+Paulo&day=1&day=2')
+})
+
+it('gives a shell the stranger’s words as words only', () => {
+  const command = curlSnippet(post).replace('curl -i', 'printf "%s\\n"')
+  const lines = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).split('\n')
+  expect(lines[0]).toBe(post.url)
+  expect(JSON.parse(lines[4] as string)).toEqual(post.example.body)
+})
+
+it('gives TypeScript that parses, with the stranger’s words in strings only', () => {
+  const code = fetchSnippet(post, network)
+  const call = /const response = await ([\s\S]*)\nconst answer/.exec(code)?.[1] as string
+  const args = new Function('pay', `return ${call}`)((...all: unknown[]) => all)
+  expect(args[0]).toBe(post.url)
+  expect(JSON.parse(args[1].body)).toEqual(post.example.body)
+})

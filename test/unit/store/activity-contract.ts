@@ -1,0 +1,243 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ActivityFilter, ActivityStore, NewActivity } from '../../../src/store/activity.js'
+import type { Stores } from '../../../src/store/stores.js'
+import { anActivity } from '../../support/an-activity.js'
+import { aJob, anOutcome, type Engine } from './store-contract.js'
+
+const noon = anActivity().at
+const all = { merchantId: 'weather', span: 'd', since: 0 } as const
+
+const day = 86_400_000
+
+/** What every engine must do with activity. */
+export function describeActivity(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  let stores: Stores
+  let store: ActivityStore
+
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    stores = await engine.empty()
+    store = stores.activity
+  })
+
+  /** What the journal keeps of a payment whose success was told. */
+  async function journalDelivery(id: string, deliveredAt: number): Promise<void> {
+    await stores.journal.claim(aJob({ id }), undefined, 0)
+    await stores.journal.resolve({ outcomes: [{ id, round: 0, outcome: anOutcome() }], now: 0 })
+    await stores.deliveries.leaseDelivery(id, 'token', 0, 1)
+    await stores.deliveries.completeDelivery(id, 'token', null, deliveredAt)
+  }
+
+  describe(`activity on ${name}`, () => {
+    it('gives back a row as it was kept, newest first, a page after another', async () => {
+      const rows = Array.from({ length: 25 }, (_, i) =>
+        anActivity({ at: noon + i, amount: BigInt(i) }),
+      )
+      await store.append(rows)
+      const seen: bigint[] = []
+      let before: number | undefined
+      for (;;) {
+        const page = await store.list({ merchantId: 'weather', before, limit: 10 })
+        if (page.length === 0) break
+        seen.push(...page.map(({ amount }) => amount))
+        before = page.at(-1)?.id
+        // What comes meanwhile does not shift the pages.
+        await store.append([anActivity({ amount: 999n })])
+      }
+      expect(seen).toEqual(rows.map(({ amount }) => amount).reverse())
+      const [last] = await store.list({
+        merchantId: 'weather',
+        limit: 1,
+        state: 'settled',
+        kind: 'settle',
+      })
+      expect(last).toMatchObject({ amount: 999n, gasCost: 2_000_000_000_000_000n, latencyMs: 540 })
+    })
+
+    it('counts a payment as settled once, however often its success is told', async () => {
+      const row = anActivity({ settlementId: 'one' })
+      await store.append([row, row])
+      await store.append([row])
+      const [sum, ...more] = await store.sums(all)
+      expect(more).toEqual([])
+      expect(sum).toMatchObject({ count: 1, amount: 10_000n })
+      expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
+      expect(await store.payers(all)).toMatchObject({ unique: 1, repeat: 0 })
+    })
+
+    it('counts it once even when the row is long forgotten', async () => {
+      await store.append([anActivity({ settlementId: 'one' })])
+      await journalDelivery('one', noon)
+      expect(await store.forget(noon + 40 * day, 10)).toBe(1)
+      const later = { settlementId: 'one', at: noon + 40 * day }
+      await store.append([anActivity(later), anActivity({ ...later, settlementId: 'two' })])
+      const rows = await store.list({ merchantId: 'weather', limit: 9 })
+      expect(rows.map(({ settlementId }) => settlementId)).toEqual(['two'])
+      const counts = (await store.sums(all)).map(({ count }) => count)
+      expect(counts).toEqual([1, 1])
+    })
+
+    it('stops a sum where 64 bits end, rather than lose the answers that come after', async () => {
+      const amount = 8n * 10n ** 18n
+      await store.append([anActivity({ amount }), anActivity({ amount })])
+      await store.append([anActivity({ amount }), anActivity({ amount: 10n ** 30n })])
+      const [sum] = await store.sums(all)
+      expect(sum).toMatchObject({ count: 4, amount: 9n * 10n ** 18n })
+      expect(await store.payers(all)).toMatchObject({ unique: 1, topAmount: 9n * 10n ** 18n })
+    })
+
+    it('keeps sums exact beyond what a double holds', async () => {
+      const amount = 9_007_199_254_740_993n
+      await store.append([anActivity({ amount }), anActivity({ amount })])
+      expect((await store.sums(all))[0]?.amount).toBe(2n * amount)
+    })
+
+    it('knows who came back, and who paid most', async () => {
+      const payer = (digit: string) => `0x${digit.repeat(40)}` as const
+      await store.append([
+        anActivity({ payer: payer('a'), amount: 5n }),
+        anActivity({ payer: payer('a'), amount: 5n, at: noon + 90_000_000 }),
+        anActivity({ payer: payer('b'), amount: 7n }),
+        anActivity({ payer: payer('c'), amount: 100n, isSelf: true }),
+      ])
+      expect(await store.payers(all)).toEqual({ unique: 2, repeat: 1, topAmount: 10n, amount: 17n })
+    })
+
+    it('knows the newest row of each merchant', async () => {
+      await store.append([anActivity(), anActivity({ merchantId: 'news' }), anActivity()])
+      const latest = await store.latestOf(['weather', 'news', 'nobody'])
+      const [newest] = await store.list({ merchantId: 'weather', limit: 1 })
+      expect(latest.get('weather')).toBe(newest?.id)
+      expect([...latest.keys()].sort()).toEqual(['news', 'weather'])
+      expect((await store.latestOf([])).size).toBe(0)
+    })
+
+    it('drops old rows in slices, never the sums', async () => {
+      await store.append([anActivity(), anActivity({ at: noon + 1 }), anActivity({ at: noon + 2 })])
+      expect(await store.forget(noon + 2, 1)).toBe(1)
+      expect(await store.forget(noon + 2, 10)).toBe(1)
+      expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
+      expect((await store.sums(all))[0]?.count).toBe(3)
+    })
+
+    it('drops what is old though a row of a wrong clock came before it', async () => {
+      await store.append([anActivity({ at: noon + day }), anActivity(), anActivity()])
+      expect(await store.forget(noon + 1, 10)).toBe(2)
+      expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
+    })
+
+    it('drops payers by hour of every merchant, and keeps those by day', async () => {
+      const rows = ['weather', 'news', null].flatMap((merchantId) =>
+        Array.from({ length: 300 }, (_, i) =>
+          anActivity({ merchantId, payer: `0x${i.toString(16).padStart(40, '0')}` }),
+        ),
+      )
+      await store.append(rows)
+      await store.append([anActivity({ at: noon + 2 * day })])
+      await store.forgetHours(noon / 1000 + 3_600)
+      const hours = { span: 'h', since: 0 } as const
+      expect(await store.payers({ ...hours, merchantId: 'weather' })).toMatchObject({ unique: 1 })
+      expect(await store.payers({ ...hours, merchantId: 'news' })).toMatchObject({ unique: 0 })
+      expect(await store.payers({ ...hours, merchantId: undefined })).toMatchObject({ unique: 1 })
+      expect(await store.payers({ ...all, merchantId: 'news' })).toMatchObject({ unique: 300 })
+    })
+
+    it('counts payers over more than one page and one day, each once', async () => {
+      const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
+      const of = (from: number, to: number, at: number) =>
+        Array.from({ length: to - from }, (_, i) => anActivity({ payer: payer(from + i), at }))
+      await store.append([...of(0, 1_100, noon), ...of(1_000, 1_200, noon + day)])
+      expect(await store.payers(all)).toMatchObject({ unique: 1_200, repeat: 100 })
+      const since = Math.floor((noon + day) / 1000) - 43_200
+      expect(await store.payers({ ...all, since })).toMatchObject({ unique: 200, repeat: 0 })
+    })
+
+    it('finds the few rows a filter is for among thousands, in order and in range', async () => {
+      const rows = Array.from({ length: 3_500 }, (_, i) =>
+        anActivity({
+          at: noon + i,
+          state: i % 700 === 0 ? 'failed' : 'settled',
+          endpointId: i < 10 ? 2 : 1,
+          merchantId: i % 7 === 3 ? 'news' : 'weather',
+        }),
+      )
+      await store.append(rows)
+      const find = async (filter: Partial<ActivityFilter>) => {
+        const found = await store.list({ merchantId: 'weather', limit: 100, ...filter })
+        return found.map(({ at }) => at - noon)
+      }
+      expect(await find({ state: 'failed' })).toEqual([2_800, 2_100, 1_400, 700, 0])
+      expect(await find({ state: 'failed', limit: 2 })).toEqual([2_800, 2_100])
+      expect(await find({ state: 'failed', since: noon + 1_400 })).toEqual([2_800, 2_100, 1_400])
+      expect(await find({ endpointId: 2, limit: 3 })).toEqual([9, 8, 7])
+      expect(await find({ since: noon + 4_000 })).toEqual([])
+    })
+
+    it('pages through a filter without gaps or repeats while rows are added', async () => {
+      const rows = Array.from({ length: 400 }, (_, i) =>
+        anActivity({ at: noon + i, state: i % 3 === 0 ? 'failed' : 'settled' }),
+      )
+      await store.append(rows)
+      const seen: number[] = []
+      let before: number | undefined
+      for (;;) {
+        const [page] = await Promise.all([
+          store.list({ merchantId: 'weather', state: 'failed', before, limit: 7 }),
+          store.append([anActivity({ state: 'failed', at: noon + 9_999 })]),
+        ])
+        if (page.length === 0) break
+        seen.push(...page.map(({ at }) => at - noon))
+        before = page.at(-1)?.id
+      }
+      const old = seen.filter((at) => at !== 9_999)
+      expect(old).toEqual(rows.flatMap((row, i) => (row.state === 'failed' ? [i] : [])).reverse())
+    })
+
+    it('sums by hour, by day, by endpoint and over everybody what the rows say', async () => {
+      const row = fc.record({
+        at: fc.integer({ min: noon, max: noon + 3 * 86_400_000 }),
+        amount: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+        merchantId: fc.constantFrom('weather', 'news', null),
+        endpointId: fc.constantFrom(1, 2, null),
+        state: fc.constantFrom('settled', 'failed'),
+        isSelf: fc.boolean(),
+      }) as fc.Arbitrary<Partial<NewActivity>>
+      await fc.assert(
+        fc.asyncProperty(fc.array(row, { maxLength: 30 }), async (wishes) => {
+          const { activity: fresh } = await engine.empty()
+          const rows = wishes.map((wish) => anActivity(wish))
+          await fresh.append(rows.slice(0, 10))
+          await fresh.append(rows.slice(10))
+          const expected = (of: NewActivity[]) => ({
+            count: of.length,
+            amount: of
+              .filter(({ state }) => state === 'settled')
+              .reduce((sum, it) => sum + it.amount, 0n),
+          })
+          for (const span of ['h', 'd'] as const) {
+            for (const merchantId of ['weather', undefined] as const) {
+              for (const endpointId of merchantId === undefined ? [undefined] : [undefined, 2]) {
+                const read = await fresh.sums({ merchantId, endpointId, span, since: 0 })
+                const mine = rows.filter(
+                  (it) =>
+                    (merchantId === undefined || it.merchantId === merchantId) &&
+                    (endpointId === undefined || it.endpointId === endpointId),
+                )
+                expect({
+                  count: read.reduce((sum, it) => sum + it.count, 0),
+                  amount: read.reduce((sum, it) => sum + it.amount, 0n),
+                }).toEqual(expected(mine))
+              }
+            }
+          }
+        }),
+        { numRuns: 40 },
+      )
+    })
+  })
+}

@@ -1,0 +1,374 @@
+import type { Address, Hex } from 'viem'
+import { toHex } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ListingChange, ListingStore, SignedWrite } from '../../../src/store/listings.js'
+import type { Engine } from './store-contract.js'
+
+const owner: Address = '0x1111111111111111111111111111111111111111'
+const other: Address = '0x2222222222222222222222222222222222222222'
+const payTo: Address = '0x3333333333333333333333333333333333333333'
+const asset: Address = '0x3600000000000000000000000000000000000000'
+const network = 'eip155:5042'
+
+let store: ListingStore
+let nonces = 0
+
+function aWrite(over: Partial<SignedWrite> = {}): SignedWrite {
+  return {
+    merchantId: 'weather',
+    revision: 1,
+    owner,
+    nonce: toHex(++nonces, { size: 32 }),
+    action: 'listing.create',
+    message: '{}',
+    body: '{}',
+    signature: '0x00' as Hex,
+    acceptedAt: 1_000,
+    ...over,
+  }
+}
+
+type Save = Extract<ListingChange, { kind: 'save' }>
+
+function anEndpoint(over: Partial<Save['endpoints'][number]> = {}): Save['endpoints'][number] {
+  return {
+    url: 'https://api.example.com/weather',
+    method: 'GET',
+    title: 'Weather',
+    description: 'By city',
+    pricing: 'fixed',
+    price: 10_000n,
+    tags: [],
+    example: { queryParams: { city: 'Lisbon' } },
+    inputSchema: null,
+    output: { type: 'json' },
+    extras: {},
+    accepts: [{ scheme: 'exact', network, amount: '10000' }],
+    status: 'live',
+    probe: { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: 1_000 },
+    failures: 0,
+    nextProbeAt: 2_000,
+    ...over,
+  }
+}
+
+function aSave(over: Partial<Save['merchant']> = {}, endpoints = [anEndpoint()]): Save {
+  const merchant = { name: 'Weather', description: '', network, asset, payTo, ...over }
+  return { kind: 'save', merchant, endpoints }
+}
+
+const save = (write: Partial<SignedWrite> = {}, change: ListingChange = aSave()) =>
+  store.applyWrite(aWrite(write), change)
+
+/** What every engine must do with listings. */
+export function describeListings(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    store = (await engine.empty()).listings
+  })
+
+  describe(`listings on ${name}`, () => {
+    describe('a signed write', () => {
+      it('creates the merchant, its endpoints, its history and a change to follow', async () => {
+        expect(await save()).toMatchObject({ state: 'applied', merchant: { revision: 1, owner } })
+        const entries = await store.scanEntries(0, 10)
+        expect(entries).toHaveLength(1)
+        expect(entries[0]).toMatchObject({
+          merchant: { id: 'weather', name: 'Weather', isOfficial: false, identity: null },
+          endpoint: { price: 10_000n, status: 'live', lastUpdated: 1_000, isHosted: false },
+        })
+        expect(await store.historyOf('weather', 0, 10)).toHaveLength(1)
+        expect(await store.changesAfter(0, 10)).toEqual([{ sequence: 1, merchantId: 'weather' }])
+      })
+
+      it('is refused when its nonce was used, whatever else it says', async () => {
+        const write = aWrite()
+        await store.applyWrite(write, aSave())
+        expect(await store.applyWrite({ ...write, revision: 2 }, aSave())).toEqual({
+          state: 'replayed',
+        })
+        expect(await store.historyOf('weather', 0, 10)).toHaveLength(1)
+      })
+
+      it('is refused out of order, and told the revision that stands', async () => {
+        await save()
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ revision: 3 })).toEqual({ state: 'stale', revision: 1 })
+        expect(await save({ merchantId: 'fresh', revision: 2 })).toEqual({
+          state: 'stale',
+          revision: 0,
+        })
+      })
+
+      it('wins once when two of the same revision come together', async () => {
+        const results = await Promise.all([save(), save()])
+        expect(results.map(({ state }) => state).sort()).toEqual(['applied', 'stale'])
+      })
+
+      it('is refused from anybody but the owner', async () => {
+        await save()
+        for (const change of [
+          aSave(),
+          { kind: 'delete' },
+          { kind: 'link', agentId: '0' },
+        ] as const) {
+          expect(await save({ revision: 2, owner: other }, change)).toEqual({ state: 'notOwner' })
+        }
+      })
+
+      it('changes nothing that is not there', async () => {
+        expect(await save({}, { kind: 'delete' })).toEqual({ state: 'missing' })
+        expect(await store.findMerchant('weather')).toBeUndefined()
+      })
+    })
+
+    describe('lastUpdated', () => {
+      const lastUpdated = async () =>
+        (await store.scanEntries(0, 10)).map((it) => it.endpoint.lastUpdated)
+
+      it('moves with what is published', async () => {
+        await save()
+        const change = aSave({}, [anEndpoint({ title: 'Weather now' })])
+        await save({ revision: 2, acceptedAt: 1_500 }, change)
+        expect(await lastUpdated()).toEqual([1_500])
+        await save({ revision: 3, acceptedAt: 1_600 }, aSave({ name: 'Sky' }, change.endpoints))
+        expect(await lastUpdated()).toEqual([1_600])
+      })
+
+      it('stays when the same is saved again, and keeps the number of the endpoint', async () => {
+        await save()
+        const [before] = await store.scanEntries(0, 10)
+        await save({ revision: 2, acceptedAt: 1_500 })
+        const [after] = await store.scanEntries(0, 10)
+        expect(after?.endpoint).toEqual(before?.endpoint)
+      })
+
+      it('stays over a look that finds the same, and moves with another answer', async () => {
+        await save()
+        const [entry] = await store.scanEntries(0, 10)
+        const id = entry?.endpoint.id as number
+        const { accepts } = anEndpoint()
+        const health = {
+          accepts,
+          status: 'live',
+          probe: null,
+          failures: 0,
+          nextProbeAt: 9,
+        } as const
+        await store.saveProbe(id, { ...health }, 1_700)
+        expect(await lastUpdated()).toEqual([1_000])
+        expect(await store.lastChange()).toBe(1)
+        await store.saveProbe(id, { ...health, accepts: [{ amount: '20000' }] }, 1_800)
+        expect(await lastUpdated()).toEqual([1_800])
+        expect(await store.lastChange()).toBe(2)
+      })
+
+      it('moves at each change, also of the same second', async () => {
+        await save()
+        await save({ revision: 2 }, aSave({}, [anEndpoint({ title: 'Sky' })]))
+        expect(await lastUpdated()).toEqual([1_001])
+        const [entry] = await store.scanEntries(0, 10)
+        const dearer = anEndpoint({ accepts: [{ amount: '20000' }] })
+        await store.saveProbe(entry?.endpoint.id as number, dearer, 1_000)
+        expect(await lastUpdated()).toEqual([1_002])
+      })
+
+      it('moves when an item says that it is live no more', async () => {
+        await save()
+        const [entry] = await store.scanEntries(0, 10)
+        await store.saveProbe(
+          entry?.endpoint.id as number,
+          anEndpoint({ status: 'failing' }),
+          1_900,
+        )
+        expect(await lastUpdated()).toEqual([1_900])
+      })
+    })
+
+    describe('ownership', () => {
+      it('passes in two steps, and takes agent and marks away', async () => {
+        await save()
+        await save({ revision: 2 }, { kind: 'link', agentId: '0' })
+        await store.setFlags('weather', { isOfficial: true, isPartner: true }, 1_000)
+        const offer = { kind: 'offer', to: other, until: 2_000 } as const
+        expect(await save({ revision: 3 }, offer)).toMatchObject({
+          merchant: { owner, offer: { to: other } },
+        })
+        const accept = { kind: 'accept' } as const
+        expect(await save({ revision: 4 }, accept)).toEqual({ state: 'notOffered' })
+        const late = { revision: 4, owner: other, acceptedAt: 2_000 }
+        expect(await save(late, accept)).toEqual({ state: 'notOffered' })
+        expect(await save({ ...late, acceptedAt: 1_999 }, accept)).toMatchObject({
+          merchant: {
+            owner: other,
+            offer: null,
+            agentId: null,
+            isOfficial: false,
+            isPartner: false,
+          },
+        })
+        expect(await save({ revision: 5 })).toEqual({ state: 'notOwner' })
+      })
+
+      it('of a deleted id stays with its owner, and its revisions go on', async () => {
+        await save()
+        expect(await save({ revision: 2 }, { kind: 'delete' })).toMatchObject({ state: 'applied' })
+        expect(await store.scanEntries(0, 10)).toEqual([])
+        expect(await save({ revision: 3, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ revision: 1 })).toEqual({ state: 'stale', revision: 2 })
+        expect(await save({ revision: 3 })).toMatchObject({
+          merchant: { revision: 3, deletedAt: null },
+        })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
+    })
+
+    describe('what is found in payments', () => {
+      const found = { id: `payto-${payTo}`, name: '0x3333…3333', network, asset, payTo }
+      const see = (over = {}, evicted?: number) =>
+        store.saveUnclaimed(found, anEndpoint({ probe: null, ...over }), 1_000, evicted)
+      const theId = async () => (await store.scanEntries(0, 10))[0]?.endpoint.id as number
+
+      it('is listed without an owner, in the words of the first payment', async () => {
+        expect(await see()).toEqual({ state: 'added', endpointId: 1 })
+        expect(await see({ title: 'Forecast' })).toEqual({ state: 'known' })
+        const [entry] = await store.scanEntries(0, 10)
+        expect(entry).toMatchObject({ merchant: { owner: null }, endpoint: { title: 'Weather' } })
+      })
+
+      it('is put in place of one that failed, and keeps its number', async () => {
+        await see()
+        await store.saveProbe(await theId(), anEndpoint({ status: 'failing' }), 1_500)
+        expect(await see({ title: 'Forecast', status: 'unverified' })).toEqual({
+          state: 'renewed',
+          endpointId: 1,
+        })
+        const [entry] = await store.scanEntries(0, 10)
+        expect(entry?.endpoint).toMatchObject({ title: 'Forecast', status: 'unverified' })
+      })
+
+      it('is put into its own words by a look, and lastUpdated tells', async () => {
+        await see()
+        const own = { ...anEndpoint({ title: 'Own', price: 7n }), extras: { mimeType: 'text/csv' } }
+        await store.saveProbe(await theId(), anEndpoint(), 1_500, own)
+        const [entry] = await store.scanEntries(0, 10)
+        expect(entry?.endpoint).toMatchObject({ ...own, lastUpdated: 1_500 })
+        await store.saveProbe(await theId(), anEndpoint(), 1_600, own)
+        expect((await store.scanEntries(0, 10))[0]?.endpoint.lastUpdated).toBe(1_500)
+      })
+
+      it('is not put into other words by a look that ends after it was claimed', async () => {
+        await see()
+        await save(
+          { merchantId: found.id, owner: payTo },
+          aSave({}, [anEndpoint({ title: 'Mine' })]),
+        )
+        await store.saveProbe(await theId(), anEndpoint(), 1_500, anEndpoint({ title: 'Late' }))
+        expect((await store.scanEntries(0, 10))[0]?.endpoint.title).toBe('Mine')
+      })
+
+      it('has only what was looked at in vain give way', async () => {
+        const other = (path: string) => ({ url: `https://api.example.com/${path}` })
+        await see()
+        await see(other('two'), 1)
+        expect(await store.scanEntries(0, 10)).toHaveLength(2)
+        await store.saveProbe(1, anEndpoint({ status: 'live' }), 1_500)
+        await see(other('three'), 1)
+        expect(await store.scanEntries(0, 10)).toHaveLength(3)
+        await store.saveProbe(1, anEndpoint({ status: 'failing' }), 1_600)
+        await see(other('four'), 1)
+        const ids = (await store.scanEntries(0, 10)).map(({ endpoint }) => endpoint.id)
+        expect(ids).toEqual([2, 3, 4])
+      })
+
+      it('never goes over the listing of an owner', async () => {
+        await save()
+        expect(await see()).toEqual({ state: 'owned' })
+        expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
+
+      it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {
+        const elsewhere = (status: 'live' | 'unverified') =>
+          aSave({ payTo: other }, [anEndpoint({ status })])
+        await save({}, elsewhere('live'))
+        expect(await see()).toEqual({ state: 'owned' })
+        await save({ revision: 2 }, elsewhere('unverified'))
+        expect(await see()).toMatchObject({ state: 'added' })
+      })
+
+      it('gives way to the listing of the key that is paid and of nobody else', async () => {
+        const ids = async () => (await store.scanEntries(0, 10)).map(({ merchant }) => merchant.id)
+        await see()
+        await save({ acceptedAt: 1_100 })
+        expect(await ids()).toEqual([found.id, 'weather'])
+        await save({ acceptedAt: 1_200, merchantId: 'claimed', owner: payTo })
+        expect(await ids()).toEqual(['weather', 'claimed'])
+      })
+
+      it('is claimed by the key that is paid, by nobody else', async () => {
+        await see()
+        const claim = { merchantId: found.id, revision: 1 }
+        expect(await save({ ...claim, owner: other })).toEqual({ state: 'notOwner' })
+        expect(await save({ ...claim, owner: payTo })).toMatchObject({ merchant: { owner: payTo } })
+        expect(await see({ title: 'Mine now' })).toEqual({ state: 'owned' })
+      })
+    })
+
+    describe('the operator', () => {
+      it('hides a merchant from the catalog, not from who asks for it by name', async () => {
+        await save()
+        expect(await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)).toBe(true)
+        expect(await store.scanEntries(0, 10)).toEqual([])
+        expect(await store.scanMerchants('', 10)).toEqual([])
+        expect(await store.findMerchant('weather')).toMatchObject({ hiddenReason: 'phishing' })
+        await store.setFlags('weather', { hiddenReason: null }, 1_200)
+        expect(await store.scanMerchants('', 10)).toHaveLength(1)
+        expect(await store.setFlags('nobody', { isPartner: true }, 1_200)).toBe(false)
+      })
+
+      it('loses his mark on an official merchant that is paid elsewhere from now on', async () => {
+        await save()
+        await store.setFlags('weather', { isOfficial: true }, 1_200)
+        await save({ revision: 2 }, aSave({ payTo: other }))
+        expect(await store.findMerchant('weather')).toMatchObject({ isOfficial: false })
+      })
+
+      it('says who is hosted, over every save of the owner', async () => {
+        await save()
+        const [entry] = await store.scanEntries(0, 10)
+        await store.setHosted(entry?.endpoint.id as number, true, 1_300)
+        await save({ revision: 2, acceptedAt: 1_400 })
+        const [after] = await store.scanEntries(0, 10)
+        expect(after?.endpoint).toMatchObject({ isHosted: true, lastUpdated: 1_300 })
+      })
+    })
+
+    describe('looks at endpoints', () => {
+      it('are kept, ninety at most, and due ones come most overdue first', async () => {
+        const second = anEndpoint({ url: 'https://api.example.com/two', nextProbeAt: 1_500 })
+        await save({}, aSave({}, [anEndpoint(), second]))
+        const due = await store.dueEndpoints(2_000, 10)
+        expect(due.map(({ endpoint }) => endpoint.nextProbeAt)).toEqual([1_500, 2_000])
+        expect(await store.dueEndpoints(1_999, 10)).toHaveLength(1)
+        const id = due[0]?.endpoint.id as number
+        for (let at = 1; at <= 100; at++) {
+          const probe = {
+            verdict: 'live',
+            message: '',
+            warnings: [],
+            seen: {},
+            checkedAt: 2_000 + at,
+          }
+          await store.saveProbe(id, { ...second, probe }, 2_000 + at)
+        }
+        const kept = await store.probesOf(id)
+        expect(kept).toHaveLength(90)
+        expect(kept.at(-1)).toEqual({ checkedAt: 2_100, verdict: 'live' })
+      })
+    })
+  })
+}

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { JobsTakenError, LeaseLostError, laneLease } from '../../../src/store/leases.js'
+import { openPostgresStores } from '../../../src/store/postgres/stores.js'
+import type { Attempt } from '../../../src/store/settlement-journal.js'
+import type { Stores } from '../../../src/store/stores.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres.js'
+import { aJob, anOutcome, network, noon } from './store-contract.js'
+
+const relayer = '0x00000000000000000000000000000000000000f1'
+const lane = laneLease(network, relayer)
+
+let server: PostgresServer
+let one: Stores
+let other: Stores
+
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server?.close())
+beforeEach(async () => {
+  const url = await server.createDatabase()
+  one = await openPostgresStores({ url, poolSize: 2 })
+  other = await openPostgresStores({ url, poolSize: 2 })
+  await one.leases.beat()
+  await other.leases.beat()
+})
+afterEach(async () => {
+  await one.close()
+  await other.close()
+})
+
+const take = async (stores: Stores) => (await stores.leases.take([lane])).get(lane)
+
+function anAttempt(jobIds: string[], relayerNonce = 0): Attempt {
+  return {
+    hash: `0x${(relayerNonce + 1).toString(16).padStart(64, '0')}`,
+    network,
+    relayer,
+    relayerNonce,
+    rawTransaction: '0x02',
+    gasLimit: 1n,
+    maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
+    createdAt: noon,
+    jobIds,
+  }
+}
+
+const claim = (stores: Stores, id: string) => stores.journal.claim(aJob({ id }), undefined, noon)
+
+describe('a lane', () => {
+  it('is leased to one replica at a time, under a new epoch each time', async () => {
+    expect(await take(one)).toBe(1)
+    expect(await take(other)).toBeUndefined()
+    await one.leases.release(lane)
+    expect(await take(other)).toBe(2)
+    expect((await one.leases.beat()).epochs.size).toBe(0)
+    expect(await other.leases.beat()).toMatchObject({ replicas: 2 })
+  })
+
+  it('of a replica that stopped beating is taken over with its jobs, and is closed to it', async () => {
+    const epoch = (await take(one)) as number
+    await claim(one, 'under way')
+    await one.journal.recordAttempt(anAttempt(['under way']), epoch)
+    const deadline = Date.now() + 8_000
+    let after: number | undefined
+    while (after === undefined && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      after = await take(other)
+    }
+    expect(after).toBe(epoch + 1)
+    const taken = await other.sharing.takeOfLane(network, relayer)
+    expect(taken.map(({ id }) => id)).toEqual(['under way'])
+    const late = one.journal.recordAttempt(anAttempt([], 1), epoch)
+    await expect(late).rejects.toThrow(LeaseLostError)
+    const slot = { network, relayer, relayerNonce: 0, epoch } as const
+    await expect(one.journal.resolve({ slot, outcomes: [], now: noon })).rejects.toThrow(
+      LeaseLostError,
+    )
+    await expect(one.journal.setNextNonce(network, relayer, 1, 5, epoch)).rejects.toThrow(
+      LeaseLostError,
+    )
+    const outcomes = [{ id: 'under way', round: 0, outcome: anOutcome() }]
+    expect(await one.journal.resolve({ outcomes, now: noon })).toEqual([])
+    expect(await other.journal.resolve({ outcomes, now: noon })).toEqual(['under way'])
+  })
+})
+
+describe('a job', () => {
+  it('is signed by the replica that works on it and by no other', async () => {
+    await claim(one, 'mine')
+    const epoch = (await take(other)) as number
+    const theft = other.journal.recordAttempt(anAttempt(['mine']), epoch)
+    await expect(theft).rejects.toThrow(JobsTakenError)
+    expect(await other.journal.openAttempts(network, relayer)).toEqual([])
+  })
+
+  it('that is offered goes to one of those who ask', async () => {
+    for (const id of ['a', 'b', 'c']) await claim(one, id)
+    await one.sharing.offer(['a', 'b', 'c'])
+    const both = await Promise.all([
+      one.sharing.takeOffered(network, 2),
+      other.sharing.takeOffered(network, 2),
+    ])
+    const ids = both.flat().map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.length).toBeGreaterThan(1)
+  })
+
+  it('taken back by who brought it can be signed by nobody any more', async () => {
+    const claimed = await claim(one, 'offered')
+    if (claimed.state !== 'claimed') throw new Error(claimed.state)
+    await one.sharing.offer(['offered'])
+    await other.sharing.takeOffered(network, 9)
+    const outcome = anOutcome({ state: 'failed', transaction: null, reason: 'x', message: 'y' })
+    const withdrawn = await one.sharing.withdraw(claimed.job, outcome, noon)
+    expect(withdrawn).toMatchObject({ state: 'failed' })
+    const epoch = (await take(other)) as number
+    const late = other.journal.recordAttempt(anAttempt(['offered']), epoch)
+    await expect(late).rejects.toThrow(JobsTakenError)
+    expect(await one.sharing.decidedAmong(['offered'])).toEqual(['offered'])
+  })
+
+  it('once signed is not taken back', async () => {
+    const claimed = await claim(one, 'signed')
+    if (claimed.state !== 'claimed') throw new Error(claimed.state)
+    await one.journal.recordAttempt(anAttempt(['signed']), (await take(one)) as number)
+    const outcome = anOutcome({ state: 'failed' })
+    expect(await other.sharing.withdraw(claimed.job, outcome, noon)).toBeUndefined()
+  })
+
+  it('of a replica that left is adopted, that of a living one is not', async () => {
+    await claim(one, 'left behind')
+    expect(await other.sharing.takeOrphans(network, [], 9)).toEqual([])
+    await one.leases.leave()
+    const orphans = await other.sharing.takeOrphans(network, [], 9)
+    expect(orphans.map(({ id }) => id)).toEqual(['left behind'])
+  })
+})
+
+it('counts the requests of a caller together, in one window', async () => {
+  const add = (stores: Stores, count: number, now: number) =>
+    stores.requestCounts?.add([{ caller: '192.0.2.1', count }], now, 60_000)
+  expect(await add(one, 3, noon)).toEqual([
+    { caller: '192.0.2.1', count: 3, endsAt: noon + 60_000 },
+  ])
+  expect(await add(other, 4, noon + 1_000)).toMatchObject([{ count: 7, endsAt: noon + 60_000 }])
+  expect(await add(one, 1, noon + 60_000)).toMatchObject([{ count: 1, endsAt: noon + 120_000 }])
+})
+
+it('knows sessions and nonces of every replica, each nonce once', async () => {
+  const session = { address: relayer, expiresAt: noon } as const
+  await one.sessions.addSession('id', session)
+  expect(await other.sessions.findSession('id')).toEqual(session)
+  await one.sessions.addNonce('word', noon)
+  const taken = await Promise.all([one, other].map(({ sessions }) => sessions.takeNonce('word')))
+  expect(taken.filter((it) => it !== undefined)).toEqual([noon])
+  await other.sessions.removeSession('id')
+  expect(await one.sessions.findSession('id')).toBeUndefined()
+})
+
+it('changes a hosted record with nobody in between', async () => {
+  const add = (stores: Stores) =>
+    stores.hostedRecords.change('channel', 'c', (text) => String(Number(text ?? 0) + 1))
+  await Promise.all([one, other, one, other, one].map(add))
+  expect(await other.hostedRecords.find('channel', 'c')).toBe('5')
+  expect(await one.hostedRecords.list('channel')).toEqual(['5'])
+})

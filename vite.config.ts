@@ -1,0 +1,17 @@
+import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+import { firstLoadBudget } from './scripts/first-load-budget.js'
+import { precompress } from './scripts/precompress.js'
+
+/** The console, as `npm run build:dashboard` makes it and the service serves it. */
+export default defineConfig({
+  root: 'src/dashboard',
+  plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 150_000 }), precompress()],
+  build: {
+    outDir: '../../dist/dashboard',
+    emptyOutDir: true,
+    // The policy allows fonts and code from our own origin only, so nothing becomes a data URI.
+    assetsInlineLimit: 0,
+  },
+})

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+/** Real Chromium against the real service; `npm run test:browser`. */
+export default defineConfig({
+  test: {
+    include: ['test/browser/**/*.test.ts'],
+    globalSetup: ['test/browser/support/built-console.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    maxWorkers: 1,
+    retry: process.env.CI === undefined ? 0 : 1,
+    pool: 'forks',
+  },
+})

@@ -14,8 +14,8 @@ export function concealed<Entry>(entries: readonly Entry[]): readonly Entry[] {
 }
 
 /**
- * A frozen object whose `hidden` members can be read but not printed: they are not enumerable, so JSON, `util.inspect`
- * and copies by spreading are without them.
+ * A frozen object whose `hidden` members can be read but not printed: JSON, `util.inspect` and copies by
+ * spreading are without them.
  */
 export function concealing<Shown extends object, Hidden extends object>(
   shown: Shown,
@@ -23,5 +23,6 @@ export function concealing<Shown extends object, Hidden extends object>(
 ): Readonly<Shown & Hidden> {
   const whole = { ...shown }
   for (const [name, value] of Object.entries(hidden)) Object.defineProperty(whole, name, { value })
+  Object.defineProperty(whole, inspect.custom, { value: () => ({ ...shown }) })
   return Object.freeze(whole as Shown & Hidden)
 }

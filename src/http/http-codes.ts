@@ -21,8 +21,12 @@ export const httpCodes = {
     status: 401,
     meaning: 'There is no session, or it has ended, or the sign-in was refused.',
   },
-  notOwner: { code: 'not_owner', status: 403, meaning: 'The listing belongs to somebody else.' },
   notFound: { code: 'not_found', status: 404, meaning: 'There is nothing of this name.' },
+  endpointNotFound: {
+    code: 'endpoint_not_found',
+    status: 404,
+    meaning: 'The merchant has no endpoint of this id.',
+  },
   methodNotAllowed: {
     code: 'method_not_allowed',
     status: 405,

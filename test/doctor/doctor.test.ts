@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil-process.js'
@@ -20,18 +20,22 @@ const run = promisify(execFile)
 const keys = devnetRelayers.map(({ privateKey }) => privateKey)
 
 let chain: Anvil
+let root: string
 let folder: string
 
 beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'arcus-doctor-'))
   chain = await startChain()
 })
-afterAll(() => chain.stop())
+afterAll(async () => {
+  await chain.stop()
+  rmSync(root, { recursive: true })
+})
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'arcus-doctor-'))
+  folder = mkdtempSync(join(root, 'case-'))
   // Its newest block is of this moment.
   await call(chain.url, 'evm_mine')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const goodEnv = () => ({
   NODE_ENV: 'production',

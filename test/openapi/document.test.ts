@@ -16,6 +16,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
+/** Fastify shows routes that differ in the name of a parameter as one node with both. */
+const nameless = (route: string) => route.replace(/\{\w+\}(\|\{\w+\})*/g, '{}')
+
 /** JSON-RPC describes itself: a client asks it for its tools. */
 const otherProtocols = ['POST /mcp', 'GET /mcp', 'DELETE /mcp']
 
@@ -55,7 +58,7 @@ describe('the description', () => {
     )
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
     expect(registered.length).toBeGreaterThan(30)
-    expect(described.sort()).toEqual(registered.sort())
+    expect(described.map(nameless).sort()).toEqual(registered.map(nameless).sort())
   })
 
   it('names each operation once, and refers to nothing that is not there', () => {

@@ -16,6 +16,8 @@ import { startChain } from '../support/arcus.js'
 
 /** Nothing else looks like these. */
 const key = 'c0ffee'.padEnd(64, '3')
+const hostedKey = 'c0ffee'.padEnd(64, '4')
+const password = 'canary-database-password'
 const nodeKey = 'canary-node-access-key'
 const injected = 'canary\n{"level":"error","msg":"forged line"}\u001b[2J\u2028'
 
@@ -115,13 +117,22 @@ it('writes one line of JSON for each thing it logs, whatever a caller puts into 
 })
 
 it('shows no secret when settings are printed, by whatever prints them', () => {
-  const { config, secrets: held } = readSettings(settings(4021))
+  const { config, secrets: held } = readSettings({
+    ...settings(4021),
+    DATABASE_URL: `postgres://arcus:${password}@127.0.0.1:5432/arcus`,
+    HOSTED_ENDPOINTS: 'true',
+    HOSTED_PRIVATE_KEY: `0x${hostedKey}`,
+    BUYBACK_ADDRESS: devnetPayer.address,
+  })
   const dumps = [config, held, { config, held }].flatMap((value) => [
     inspect(value, { depth: 9, showHidden: true }),
     JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member)),
     String(value),
   ])
-  expect(dumps.filter((dump) => dump.includes(key) || dump.includes(nodeKey))).toEqual([])
+  const canaries = [key, nodeKey, hostedKey, password]
+  expect(dumps.filter((dump) => canaries.some((canary) => dump.includes(canary)))).toEqual([])
   expect(config.networks[0]?.rpcUrls[0]).toContain(nodeKey)
   expect(held.relayerPrivateKeys[0]).toContain(key)
+  expect(held.hostedPrivateKey).toContain(hostedKey)
+  expect(config.database).toHaveProperty('url', expect.stringContaining(password))
 })

@@ -2,10 +2,21 @@ import type { z } from 'zod'
 import { httpCodes } from '../../http/http-codes.js'
 import type { Operation } from '../../http/openapi/operation.js'
 import { exportQuery, summaryQuery, tableQuery } from '../activity/query.js'
+import { writeCodes } from '../write-codes.js'
 import { activityAnswer, activityTable, statsAnswer } from './activity-schemas.js'
+import { unknownMerchant } from './examples.js'
 import { ofMerchant } from './read-operations.js'
 
 const tag = 'Activity'
+
+const { merchantNotFound, merchantDeleted, merchantHidden, notOwner, payToUnproven } = writeCodes
+const ownerCodes = [
+  httpCodes.notSignedIn,
+  notOwner,
+  payToUnproven,
+  merchantNotFound,
+  merchantDeleted,
+]
 
 const signedOut = {
   summary: 'Without a session',
@@ -32,7 +43,7 @@ function ofOwner(
     ...(query === undefined ? {} : { query }),
     needsSession: true,
     answers,
-    codes: [httpCodes.notSignedIn, httpCodes.notOwner, httpCodes.notFound],
+    codes: ownerCodes,
     examples: { signedOut },
   }
 }
@@ -62,7 +73,7 @@ export const activityStreamOperation: Operation = {
   ...ofOwner('followActivity', 'Server-sent events: `activity` when there is something new', {
     200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
   }),
-  codes: [httpCodes.notSignedIn, httpCodes.notOwner, httpCodes.notFound, httpCodes.busy],
+  codes: [...ownerCodes, httpCodes.busy],
 }
 
 export const merchantStatsOperation: Operation = {
@@ -71,15 +82,8 @@ export const merchantStatsOperation: Operation = {
   summary: 'Public totals of a merchant',
   params: ofMerchant,
   answers: { 200: { description: 'By range.', schema: statsAnswer } },
-  codes: [httpCodes.notFound],
-  examples: {
-    unknown: {
-      summary: 'An id nobody took',
-      params: { id: 'nobody' },
-      status: 404,
-      answer: { error: 'not_found', message: 'There is no merchant of this id.' },
-    },
-  },
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
 }
 
 export const statsOperation: Operation = {

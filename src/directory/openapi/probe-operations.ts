@@ -2,8 +2,12 @@ import { httpCodes } from '../../http/http-codes.js'
 import type { Operation } from '../../http/openapi/operation.js'
 import { probeBody } from '../probe/probe-body.js'
 import { validateBody } from '../probe/validate-body.js'
+import { writeCodes } from '../write-codes.js'
+import { unknownMerchant } from './examples.js'
 import { probeAnswer, validation } from './listing-schemas.js'
 import { ofMerchant } from './read-operations.js'
+
+const { merchantNotFound, merchantDeleted } = writeCodes
 
 export const validateOperation: Operation = {
   id: 'validateEndpoint',
@@ -40,14 +44,8 @@ export const probeOperation: Operation = {
   body: probeBody,
   isBodyOptional: true,
   answers: { 200: { description: 'What was found.', schema: probeAnswer } },
-  codes: [httpCodes.notFound],
+  codes: [merchantNotFound, merchantDeleted, httpCodes.endpointNotFound],
   examples: {
-    unknown: {
-      summary: 'An id nobody took',
-      params: { id: 'nobody' },
-      body: {},
-      status: 404,
-      answer: { error: 'not_found', message: 'There is no merchant of this id.' },
-    },
+    unknown: { ...unknownMerchant, body: {} },
   },
 }

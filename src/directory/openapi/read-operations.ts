@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
 import { cached } from '../../http/openapi/cached-answer.js'
 import { address } from '../../http/openapi/fields.js'
 import type { Operation } from '../../http/openapi/operation.js'
@@ -20,7 +19,7 @@ import {
 
 export const ofMerchant = z.object({ id: z.string().max(200).describe('Merchant id.') })
 
-const { merchantNotFound, merchantDeleted } = writeCodes
+const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
 const tag = 'Directory'
 
 export const signingOperation: Operation = {
@@ -65,19 +64,14 @@ export const historyOperation: Operation = {
   examples: { unknown: unknownMerchant },
 }
 
-const notFound = {
-  ...unknownMerchant,
-  answer: { error: 'not_found', message: 'There is no merchant with this id in the directory.' },
-}
-
 export const merchantOpenApiOperation: Operation = {
   id: 'getMerchantOpenApi',
   tag,
   summary: 'The endpoints of a merchant as an OpenAPI document',
   params: ofMerchant,
   answers: cached('OpenAPI 3.1.', openApiAnswer),
-  codes: [httpCodes.notFound],
-  examples: { unknown: notFound },
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
 }
 
 /** Parameters of the tools of a merchant. */
@@ -94,8 +88,8 @@ export const merchantToolsOperation: Operation = {
   params: ofMerchant,
   query: toolsQuery,
   answers: cached('The tools, and by name what a call of each is made of.', toolsAnswer),
-  codes: [httpCodes.notFound],
-  examples: { unknown: notFound },
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
 }
 
 export const ownerOperation: Operation = {

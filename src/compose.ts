@@ -11,12 +11,17 @@ import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
 import { createOwnCalls } from './directory/probe/own-calls.js'
 import { createBatchSettler } from './facilitator/batch/settler.js'
-import { createBatchVerifier } from './facilitator/batch/verifier.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
-import { settleByRequirement, supportedKinds, verifyByRequirement } from './facilitator/schemes.js'
+import {
+  settleByRequirement,
+  supportedKinds,
+  verifiedByRequirement,
+  verifyByRequirement,
+} from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
@@ -120,11 +125,11 @@ async function open(
   const batching = { networks: batchNetworks, journal, checksum }
   const verify = verifyByRequirement(
     createVerifier({ judge, sightings, checksum, paymentUrl, now }),
-    createBatchVerifier(batching),
+    createBatchVerifier({ ...batching, sightings, now }),
   )
   const settle = settleByRequirement(
     createSettler({ ...settling, checksum, paymentUrl, now, log }),
-    createBatchSettler({ ...batching, relayers, settleWaitSeconds, now, log }),
+    createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
   )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
@@ -205,7 +210,10 @@ async function open(
       kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
       ...measured,
-      isVerified: createVerifiedCheck(sightings, terms, computeDigest),
+      isVerified: verifiedByRequirement(
+        createVerifiedCheck(sightings, terms, computeDigest),
+        createVerifiedDepositCheck(sightings, batchNetworks),
+      ),
       payments,
       catalogue: directory.catalogue,
     },

@@ -30,6 +30,8 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
+  // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
   const arcus = await patiently(() => compose(config, secrets, log), log)
   installDrain({
     app: arcus.app,

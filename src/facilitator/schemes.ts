@@ -20,3 +20,9 @@ export function verifyByRequirement(exact: Verify, batch: Verify): Verify {
 export function settleByRequirement(exact: Settle, batch: Settle): Settle {
   return (request) => (isBatchBody(request.body) ? batch(request) : exact(request))
 }
+
+type IsVerified = (body: unknown) => Promise<boolean>
+
+export function verifiedByRequirement(exact: IsVerified, batch: IsVerified): IsVerified {
+  return (body) => (isBatchBody(body) ? batch(body) : exact(body))
+}

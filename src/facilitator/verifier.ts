@@ -19,7 +19,7 @@ export interface VerifierOptions {
 }
 
 /** How long a sighting of an authorization without a sensible end is kept. */
-const MAX_SIGHTING_SECONDS = 30 * 86_400
+export const MAX_SIGHTING_SECONDS = 30 * 86_400
 
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>

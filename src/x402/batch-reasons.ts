@@ -1,4 +1,4 @@
-import type { Reason } from './reasons.js'
+import type { Reason } from './reason.js'
 
 const prefix = 'invalid_batch_settlement_evm'
 

@@ -1,20 +1,6 @@
-import {
-  type Address,
-  concat,
-  encodeAbiParameters,
-  type Hex,
-  hashTypedData,
-  keccak256,
-  type TypedDataDomain,
-} from 'viem'
-import { batchContracts } from '../../chain/batch-settlement.js'
-import type {
-  ChannelConfig,
-  Claim,
-  ClaimRow,
-  Deposit,
-  EnrichedRefund,
-} from '../../x402/batch-schemas.js'
+import { type Address, concat, encodeAbiParameters, type Hex, keccak256 } from 'viem'
+import type { Claim, ClaimRow, Deposit, EnrichedRefund } from '../../x402/batch-schemas.js'
+import { hashChannel, hashClaims, hashDeposit, hashRefund } from './typed-data.js'
 
 /** The kinds of job that `batch-settlement` adds to the journal. */
 export const batchKinds = {
@@ -63,6 +49,13 @@ export interface RefundDetails {
   rows: number
 }
 
+/** A signature under which a thing is asked for. */
+export interface Proof {
+  hash: Hex
+  signature: Hex
+  signer: Address
+}
+
 interface Identified<Action extends BatchAction, Details> {
   action: Action
   /** What the chain lets happen once. */
@@ -72,6 +65,8 @@ interface Identified<Action extends BatchAction, Details> {
   /** Unix seconds. */
   expiresAt: number
   details: Details
+  /** Whose word it is; a payout is for anybody to ask. */
+  proof?: Proof
 }
 
 /** One thing to do on chain, with what makes it the same thing when it is asked for again. */
@@ -81,31 +76,40 @@ export type BatchJob =
   | Identified<'settle', SettleDetails>
   | Identified<'refund', RefundDetails>
 
-export function identifyDeposit({ channelConfig, deposit }: Deposit, chainId: number): BatchJob {
+export function identifyDeposit(
+  { channelConfig, deposit }: Deposit,
+  chainId: number,
+  { name, version }: { name: string; version: string },
+): BatchJob {
   const channelId = hashChannel(channelConfig, chainId)
-  const { validAfter, validBefore, salt } = deposit.authorization.erc3009Authorization
+  const { validAfter, validBefore, salt, signature } = deposit.authorization.erc3009Authorization
   const nonce = keccak256(
     encodeAbiParameters([{ type: 'bytes32' }, { type: 'uint256' }], [channelId, BigInt(salt)]),
   )
   const { payer, receiver: payTo, token: asset } = channelConfig
   const { amount } = deposit
-  const window = [validAfter, validBefore, amount].map(BigInt) as [bigint, bigint, bigint]
-  const end = window[1]
+  const end = BigInt(validBefore)
+  const digest = hashDeposit(
+    { name, version, chainId, asset },
+    {
+      from: payer,
+      value: BigInt(amount),
+      validAfter: BigInt(validAfter),
+      validBefore: end,
+      nonce,
+    },
+  )
   return {
     action: 'deposit',
     key: `${asset}/${payer}/${nonce}`,
-    digest: keccak256(
-      encodeAbiParameters(
-        [{ type: 'bytes32' }, { type: 'uint256' }, { type: 'uint256' }, { type: 'uint256' }],
-        [nonce, ...window],
-      ),
-    ),
+    digest,
     expiresAt: end > BigInt(never) ? never : Number(end),
     details: { channelId, payer, payTo, asset, amount, nonce, validAfter },
+    proof: { hash: digest, signature, signer: payer },
   }
 }
 
-export function identifyClaim({ claims }: Claim, chainId: number): BatchJob {
+export function identifyClaim(claims: Claim['claims'], chainId: number, signature: Hex): BatchJob {
   const digest = hashClaims(claims, chainId)
   const { receiverAuthorizer, receiver } = (claims[0] as ClaimRow).voucher.channel
   return {
@@ -114,11 +118,12 @@ export function identifyClaim({ claims }: Claim, chainId: number): BatchJob {
     digest,
     expiresAt: never,
     details: { authorizer: receiverAuthorizer, payTo: receiver, claims: totalsOf(claims, chainId) },
+    proof: { hash: digest, signature, signer: receiverAuthorizer },
   }
 }
 
 export function identifySettle(receiver: Address, token: Address, settledBefore: bigint): BatchJob {
-  const key = `${settleKeyPrefix(receiver, token)}${settledBefore}`
+  const key = `${token}/${receiver}/${settledBefore}`
   return {
     action: 'settle',
     key,
@@ -128,20 +133,11 @@ export function identifySettle(receiver: Address, token: Address, settledBefore:
   }
 }
 
-export function settleKeyPrefix(receiver: Address, token: Address): string {
-  return `${token}/${receiver}/`
-}
-
-export function identifyRefund(payload: EnrichedRefund, chainId: number): BatchJob {
+export function identifyRefund(payload: EnrichedRefund, chainId: number, signature: Hex): BatchJob {
   const { channelConfig, refundNonce: nonce, amount, claims } = payload
   const channelId = hashChannel(channelConfig, chainId)
   const message = { channelId, nonce: BigInt(nonce), amount: BigInt(amount) }
-  const refund = hashTypedData({
-    domain: domainOf(chainId),
-    types: refundTypes,
-    primaryType: 'Refund',
-    message,
-  })
+  const refund = hashRefund(message, chainId)
   const { payer, receiver: payTo, token: asset, receiverAuthorizer: authorizer } = channelConfig
   const rows = claims.length
   return {
@@ -150,72 +146,16 @@ export function identifyRefund(payload: EnrichedRefund, chainId: number): BatchJ
     digest: keccak256(concat([refund, hashClaims(claims, chainId)])),
     expiresAt: never,
     details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows },
+    proof: { hash: refund, signature, signer: authorizer },
   }
 }
 
-export function hashChannel(channel: ChannelConfig, chainId: number): Hex {
-  return hashTypedData({
-    domain: domainOf(chainId),
-    types: channelTypes,
-    primaryType: 'ChannelConfig',
-    message: channel,
-  })
-}
-
-export function totalsOf(claims: readonly ClaimRow[], chainId: number) {
+function totalsOf(claims: readonly ClaimRow[], chainId: number) {
   return claims.map(({ voucher, totalClaimed }) => ({
     channelId: hashChannel(voucher.channel, chainId),
     totalClaimed,
   }))
 }
 
-function hashClaims(claims: readonly ClaimRow[], chainId: number): Hex {
-  const entries = claims.map(({ voucher, totalClaimed }) => ({
-    channelId: hashChannel(voucher.channel, chainId),
-    maxClaimableAmount: BigInt(voucher.maxClaimableAmount),
-    totalClaimed: BigInt(totalClaimed),
-  }))
-  return hashTypedData({
-    domain: domainOf(chainId),
-    types: claimTypes,
-    primaryType: 'ClaimBatch',
-    message: { claims: entries },
-  })
-}
-
 /** What no clock ends. */
 const never = Number.MAX_SAFE_INTEGER
-
-function domainOf(chainId: number): TypedDataDomain {
-  const verifyingContract = batchContracts.settlement
-  return { name: 'x402 Batch Settlement', version: '1', chainId, verifyingContract }
-}
-
-const channelTypes = {
-  ChannelConfig: [
-    { name: 'payer', type: 'address' },
-    { name: 'payerAuthorizer', type: 'address' },
-    { name: 'receiver', type: 'address' },
-    { name: 'receiverAuthorizer', type: 'address' },
-    { name: 'token', type: 'address' },
-    { name: 'withdrawDelay', type: 'uint40' },
-    { name: 'salt', type: 'bytes32' },
-  ],
-} as const
-
-const refundTypes = {
-  Refund: [
-    { name: 'channelId', type: 'bytes32' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'amount', type: 'uint128' },
-  ],
-} as const
-
-const claimTypes = {
-  ClaimBatch: [{ name: 'claims', type: 'ClaimEntry[]' }],
-  ClaimEntry: [
-    { name: 'channelId', type: 'bytes32' },
-    { name: 'maxClaimableAmount', type: 'uint128' },
-    { name: 'totalClaimed', type: 'uint128' },
-  ],
-} as const

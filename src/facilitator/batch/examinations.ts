@@ -53,9 +53,7 @@ export async function examineSettle(
   const head = await headAfter(rpc, since)
   const { totalSettled } = await readReceiver(rpc, receiver, token, head)
   if (totalSettled <= BigInt(settledBefore)) return { state: 'open' }
-  const wanted = [settledTopic, addressTopic(receiver), addressTopic(token)]
-  const blocks = { from: since.from, to: head }
-  const receipt = await findSettlementReceipt(rpc, wanted, blocks, () => true)
+  const receipt = await findPayout(rpc, receiver, token, since.from, head)
   if (receipt !== undefined) return { state: 'confirmed', receipt }
   throw new RpcUnavailableError('the chain node shows the payout but not yet its transaction')
 }
@@ -125,4 +123,10 @@ async function headAfter(rpc: Rpc, { atLeastBlock }: Since): Promise<number> {
 /** The newest transaction in which something was claimed of a channel. Throws `RpcUnavailableError`. */
 export function findClaim(rpc: Rpc, channelId: Hex, from: number, to: number) {
   return findSettlementReceipt(rpc, [claimedTopic, channelId], { from, to }, () => true)
+}
+
+/** The newest transaction in which a receiver was paid out. Throws `RpcUnavailableError`. */
+export function findPayout(rpc: Rpc, receiver: Address, token: Address, from: number, to: number) {
+  const wanted = [settledTopic, addressTopic(receiver), addressTopic(token)]
+  return findSettlementReceipt(rpc, wanted, { from, to }, () => true)
 }

@@ -2,32 +2,40 @@ import type { Address, Hex } from 'viem'
 import { type Channel, readChannel } from '../../chain/batch-settlement.js'
 import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import type { Job } from '../../store/settlement-journal.js'
+import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
 import { type BatchRequest, payerOf } from '../../x402/batch-request.js'
-import type { ReasonKey, Rejection } from '../../x402/reasons.js'
+import { type ReasonKey, type Rejection, reasons } from '../../x402/reasons.js'
 import { isReasonKey, type SettleAnswer, settleRejection } from '../answers.js'
+import type { Deliveries } from '../deliveries.js'
 import { reject } from '../ladder.js'
-import type { SettleResult } from '../settler.js'
+import type { SettleRequest, SettleResult } from '../settler.js'
 import {
   type BatchAction,
+  type BatchJob,
   batchKinds,
-  type ClaimDetails,
   type DepositDetails,
+  identifySettle,
   type RefundDetails,
   type SettleDetails,
 } from './actions.js'
-import { findClaim, paidOutIn, refundedIn } from './examinations.js'
+import { findClaim, findPayout, paidOutIn, refundedIn } from './examinations.js'
 import type { BatchNetwork } from './ground.js'
 import { detailsOf } from './kinds.js'
-import type { Work } from './work.js'
 
 export interface OutcomeAnswersOptions {
+  journal: SettlementJournal
+  deliveries: Deliveries
   checksum: (address: Address) => Address
   log: { warn(details: object, message: string): void }
 }
 
+/** Where the transaction behind what is done already is looked for, to name its hash: some minutes of blocks. */
+const HINT_BLOCKS = 5_000
+
 /** Turns rows into answers: for whoever brought one about, waited with him, or asks again later. */
-export function createOutcomeAnswers({ checksum, log }: OutcomeAnswersOptions) {
+export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
+  const { journal, deliveries, checksum, log } = options
+
   async function of(job: Job, request: BatchRequest, ground: BatchNetwork): Promise<SettleResult> {
     const settlementId = job.id
     if (job.state === 'confirmed') return { ...(await landed(job, request, ground)), settlementId }
@@ -57,20 +65,55 @@ export function createOutcomeAnswers({ checksum, log }: OutcomeAnswersOptions) {
     }
   }
 
-  /** Nothing left to do: told as success where it is known who did it. */
-  async function done(
+  /** All of it claimed before: told as success where the chain still shows by whom. */
+  async function claimed(
+    { details }: Extract<BatchJob, { action: 'claim' }>,
     request: BatchRequest,
     { served, headBlock }: BatchNetwork,
-    { job, rejection }: Extract<Work, { state: 'done' }>,
   ): Promise<SettleResult> {
-    if (job.action !== 'claim') return refuse(request, rejection)
-    for (const { channelId } of (job.details as ClaimDetails).claims) {
-      const receipt = await findClaim(served.rpc, channelId, 0, headBlock())
-      if (receipt === undefined) continue
-      const transaction = receipt.transactionHash
-      return { status: 200, body: { success: true, transaction, network: request.network } }
+    const [first] = details.claims
+    const to = headBlock()
+    const from = Math.max(0, to - HINT_BLOCKS)
+    const receipt = first && (await findClaim(served.rpc, first.channelId, from, to))
+    if (receipt === undefined) return refuse(request, nothingToClaim)
+    const transaction = receipt.transactionHash
+    return { status: 200, body: { success: true, transaction, network: request.network } }
+  }
+
+  /** Nothing due: the last payout is told once to somebody, in case its own caller never heard. */
+  async function paidOut(
+    { details }: Extract<BatchJob, { action: 'settle' }>,
+    request: BatchRequest,
+    ground: BatchNetwork,
+  ): Promise<SettleResult> {
+    const { receiver, token, settledBefore } = details
+    const to = ground.headBlock()
+    const from = Math.max(0, to - HINT_BLOCKS)
+    const receipt = await findPayout(ground.served.rpc, receiver, token, from, to)
+    const paid = receipt && paidOutIn(receipt, details)
+    if (paid === undefined) return refuse(request, nothingToSettle)
+    const { key } = identifySettle(receiver, token, BigInt(settledBefore) - paid)
+    const row = await journal.findJob(batchKinds.settle, request.network, key)
+    const isOwed = row?.state === 'confirmed' && row.deliveredAt === null
+    return isOwed
+      ? of(row, request, ground)
+      : refuse(request, nothingToSettle, receipt?.transactionHash)
+  }
+
+  /** Keeps that a success was told, so that a payout of which nobody heard is known. */
+  async function noteTelling(
+    result: SettleResult,
+    { isConnected }: SettleRequest,
+  ): Promise<SettleResult> {
+    const { body, settlementId } = result
+    if (!body.success || settlementId === undefined) return result
+    try {
+      const turn = await deliveries.take(settlementId, null, isConnected)
+      return turn?.state === 'granted' ? { ...result, delivery: turn.delivery } : result
+    } catch (err) {
+      log.warn({ err, settlementId }, 'that a success is told could not be kept')
+      return result
     }
-    return refuse(request, rejection)
   }
 
   function refuse(
@@ -83,7 +126,8 @@ export function createOutcomeAnswers({ checksum, log }: OutcomeAnswersOptions) {
     return settleRejection(rejection, told)
   }
 
-  return { of, done, clash: (action: BatchAction): ReasonKey => simulationReasons[action] }
+  const clash = (action: BatchAction): ReasonKey => simulationReasons[action]
+  return { of, claimed, paidOut, noteTelling, clash }
 }
 
 /** What the answer adds to a success, as of the block it landed in or a later one. */
@@ -156,6 +200,8 @@ function reasonOf({ kind, reason }: Job): ReasonKey {
   return reason
 }
 
+const nothingToClaim = reject('nothingToClaim', reasons.nothingToClaim.meaning)
+const nothingToSettle = reject('batchNothingToSettle', reasons.batchNothingToSettle.meaning)
 const pending = reject(
   'settlementPending',
   'The transaction is on its way and not mined yet; settle again to wait on.',

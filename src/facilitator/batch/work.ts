@@ -19,8 +19,6 @@ export type SettledPayload = Deposit | Claim | ReceiverSettle | EnrichedRefund
 /** What a request asks for, before the scheme looks at it. */
 export type Work =
   | { state: 'refused'; rejection: Rejection }
-  /** Nothing is left to do on chain. */
-  | { state: 'done'; payload: Claim | ReceiverSettle; job: BatchJob; rejection: Rejection }
   | {
       state: 'toDo'
       job: BatchJob
@@ -28,6 +26,8 @@ export type Work =
       gasPayer: Address
       /** Said unless a row answers. */
       refusal?: Rejection
+      /** It is done already: a transaction would change nothing. */
+      isDone?: boolean
     }
 
 /**
@@ -38,27 +38,30 @@ export async function judgeWork(payload: SettledPayload, ground: BatchNetwork): 
   const { chainId, served } = ground
   switch (payload.type) {
     case 'deposit':
-      return toDo(identifyDeposit(payload, chainId), payload.channelConfig.payer)
+      return toDo(
+        identifyDeposit(payload, chainId, served.terms.token),
+        payload.channelConfig.payer,
+      )
     case 'claim':
       return judgeClaim(payload, ground)
     case 'settle':
       return judgeSettle(payload, ground)
     case 'refund': {
       const { claims, refundAuthorizerSignature, claimAuthorizerSignature } = payload
-      const isSigned = refundAuthorizerSignature !== undefined
-      if (!isSigned || (claims.length > 0 && claimAuthorizerSignature === undefined)) {
-        return unsigned
-      }
+      if (refundAuthorizerSignature === undefined) return unsigned
+      if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
       const refusal = judgeMinimum(BigInt(payload.amount), served.terms)
       const { receiverAuthorizer } = payload.channelConfig
-      return toDo(identifyRefund(payload, chainId), receiverAuthorizer, refusal)
+      const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
+      return toDo(job, receiverAuthorizer, refusal)
     }
   }
 }
 
 async function judgeClaim(payload: Claim, { served, chainId }: BatchNetwork): Promise<Work> {
-  if (payload.claimAuthorizerSignature === undefined) return unsigned
-  const job = identifyClaim(payload, chainId)
+  const { claimAuthorizerSignature: signature } = payload
+  if (signature === undefined) return unsigned
+  const job = identifyClaim(payload.claims, chainId, signature)
   const { claims, authorizer } = job.details as ClaimDetails
   const ids = claims.map(({ channelId }) => channelId)
   const before = await readClaimed(served.rpc, ids, 'latest')
@@ -66,7 +69,7 @@ async function judgeClaim(payload: Claim, { served, chainId }: BatchNetwork): Pr
     const more = BigInt(totalClaimed) - (before[i] ?? 0n)
     return more > 0n ? sum + more : sum
   }, 0n)
-  if (gain === 0n) return { state: 'done', payload, job, rejection: nothingToClaim }
+  if (gain === 0n) return { state: 'toDo', job, gasPayer: authorizer, isDone: true }
   return toDo(job, authorizer, judgeMinimum(gain, served.terms))
 }
 
@@ -75,7 +78,7 @@ async function judgeSettle(payload: ReceiverSettle, { served }: BatchNetwork): P
   const { totalClaimed, totalSettled } = await readReceiver(served.rpc, receiver, token, 'latest')
   const job = identifySettle(receiver, token, totalSettled)
   const due = totalClaimed - totalSettled
-  if (due === 0n) return { state: 'done', payload, job, rejection: nothingToSettle }
+  if (due === 0n) return { state: 'toDo', job, gasPayer: zeroAddress, isDone: true }
   return toDo(job, zeroAddress, judgeMinimum(due, served.terms))
 }
 
@@ -87,5 +90,3 @@ const unsigned: Work = {
   state: 'refused',
   rejection: reject('batchAuthorizerNotConfigured', reasons.batchAuthorizerNotConfigured.meaning),
 }
-const nothingToClaim = reject('nothingToClaim', reasons.nothingToClaim.meaning)
-const nothingToSettle = reject('batchNothingToSettle', reasons.batchNothingToSettle.meaning)

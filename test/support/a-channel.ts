@@ -4,14 +4,19 @@ import {
   signVoucher,
 } from '@x402/evm/batch-settlement/client'
 import { type Address, type Hex, toHex } from 'viem'
-import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import {
+  generatePrivateKey,
+  type HDAccount,
+  type PrivateKeyAccount,
+  privateKeyToAccount,
+} from 'viem/accounts'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 
 export const network = 'eip155:5042'
 export const asset = devnetContracts.usdc
 
 export interface ChannelWish {
-  payer?: PrivateKeyAccount
+  payer?: PrivateKeyAccount | HDAccount
   receiver?: Address
   authorizer?: PrivateKeyAccount
   /** Members over those of the configuration. */

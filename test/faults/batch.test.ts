@@ -129,6 +129,23 @@ describe('a chain that cannot be read', () => {
   )
 })
 
+/** What @x402's reads in the background can do: fail when nobody waits for them any more. */
+const strayRejection = `process.on('SIGUSR2',()=>void(Promise.reject(new Error('stray'))))`
+
+it('a promise that fails unobserved is logged, and the process lives on', async () => {
+  const preload = `data:text/javascript,${encodeURIComponent(strayRejection)}`
+  world = await startWorld({ env: { NODE_OPTIONS: `--import=${preload}` } })
+  world.service().signal('SIGUSR2')
+  const isLogged = () =>
+    world
+      .service()
+      .log()
+      .some((line) => line.includes('failed unobserved'))
+  await until('it is logged', isLogged)
+  const body = await aChannel({ payer: devnetPayer.account }).deposit('100000')
+  expect(await settleUntilTold(body)).toMatchObject({ success: true })
+})
+
 interface Told {
   success: boolean
   transaction: Hex

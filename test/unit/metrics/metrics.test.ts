@@ -130,6 +130,20 @@ describe('what the relayer tells', () => {
     expect(text).toContain(`arcus_settlement_gas_usd_count{network="${network}"} 1`)
     expect(text).toContain(`arcus_gas_usd_total{network="${network}"} 0.002`)
   })
+
+  it('counts jobs by what they were, and gas of payments only of payments', async () => {
+    const metrics = createMetrics(aClock().now)
+    const events = metrics.relayerEvents(network)
+    events.decided({ ...aJob, kind: 'batch-claim' }, confirmed)
+    events.decided({ ...aJob, kind: 'batch-claim' }, confirmed)
+    events.decided(aJob, failed)
+    const { text } = await metrics.render()
+    const count = (kind: string, state: string) =>
+      `arcus_jobs_total{network="${network}",kind="${kind}",state="${state}"}`
+    expect(text).toContain(`${count('batch-claim', 'confirmed')} 2`)
+    expect(text).toContain(`${count('exact', 'failed')} 1`)
+    expect(text).not.toContain('arcus_settlement_gas_usd_sum')
+  })
 })
 
 describe('calls to the chain', () => {

@@ -14,6 +14,8 @@ export interface Measured {
 /** What the server of the bench tells of itself. */
 export interface ServerState extends LoopTurns {
   rssMb: number
+  /** Processor time of all its threads since it was started. */
+  cpuMs: number
 }
 
 export interface BenchServer {

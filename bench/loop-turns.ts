@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** How long the event loop did nothing else, longest turn since the last look and how many were above 5 ms. */
 export interface LoopTurns {
   worstMs: number
@@ -13,17 +15,16 @@ export function watchTurns(): () => LoopTurns {
   let worstMs = 0
   let over5Ms = 0
   let turnedAt = performance.now()
-  let usedMs = cpuMs()
+  let delayed = delayedMs()
   setImmediate(function turn() {
     const now = performance.now()
-    const used = cpuMs()
-    // On a machine shared with others the clock runs on while this process waits for a processor; what all its
-    // threads used meanwhile is at least what its event loop did.
-    const ms = Math.min(now - turnedAt, used - usedMs)
+    const delayedNow = delayedMs()
+    // On a machine shared with others the clock runs on while this thread waits for a processor.
+    const ms = now - turnedAt - (delayedNow - delayed)
     if (ms > LEAST_MS) worstMs = Math.max(worstMs, ms)
     if (ms > LONG_MS) over5Ms++
     turnedAt = now
-    usedMs = used
+    delayed = delayedNow
     setImmediate(turn)
   })
   return () => {
@@ -31,12 +32,17 @@ export function watchTurns(): () => LoopTurns {
     worstMs = 0
     over5Ms = 0
     turnedAt = performance.now()
-    usedMs = cpuMs()
+    delayed = delayedMs()
     return seen
   }
 }
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
+/** How long the main thread was ready to run and had no processor, as Linux tells it; 0 elsewhere. */
+function delayedMs(): number {
+  try {
+    const [, ns] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
+    return Number(ns) / 1e6
+  } catch {
+    return 0
+  }
 }

@@ -9,6 +9,7 @@ const SETTLE_CONNECTIONS = [1, 16, 50, 64, 256]
 /** Each side gets what it can do in some seconds. */
 const verifies = { arcus: 12_000, reference: 600, stock: 600 }
 const mostSettles = { arcus: 5_120, reference: 1_280, stock: 1_280 }
+const WARM_UP = 300
 /** Where the reference as it comes, without a nonce manager, is measured as well: it loses most of them. */
 const STOCK_CONNECTIONS = 50
 
@@ -70,7 +71,7 @@ async function measure(
   const side = await startSide(name)
   try {
     // The first requests of a process compile it; they are not what is compared.
-    await drive(side.url, '/verify', await signPayments(300), Math.min(16, connections))
+    await drive(side.url, path, await signPayments(WARM_UP), Math.min(64, connections))
     const load = await drive(side.url, path, await signPayments(count), connections)
     const audit = await auditChain(side.chainUrl, load.told)
     return { ...load, ...audit }

@@ -20,6 +20,21 @@ library SignatureCheck {
         return ok && answer.length >= 32 && bytes32(answer) == bytes32(ERC1271_MAGIC);
     }
 
+    /// The signer, or zero where `recover` would revert.
+    function tryRecover(bytes32 digest, bytes memory signature) internal pure returns (address) {
+        if (signature.length != 65) return address(0);
+        bytes32 r;
+        bytes32 s;
+        uint8 v;
+        assembly ('memory-safe') {
+            r := mload(add(signature, 0x20))
+            s := mload(add(signature, 0x40))
+            v := byte(0, mload(add(signature, 0x60)))
+        }
+        if (uint256(s) > HALF_CURVE_ORDER) return address(0);
+        return ecrecover(digest, v, r, s);
+    }
+
     function recover(bytes32 digest, bytes memory signature) internal pure returns (address signer) {
         require(signature.length == 65, 'ECRecover: invalid signature length');
         bytes32 r;

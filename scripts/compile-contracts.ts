@@ -74,8 +74,8 @@ function generate(): Map<string, string> {
   ]
   const files = new Map<string, string>()
   for (const [name, contract] of contracts) {
-    // A library without external functions lives inside those who use it.
-    if (contract.abi?.length === 0) continue
+    // A library without external functions lives inside those who use it, an interface has no code.
+    if (contract.abi?.length === 0 || contract.evm.bytecode.object === '') continue
     files.set(`${artifactsFolder}/${name}.json`, artifact(name, contract))
     if (name === 'PaymentFacts') files.set(readerCode, readerModule(contract.evm.bytecode.object))
   }

@@ -18,6 +18,10 @@ export interface AppOptions {
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance) => Promise<void>
+  /** Routes of agents. */
+  mcp?: (app: FastifyInstance) => Promise<void>
+  /** What the operator sells himself. */
+  hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
   readiness: ReadReadiness
   console: { dashboard: Dashboard; settings: ConsoleSettings; readStatus: ReadStatus }
   /** `undefined` leaves `/metrics` out. */
@@ -42,8 +46,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     metricsRoutes(app, options.metrics.render)
   }
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
-  const { directory } = options
+  const { directory, mcp, hosted } = options
   // In a scope of its own: what it adds to every answer is no business of a payment.
   if (directory !== undefined) await app.register(async (scope) => directory(scope))
+  // Its bodies are read in a way of their own.
+  if (mcp !== undefined) await app.register(async (scope) => mcp(scope))
+  if (hosted !== undefined) await app.register(async (scope) => hosted(scope))
   return app
 }

@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -6,6 +5,8 @@ import type { Address } from 'viem'
 import { isContractSignature } from './chain/contract-signature.js'
 import type { Rpc } from './chain/rpc.js'
 import type { Token } from './chain/token.js'
+import { composeDiscovery } from './compose-discovery.js'
+import { composeProbing } from './compose-probing.js'
 import type { Config } from './config/config.js'
 import { createActivityFeed } from './directory/activity/activity-feed.js'
 import { activityRoutes } from './directory/activity/activity-routes.js'
@@ -21,14 +22,11 @@ import { createIdentityWatch } from './directory/identity/identity-watch.js'
 import { createIdentityReader } from './directory/identity/read-identity.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from './directory/identity/registry.js'
 import { createMerchantView } from './directory/merchant-view.js'
-import { createCallBudget } from './directory/probe/call-budget.js'
-import { createGuardedFetch } from './directory/probe/guarded-fetch.js'
-import { createHostPace } from './directory/probe/host-pace.js'
-import { createProbe } from './directory/probe/probe.js'
+import type { LiveTerms } from './directory/probe/live-terms.js'
+import type { OwnCalls } from './directory/probe/own-calls.js'
+import type { Probe } from './directory/probe/probe.js'
 import { probeRoutes } from './directory/probe/probe-routes.js'
-import { createProbeSchedule } from './directory/probe/probe-schedule.js'
 import { validateRoutes } from './directory/probe/validate-routes.js'
-import { createValidator } from './directory/probe/validator.js'
 import { createSaveAllowance } from './directory/save-allowance.js'
 import { createSaveLooks } from './directory/save-looks.js'
 import { createSchemaCheck } from './directory/schema-check.js'
@@ -40,12 +38,12 @@ import { createWriteCheck } from './directory/write-check.js'
 import { writeRoutes } from './directory/write-routes.js'
 import { createSignatureCheck } from './directory/write-signature.js'
 import { createWrites } from './directory/writes.js'
-import { createCatalogIndex } from './discovery/catalog-index.js'
-import { createCatalogSearch } from './discovery/catalog-search.js'
-import { discoveryRoutes } from './discovery/routes.js'
-import { createTurns } from './discovery/turns.js'
+import type { CatalogAnswers } from './discovery/catalog-answers.js'
 import type { Catalogue } from './facilitator/routes.js'
+import { installCompression } from './http/compression.js'
+import type { WatchedDirectory } from './metrics/directory.js'
 import type { ActivityStore } from './store/activity.js'
+import type { ListingStore } from './store/listings.js'
 import type { Database } from './store/sqlite/database.js'
 import type { GroupCommit } from './store/sqlite/group-commit.js'
 import { createListingStore } from './store/sqlite/listings.js'
@@ -60,6 +58,10 @@ export interface ComposedDirectory {
   /** Takes in what payments say of the resources they were for. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
+  /** What is watched of it. */
+  figures: WatchedDirectory
+  /** What agents are told of the catalog. */
+  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
   /** Before the database is closed. */
   close(): Promise<void>
@@ -67,6 +69,7 @@ export interface ComposedDirectory {
 
 export interface DirectoryWorld {
   config: Config
+  ownCalls: OwnCalls
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
@@ -83,11 +86,6 @@ export interface DirectoryWorld {
   log: Logger
 }
 
-/** Endpoints an owner's saves may have looked at: a full listing six times over, then five a second. */
-const SAVE_ALLOWANCE = { capacity: 600, perSecond: 5 }
-/** Smaller answers are not worth the work. */
-const COMPRESS_FROM_BYTES = 1_024
-
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const { config, rpc, token, keccak256, recovery, checksum, activity, now } = world
@@ -97,17 +95,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
-  const stopping = new AbortController()
-  const rules = {
-    allowPrivateHosts: config.probeAllowPrivateHosts,
-    ownOrigins: [config.baseUrl, config.directoryUrl],
-  }
-  const fetch = createGuardedFetch({ ...rules, baseUrl: config.baseUrl, signal: stopping.signal })
-  const probe = createProbe({ fetch, network, asset, now })
-  const pace = createHostPace(now)
-  const budget = createCallBudget({ now })
-  const schedule = createProbeSchedule({ store, probe, now, pace, log })
-  const validator = createValidator({ fetch, rules, network, asset, now })
+  const probing = composeProbing({ ...world, store, network, asset, log })
+  const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
   const registry = createIdentityRegistry({
     rpc: network === IDENTITY_NETWORK ? rpc : undefined,
@@ -124,18 +113,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
     isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  // Strangers' schemas must not keep owners waiting.
-  const offeredSchemas = createSchemaCheck()
-  const checkSignature = createSignatureCheck({
-    chainId,
-    recovery,
-    isContractSignature: asksContract,
-  })
   const check = createWriteCheck({
     listings: store,
     audience,
     chainId,
-    checkSignature,
+    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
     keccak256,
     now,
   })
@@ -152,24 +134,23 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     check,
     schemas,
     look: createSaveLooks({ probe, network, asset, now }),
-    allowance: createSaveAllowance({ ...SAVE_ALLOWANCE, now }),
+    allowance: createSaveAllowance({ now }),
     network,
     asset: token.address,
     now,
   })
 
-  const turns = createTurns()
-  const index = createCatalogIndex({
-    source: store,
-    turns,
+  const discovery = composeDiscovery({
+    database: world.database,
+    store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
-  const search = createCatalogSearch(turns)
   const catalog = createCatalog({ store, checksum })
   const catalogue = createAutoCatalog({
     store,
     networks: new Map([[network, { asset: token.address }]]),
-    schemaCheck: offeredSchemas,
+    infoCheck,
+    look: schedule.lookSoon,
     targetRules: rules,
     isPayToBlocked: world.isPayToBlocked,
     now,
@@ -197,17 +178,19 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   return {
     catalogue,
+    reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
-      turns.giveWay()
+      discovery.giveWay()
       recorder.record(answer)
     },
+    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
     async routes(app) {
-      await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
+      await installCompression(app)
       await app.register(cookie)
-      await app.register(discoveryRoutes, { index, search, listings: store, turns })
+      await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
-      const facilitator = config.baseUrl
-      await app.register(catalogRoutes, { catalog, store, facilitator, checksum, now })
+      const about = { facilitator: config.baseUrl, checksum }
+      await app.register(catalogRoutes, { catalog, store, ...about, now })
       await app.register(writeRoutes, {
         writes,
         listings: store,
@@ -233,17 +216,18 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
     },
     start() {
-      index.start()
+      discovery.start()
+      schemas.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
     async close() {
-      stopping.abort()
+      probing.stop()
       identities.stop()
-      await Promise.all([schedule.stop(), catalogue.stop(), index.stop(), recorder.stop()])
-      await Promise.all([schemas.close(), offeredSchemas.close()])
+      await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
+      await Promise.all([schemas.close(), probing.close()])
     },
   }
 }

@@ -1,16 +1,21 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken } from './chain/token.js'
 import { watchToken } from './chain/token-watch.js'
+import type { Teardown } from './compose-teardown.js'
 import type { Config, NetworkConfig } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import type { BatchNetwork } from './facilitator/batch/ground.js'
+import { createBatchKinds } from './facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
 import { createGasGuard } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
 import type { OperatorBlocks } from './facilitator/operator-blocks.js'
+import type { ReadFees } from './hosted/endpoints.js'
 import { createBalances } from './metrics/balances.js'
 import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
@@ -29,9 +34,10 @@ import { networks } from './x402/networks.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
+  batch: BatchNetwork
+  readFees: ReadFees
   ready: ReadyNetwork
   status: StatusNetwork
-  close(): Promise<void>
 }
 
 /** What all networks use. */
@@ -42,6 +48,7 @@ export interface Shared {
   keccak256: Keccak256
   /** `undefined` when they are off. */
   metrics: Metrics | undefined
+  teardown: Teardown
   log: Logger
   now: () => number
 }
@@ -58,6 +65,7 @@ export async function composeNetwork(
   const { network, chainId } = place
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
+  shared.teardown.add('chain connections', () => rpc.close())
   const token = await readToken(rpc, shared.keccak256, place)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
@@ -76,7 +84,7 @@ export async function composeNetwork(
     rpc,
     feed,
     journal: shared.journal,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts) },
+    kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
     signers,
     gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
     hasMulticall3,
@@ -87,7 +95,11 @@ export async function composeNetwork(
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
+  shared.teardown.add('relayer', () => relayer.stop())
+  const batchWatch = await watchBatchContracts(rpc, log)
+  shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
+  shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
   const { blocks, budgets, metrics, now } = shared
   const chainSeconds = () => feed.latest()?.timestamp
@@ -95,30 +107,42 @@ export async function composeNetwork(
   const readBalances = createBalances(rpc, relayer.addresses, now)
   const watched = { network, relayer, chainSeconds, readBalances, readRunway }
   metrics?.watch(watched)
+  const served: ServedNetwork = {
+    terms: {
+      token,
+      minAmount: config.minAmount,
+      isRelayer: (address) => own.has(address),
+      isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+      isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    },
+    rpc,
+    readFacts,
+    chainSeconds,
+    relayer: relayer.addresses[0] as Address,
+    tokenMismatch: tokenWatch.mismatch,
+    guardGas: createGasGuard({
+      network,
+      budgets,
+      dailyGasLimit: config.dailyGasLimit,
+      failedGasBudget: config.failedGasBudget,
+      maxFeePerGas: config.maxFeePerGasWei,
+      baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+      now,
+    }),
+  }
   return {
     relayer,
-    served: {
-      terms: {
-        token,
-        minAmount: config.minAmount,
-        isRelayer: (address) => own.has(address),
-        isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
-        isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
-      },
-      rpc,
-      readFacts,
-      chainSeconds,
-      relayer: relayer.addresses[0] as Address,
-      tokenMismatch: tokenWatch.mismatch,
-      guardGas: createGasGuard({
-        network,
-        budgets,
-        dailyGasLimit: config.dailyGasLimit,
-        failedGasBudget: config.failedGasBudget,
-        maxFeePerGas: config.maxFeePerGasWei,
-        baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-        now,
-      }),
+    served,
+    batch: {
+      served,
+      chainId,
+      relayers: relayer.addresses,
+      isOffered: batchWatch.isDeployed,
+      headBlock: () => feed.latest()?.number ?? 0,
+    },
+    readFees() {
+      const block = feed.latest()
+      return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }
     },
     ready: {
       network,
@@ -130,9 +154,5 @@ export async function composeNetwork(
       readRunway,
     },
     status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
-    async close() {
-      tokenWatch.stop()
-      await rpc.close()
-    },
   }
 }

@@ -3,16 +3,29 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
+import { composeHosted } from './compose-hosted.js'
+import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
+import { createTeardown, type Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import type { Secrets } from './config/secrets.js'
+import { createOwnCalls } from './directory/probe/own-calls.js'
+import { createBatchSettler } from './facilitator/batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from './facilitator/batch/verifier.js'
 import { createDeliveries } from './facilitator/deliveries.js'
 import { createJudge, type ServedNetwork } from './facilitator/judge.js'
 import { watchOperatorBlocks } from './facilitator/operator-blocks.js'
 import { createPaymentFinder } from './facilitator/payment-status.js'
+import {
+  settleByRequirement,
+  supportedKinds,
+  verifiedByRequirement,
+  verifyByRequirement,
+} from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
 import { createVerifiedCheck } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
+import { HOSTED_PREFIX } from './hosted/endpoints.js'
 import { toConsoleSettings } from './http/console-settings.js'
 import { openDashboard } from './http/dashboard.js'
 import { createReadiness } from './http/health.js'
@@ -22,14 +35,17 @@ import { createReadinessChecks } from './readiness.js'
 import { createActivityStore } from './store/sqlite/activity.js'
 import { createBlockStore } from './store/sqlite/blocks.js'
 import { createBudgetStore } from './store/sqlite/budgets.js'
+import { startCheckpoints } from './store/sqlite/checkpoints.js'
 import { openDatabase } from './store/sqlite/database.js'
 import { createDeliveryStore } from './store/sqlite/deliveries.js'
 import { createGroupCommit } from './store/sqlite/group-commit.js'
+import { createHostedRecords } from './store/sqlite/hosted-records.js'
 import { createSettlementJournal } from './store/sqlite/settlement-journal.js'
 import { createSightingStore } from './store/sqlite/sightings.js'
 import { createChecksum } from './x402/address.js'
 import { createAuthorizationDigest } from './x402/authorization-digest.js'
 import { createKeccak256 } from './x402/keccak.js'
+import type { Network } from './x402/networks.js'
 import { loadSignerRecovery } from './x402/signer-recovery.js'
 
 /** The service, built and not yet listening. */
@@ -47,11 +63,35 @@ const SWEEP_MS = 600_000
  * Rejects with `TokenMismatchError`, `RpcUnavailableError` or `MigrationError` when the world is not as set.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
+  const teardown = createTeardown(log)
+  try {
+    return { app: await open(config, secrets, log, teardown), close: teardown.run }
+  } catch (error) {
+    // Whoever tries again must find no relayer of an earlier try at work.
+    await teardown.run()
+    throw error
+  }
+}
+
+async function open(
+  config: Config,
+  secrets: Secrets,
+  log: Logger,
+  teardown: Teardown,
+): Promise<FastifyInstance> {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
   const database = openDatabase(config.database.path)
+  teardown.add('database', () => database.close())
   const commit = createGroupCommit(database)
+  teardown.add('last writes', () => commit.close())
+  const checkpoints = startCheckpoints({
+    database,
+    commit,
+    onFault: (err) => log.warn({ err }, 'a checkpoint failed; trying again'),
+  })
+  teardown.add('checkpoints', () => checkpoints.stop())
   const journal = createSettlementJournal(database, commit)
   const deliveryStore = createDeliveryStore(database, commit)
   await deliveryStore.dropLeases()
@@ -64,8 +104,9 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const blocks = await watchOperatorBlocks(createBlockStore(database, commit), (err) =>
     log.warn({ err }, 'blocks could not be read'),
   )
+  teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
-  const shared = { journal, budgets, blocks, keccak256, metrics, log, now }
+  const shared = { journal, budgets, blocks, keccak256, metrics, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -80,14 +121,25 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   const deliveries = createDeliveries(deliveryStore, now)
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const verify = createVerifier({ judge, sightings, checksum, paymentUrl, now })
-  const settle = createSettler({ ...settling, checksum, paymentUrl, now, log })
+  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
+  const batching = { networks: batchNetworks, journal, checksum }
+  const verify = verifyByRequirement(
+    createVerifier({ judge, sightings, checksum, paymentUrl, now }),
+    createBatchVerifier({ ...batching, sightings, now }),
+  )
+  const settle = settleByRequirement(
+    createSettler({ ...settling, checksum, paymentUrl, now, log }),
+    createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
+  )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   // The settings name the mainnet first, and at least one network.
   const [{ rpc, terms: listed }] = [...served.values()] as [ServedNetwork]
+  const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
+  const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
   const directory = composeDirectory({
     config,
+    ownCalls,
     rpc,
     token: listed.token,
     database,
@@ -102,6 +154,31 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     log,
   })
 
+  teardown.add('directory', () => directory.close())
+  metrics?.watchDirectory(directory.figures)
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
+  const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
+  const measured = {
+    verify: metrics?.measureVerify(verify) ?? verify,
+    settle: metrics?.measureSettle(settle) ?? settle,
+    onAnswer: directory.onAnswer,
+  }
+  const [first] = networks as [ComposedNetwork]
+  const hosted = await composeHosted({
+    ...measured,
+    config,
+    hostedPrivateKey: secrets.hostedPrivateKey,
+    records: createHostedRecords(database, commit),
+    listings: directory.reads.listings,
+    look: directory.reads.probe,
+    findPayment: payments.byNonce,
+    network: listed.token.network as Network,
+    asset: listed.token.address,
+    hasBatchSettlement: first.batch.isOffered(),
+    readFees: first.readFees,
+    log,
+  })
+  teardown.add('till', () => hosted.close())
   const dashboard = openDashboard(config)
   if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
   const readReadiness = createReadiness({
@@ -119,7 +196,6 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     checksum,
     now,
   })
-  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const tokens = [...terms.values()].map(({ token }) => token)
 
   const app = await buildApp({
@@ -131,16 +207,19 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
     },
     rateLimit: config.rateLimit,
     facilitator: {
-      networks: [...served.keys()],
+      kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
-      verify: metrics?.measureVerify(verify) ?? verify,
-      settle: metrics?.measureSettle(settle) ?? settle,
-      isVerified: createVerifiedCheck(sightings, terms, computeDigest),
-      payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
-      onAnswer: directory.onAnswer,
+      ...measured,
+      isVerified: verifiedByRequirement(
+        createVerifiedCheck(sightings, terms, computeDigest),
+        createVerifiedDepositCheck(sightings, batchNetworks),
+      ),
+      payments,
       catalogue: directory.catalogue,
     },
     directory: directory.routes,
+    mcp: composeMcp(config, directory.reads),
+    hosted: hosted.routes,
     readiness: readReadiness,
     console: {
       dashboard,
@@ -151,24 +230,17 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
   })
   for (const { relayer } of networks) await relayer.start()
   directory.start()
+  ownCalls.attach((call) => app.inject(call))
+  // Whoever is called is there by then.
+  app.addHook('onListen', async () => {
+    await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+  })
   const sweep = setInterval(() => {
     sightings
       .forgetSightings(Math.floor(now() / 1000))
       .catch((err) => log.warn({ err }, 'sweep failed'))
   }, SWEEP_MS)
 
-  return {
-    app,
-    async close() {
-      clearInterval(sweep)
-      blocks.stop()
-      await directory.close().catch((err) => log.error({ err }, 'directory not closed in order'))
-      for (const { relayer, close } of networks) {
-        relayer.stop()
-        await close()
-      }
-      await commit.close().catch((err) => log.error({ err }, 'last writes not kept'))
-      database.close()
-    },
-  }
+  teardown.add('sweep', () => clearInterval(sweep))
+  return app
 }

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
+import type { Logger } from 'pino'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { TokenMismatchError } from './chain/token.js'
 import { compose } from './compose.js'
@@ -29,7 +30,9 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of config.warnings) log.warn(warning)
-  const arcus = await patiently(() => compose(config, secrets, log))
+  // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
+  const arcus = await patiently(() => compose(config, secrets, log), log)
   installDrain({
     app: arcus.app,
     onClose: arcus.close,
@@ -43,13 +46,14 @@ async function serve(): Promise<void> {
   )
 }
 
-async function patiently<Value>(build: () => Promise<Value>): Promise<Value> {
+async function patiently<Value>(build: () => Promise<Value>, log: Logger): Promise<Value> {
   const deadline = Date.now() + CHAIN_PATIENCE_MS
   for (;;) {
     try {
       return await build()
     } catch (error) {
       if (!(error instanceof RpcUnavailableError) || Date.now() > deadline) throw error
+      log.warn({ reason: error.message }, 'the chain does not answer yet; trying again')
       await new Promise((resolve) => setTimeout(resolve, CHAIN_RETRY_MS))
     }
   }

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { addressOf, addressWord, topics, toQuantity, wordOf } from './abi.js'
-import { type Log, type Receipt, readReceipts } from './receipts.js'
+import { findReceiptAnywhere, type Log, type Receipt } from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcResponseError } from './rpc-errors.js'
 
@@ -20,7 +20,9 @@ export type AuthorizationUse =
   /** The nonce was consumed by another authorization of the same payer. */
   | { state: 'otherTransfer'; transaction: Hex }
   | { state: 'cancelled'; transaction: Hex }
-  | { state: 'notFound' }
+  /** Used by this transaction, whose receipt no node shows yet. */
+  | { state: 'unread'; transaction: Hex }
+  | { state: 'notFound'; transaction?: undefined }
 
 /** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
 const RANGE_BLOCKS = 5_000
@@ -92,8 +94,8 @@ async function findInRange(
   if (log === undefined) return undefined
   const transaction = log.transactionHash.toLowerCase() as Hex
   if (log.topics[0] === topics.authorizationCanceled) return { state: 'cancelled', transaction }
-  const [receipt] = await readReceipts(rpc, [transaction])
-  if (receipt === undefined) return undefined
+  const receipt = await findReceiptAnywhere(rpc, transaction)
+  if (receipt === undefined) return { state: 'unread', transaction }
   return isPaidBy(receipt.logs, expected)
     ? { state: 'paid', receipt }
     : { state: 'otherTransfer', transaction }

@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem'
-import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
+import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
 import { type Stack, startStack } from '../devnet/stack.js'
 import { parseArguments, parseHttpUrl, parsePort, UsageError } from './arguments.js'
@@ -116,11 +116,13 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
 
   Arcus        http://localhost:${port}   ${opens}
   Sample API   ${quoteUrl}   0.01 USDC a call
+  Hosted       http://localhost:${port}/hosted/fees   0.005 USDC a call
   Chain RPC    ${rpcUrl}   ${chain}
 
   USDC         ${devnetContracts.usdc}   a mock
   Payer        ${devnetPayer.address}   ${funds} USDC, no gas
   Merchant     ${devnetMerchant.address}
+  Buyback      ${devnetBuyback.address}
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
 
 These are the public test keys of anvil: never send them money on a real chain.

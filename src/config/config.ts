@@ -4,6 +4,7 @@ import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { ConfigError } from './config-error.js'
 import { type Env, readEnv } from './env.js'
+import { type HostedConfig, hostedConfig, hostedProblems } from './hosted.js'
 import { findMisspellings } from './misspellings.js'
 import {
   address,
@@ -13,6 +14,7 @@ import {
   integer,
   oneOf,
   origin,
+  originList,
   type TrustProxy,
   trustProxy,
   urlList,
@@ -56,6 +58,8 @@ export interface Config {
   readonly database: { readonly kind: 'sqlite'; readonly path: string }
   readonly networks: readonly NetworkConfig[]
   readonly buybackAddress: Address | undefined
+  /** `undefined` when no endpoints are hosted. */
+  readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
   /** Dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
@@ -69,6 +73,8 @@ export interface Config {
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
   readonly identityRegistry: Address
+  /** Whose pages may call `/mcp`, beside our own. */
+  readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
@@ -92,6 +98,8 @@ const settings = z.object({
   TESTNET_ASSET: address().optional(),
   TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
   BUYBACK_ADDRESS: address().optional(),
+  HOSTED_ENDPOINTS: boolean().default(false),
+  HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
   MIN_AMOUNT: atomicAmount().default(1n),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
@@ -103,6 +111,7 @@ const settings = z.object({
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
+  MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
@@ -116,7 +125,7 @@ type Settings = z.infer<typeof settings>
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
-  const problems = groupProblems(env)
+  const problems = [...groupProblems(env), ...hostedProblems(env)]
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
     throw new ConfigError([...faults, ...problems])
@@ -139,6 +148,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
       ...networkConfig('eip155:5042002', set, 'TESTNET'),
     ]),
     buybackAddress: set.BUYBACK_ADDRESS,
+    hosted: hostedConfig(set),
     minAmount: set.MIN_AMOUNT,
     maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
     dailyGasLimit: set.DAILY_GAS_LIMIT_USD,
@@ -152,6 +162,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     identityRegistry: set.IDENTITY_REGISTRY,
+    mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,

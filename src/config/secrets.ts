@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 import { ConfigError } from './config-error.js'
 import { type Env, readEnv } from './env.js'
+import { isHosting } from './hosted.js'
 
 /** Order of the secp256k1 group: a private key is at least 1 and below it (SEC 2, section 2.4.1). */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -10,6 +11,8 @@ const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0
 export interface Secrets {
   /** One lane each. 32 bytes, lower case, in the order given. */
   readonly relayerPrivateKeys: readonly Hex[]
+  /** Signs claims and refunds of hosted endpoints; `undefined` when there are none. */
+  readonly hostedPrivateKey: Hex | undefined
 }
 
 /** A key as the operator wrote it, and where: positions may be told, values never. */
@@ -20,7 +23,8 @@ interface WrittenKey {
 
 /** Reads the relayer keys from a comma list or a file of lines. Throws one `ConfigError` that repeats no value. */
 export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
-  const written = writtenKeys(readEnv(source))
+  const env = readEnv(source)
+  const written = writtenKeys(env)
   const problems: string[] = []
   const positions = new Map<Hex, string>()
   for (const { text, position } of written) {
@@ -41,8 +45,34 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
       positions.set(key, position)
     }
   }
+  const hostedPrivateKey = readHostedKey(env, positions, problems)
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ relayerPrivateKeys: Object.freeze([...positions.keys()]) })
+  return Object.freeze({
+    relayerPrivateKeys: Object.freeze([...positions.keys()]),
+    hostedPrivateKey,
+  })
+}
+
+function readHostedKey(
+  env: Env,
+  relayers: ReadonlyMap<Hex, string>,
+  problems: string[],
+): Hex | undefined {
+  if (!isHosting(env) || env.HOSTED_PRIVATE_KEY === undefined) return undefined
+  const key = parseKey(env.HOSTED_PRIVATE_KEY)
+  if (key === undefined || !isInRange(key)) {
+    problems.push(
+      'HOSTED_PRIVATE_KEY is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.',
+    )
+    return undefined
+  }
+  const twin = relayers.get(key)
+  if (twin !== undefined) {
+    problems.push(
+      `HOSTED_PRIVATE_KEY repeats ${twin}: a relayer may not pay, so it could refund nobody.`,
+    )
+  }
+  return key
 }
 
 function writtenKeys(env: Env): WrittenKey[] {

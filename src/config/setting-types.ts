@@ -58,10 +58,16 @@ export const address = () =>
 export const origin = () =>
   setting(
     'must be an http:// or https:// address without path, such as https://pay.example.com',
-    (text) => {
-      const url = parseHttpUrl(text)
-      if (url === undefined || url.username !== '' || url.password !== '') return undefined
-      return url.pathname === '/' && url.search === '' && url.hash === '' ? url.origin : undefined
+    parseOrigin,
+  )
+
+/** A comma list of what `origin` takes. */
+export const originList = () =>
+  setting(
+    'must be a comma list of http:// or https:// addresses without path, such as https://agent.example.com',
+    (text): readonly string[] | undefined => {
+      const origins = text.split(',').map((item) => parseOrigin(item.trim()))
+      return origins.includes(undefined) ? undefined : Object.freeze(origins as string[])
     },
   )
 
@@ -109,6 +115,12 @@ function shown(text: string): string {
   if (/[0-9a-f]{64}/i.test(text)) return 'a 32-byte hex value'
   if (/@|\w:\/\/[^/]+\/./.test(text)) return 'another text'
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+}
+
+function parseOrigin(text: string): string | undefined {
+  const url = parseHttpUrl(text)
+  if (url === undefined || url.username !== '' || url.password !== '') return undefined
+  return url.pathname === '/' && url.search === '' && url.hash === '' ? url.origin : undefined
 }
 
 function parseHttpUrl(text: string): URL | undefined {

@@ -15,6 +15,12 @@ export const devnetPayer: DevnetAccount = accountAt(3)
 /** Owns the sample API. */
 export const devnetMerchant: DevnetAccount = accountAt(4)
 
+/** Where the hosted endpoints of the devnet are paid. */
+export const devnetBuyback: DevnetAccount = accountAt(5)
+
+/** Signs claims and refunds of the hosted endpoints. */
+export const devnetHost: DevnetAccount = accountAt(6)
+
 function accountAt(addressIndex: number): DevnetAccount {
   const account = mnemonicToAccount(publicTestMnemonic, { addressIndex })
   const key = account.getHdKey().privateKey

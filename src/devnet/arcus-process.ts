@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
+import { devnetBuyback, devnetHost } from './accounts.js'
 import { type Child, type ChildExit, superviseChild } from './child.js'
 import { DevnetError } from './devnet-error.js'
 
@@ -47,6 +48,10 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     LOG_LEVEL: 'warn',
     // The sample API, and whatever is being built on this machine, may be listed.
     PROBE_ALLOW_PRIVATE_HOSTS: 'true',
+    HOSTED_ENDPOINTS: 'true',
+    HOSTED_PRIVATE_KEY: devnetHost.privateKey,
+    BUYBACK_ADDRESS: devnetBuyback.address,
+    HOSTED_CLAIM_SECONDS: '10',
     // A blank one hides what a `.env` meant for production says.
     TESTNET_RPC_URLS: '',
     MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,

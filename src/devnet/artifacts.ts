@@ -3,7 +3,13 @@ import type { Abi, Hex } from 'viem'
 
 export type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployedBytecode: Hex }
 
-export type ContractName = 'Multicall' | 'MockUsdc' | 'NativeTransferLog' | 'MockIdentityRegistry'
+export type ContractName =
+  | 'Multicall'
+  | 'MockUsdc'
+  | 'NativeTransferLog'
+  | 'MockIdentityRegistry'
+  | 'BatchSettlement'
+  | 'Erc3009Collector'
 
 /** Reads a compiled contract of `contracts/artifacts`, where `npm run contracts` puts them. */
 export function readArtifact(name: ContractName | (string & {})): Artifact {

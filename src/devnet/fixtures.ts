@@ -9,6 +9,9 @@ export const devnetContracts = {
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
   /** ERC-8004, where all mainnets have it. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+  /** x402 `batch-settlement`, where every chain has them. */
+  batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
+  erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
 } as const satisfies Record<string, Address>
 
 const placements: readonly (readonly [Address, ContractName])[] = [
@@ -16,16 +19,20 @@ const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.usdc, 'MockUsdc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
+  [devnetContracts.batchSettlement, 'BatchSettlement'],
+  [devnetContracts.erc3009Collector, 'Erc3009Collector'],
 ]
 
 // Any account can mint on the mock; this one signs nothing, anvil impersonates it.
 const minter: Address = '0x00000000000000000000000000000000000a5c05'
 const minterGas = 10n ** 18n
+// Left to itself the node takes a fee from a block that may never come: here each has the fee of the one before.
+const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log and the mock identity registry at their Arc
- * addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
+ * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry and the contracts
+ * of `batch-settlement` at their addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
  * means nothing to them.
  */
 export async function placeContracts(url: string): Promise<void> {
@@ -60,7 +67,8 @@ export async function mintUsdc(url: string, address: Address, atomic: bigint): P
   })
   await fundNative(url, minter, minterGas)
   await call(url, 'anvil_impersonateAccount', [minter])
-  const transaction = { from: minter, to: devnetContracts.usdc, data }
+  const maxFeePerGas = toHex(minterMaxFeeWei)
+  const transaction = { from: minter, to: devnetContracts.usdc, data, maxFeePerGas }
   const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
   const { status } = await minedReceipt(url, hash)
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { devnetMerchant, devnetPayer, devnetRelayers } from './accounts.js'
+import {
+  devnetBuyback,
+  devnetHost,
+  devnetMerchant,
+  devnetPayer,
+  devnetRelayers,
+} from './accounts.js'
 import { startAnvil } from './anvil-process.js'
 import { describeExit, startArcus } from './arcus-process.js'
 import { startBlockProducer } from './block-producer.js'
@@ -33,6 +39,8 @@ export type Stack = {
 // Gas for some 40,000 settlements each at 20 gwei.
 const relayerFundsWei = 100n * 10n ** 18n
 const payerFundsAtomic = 100n * 10n ** 6n
+// For what metered calls did not use.
+const hostFundsAtomic = 10n * 10n ** 6n
 const minBaseFeeWei = 20n * 10n ** 9n
 const blockGasLimit = 30_000_000n
 
@@ -77,7 +85,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   const { url } = anvil
   await placeContracts(url)
   // On live chains somebody has delegated these public keys (EIP-7702) to code that sweeps them.
-  const accounts = [...devnetRelayers, devnetPayer, devnetMerchant]
+  const accounts = [...devnetRelayers, devnetPayer, devnetMerchant, devnetBuyback, devnetHost]
   await clearCode(
     url,
     accounts.map(({ address }) => address),
@@ -86,6 +94,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   // A payer of x402 needs no gas; without any it shows.
   await fundNative(url, devnetPayer.address, 0n)
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)
+  await mintUsdc(url, devnetHost.address, hostFundsAtomic)
   const producer = await startBlockProducer({ url })
   stops.push(producer.stop)
   return anvil

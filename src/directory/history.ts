@@ -1,5 +1,5 @@
 import { getAddress } from 'viem'
-import { RequestFault } from '../http/request-fault.js'
+import { readParameters } from '../http/query-parameters.js'
 import { type ListingDomain, listingDomain } from '../listing-client/listing-write.js'
 import type { ListingReader, SignedWrite } from '../store/listings.js'
 import { listingLimits } from './listing-limits.js'
@@ -70,23 +70,9 @@ export function parseHistoryQuery(query: Record<string, unknown>): {
   after: number
   limit: number
 } {
+  const read = readParameters(query)
   return {
-    after: readInteger('after', query.after, { min: 0, max: Number.MAX_SAFE_INTEGER, unset: 0 }),
-    limit: readInteger('limit', query.limit, { min: 1, max: maxEntries, unset: defaultEntries }),
+    after: read.integer('after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0,
+    limit: read.integer('limit', { min: 1, max: maxEntries }) ?? defaultEntries,
   }
-}
-
-function readInteger(
-  name: string,
-  value: unknown,
-  { min, max, unset }: { min: number; max: number; unset: number },
-): number {
-  if (value === undefined) return unset
-  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
-  if (number >= min && number <= max) return number
-  throw new RequestFault({
-    statusCode: 400,
-    code: 'invalid_request',
-    message: `${name} must be a whole number from ${min} to ${max}.`,
-  })
 }

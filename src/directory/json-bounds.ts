@@ -1,4 +1,5 @@
 import { findUnwelcome } from './listing-text.js'
+import { dataKeywords, schemasByName } from './schema-keywords.js'
 
 export interface JsonBounds {
   maxBytes: number
@@ -56,19 +57,28 @@ export function isDeeperThan(root: unknown, maxDepth: number): boolean {
 const references = ['$ref', '$id', '$dynamicRef', '$recursiveRef']
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** Refuses what would have a reader of the schema fetch something, wherever in it that stands. */
+/**
+ * Refuses what would have a reader of the schema fetch something, wherever in it that stands. Names of parameters and
+ * data are no keywords: a parameter may be called `$ref`.
+ */
 export function referenceProblem(schema: unknown): string | undefined {
   const open: unknown[] = [schema]
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+  while (open.length > 0) {
+    const value = open.pop()
     if (typeof value !== 'object' || value === null) continue
     for (const [key, member] of Object.entries(value)) {
-      const problem = keywordProblem(key, member)
+      const problem = Array.isArray(value) ? undefined : keywordProblem(key, member)
       if (problem !== undefined) return problem
-      // A missing member would end the walk; JSON has none.
-      if (member !== null) open.push(member)
+      if (dataKeywords.has(key)) continue
+      if (schemasByName.has(key) && isObject(member)) open.push(...Object.values(member))
+      else open.push(member)
     }
   }
   return undefined
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function keywordProblem(key: string, value: unknown): string | undefined {

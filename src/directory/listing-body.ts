@@ -5,6 +5,7 @@ import { zeroAddress } from '../x402/address.js'
 import { endpointBody } from './listing-endpoint.js'
 import { listingLimits as limits } from './listing-limits.js'
 import { quote } from './listing-text.js'
+import { asSentence } from './sentence.js'
 import { text } from './text-field.js'
 import { WriteFault } from './write-codes.js'
 
@@ -81,7 +82,7 @@ export function listingFault(
 ): WriteFault {
   const sentences = issues.map(({ path, message }) => `${path || 'The body'} ${message}`)
   const rest = untold > 0 ? `; and ${untold} more` : ''
-  return new WriteFault('invalidListing', `${sentences.join('; ')}${rest}.`, { issues })
+  return new WriteFault('invalidListing', asSentence(sentences.join('; ') + rest), { issues })
 }
 
 /** `endpoints[0].title`, as a person writes it. */

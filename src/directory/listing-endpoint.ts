@@ -98,8 +98,11 @@ function readQuery(example: unknown): Read {
   const entries = Object.entries(queryParams)
   if (entries.length > max) return { path, problem: `must have at most ${max} members` }
   for (const [name, value] of entries) {
-    const isNamed = countChars(name) <= nameMaxChars && name.trim() !== ''
-    if (!isNamed || findUnwelcome(name, 'one-line') !== undefined) {
+    const character = findUnwelcome(name, 'one-line')
+    if (character !== undefined) {
+      return { path, problem: `must not have names with the character ${character}` }
+    }
+    if (countChars(name) > nameMaxChars || name.trim() === '') {
       return { path, problem: `must have names of 1 to ${nameMaxChars} characters` }
     }
     const values = Array.isArray(value) ? value : [value]

@@ -1,10 +1,8 @@
-/**
- * What no listed text may hold: controls, halves of characters, other line breaks, what turns the direction of the text
- * around it, and what cannot be seen at all (zero width, tags), in which words for a machine can hide.
- */
-const unwelcome =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u
-const allUnwelcome = new RegExp(unwelcome, 'gu')
+import { findHidden, stripHidden } from './hidden-characters.js'
+
+/** What breaks a line or steers a terminal. */
+const breaking = /[\p{Cc}\p{Zl}\p{Zp}]/u
+const allBreaking = new RegExp(breaking, 'gu')
 const surrogate = /[\ud800-\udfff]/
 /** Nearly every text: nothing in it need be looked at closer. */
 const plain = /^[ -~]*$/
@@ -14,15 +12,18 @@ const jsonBreaks = /[\r\n\t]/g
 
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
 
-/** The first unwelcome character as `U+202E`, or `undefined`. Line feeds and tabs pass in `multi-line` text only. */
+/**
+ * The first character that no listed text may hold, as `U+202E`: controls, line separators and what is hidden.
+ * `undefined` when there is none. Line feeds and tabs pass in `multi-line` text only.
+ */
 export function findUnwelcome(
   text: string,
   kind: 'one-line' | 'multi-line' | 'json',
 ): string | undefined {
   if (plain.test(text)) return undefined
   const rest =
-    kind === 'one-line' ? text : text.replace(kind === 'json' ? jsonBreaks : lineBreaks, '')
-  const found = unwelcome.exec(rest)?.[0]
+    kind === 'one-line' ? text : text.replace(kind === 'json' ? jsonBreaks : lineBreaks, ' ')
+  const found = breaking.exec(rest)?.[0] ?? findHidden(rest)
   if (found === undefined) return undefined
   return `U+${(found.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`
 }
@@ -47,5 +48,5 @@ export function hasVisible(text: string): boolean {
 /** A caller's own words inside a sentence of ours: short, quoted, and printable. */
 export function quote(text: string): string {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text
-  return JSON.stringify(shown).replace(allUnwelcome, '\ufffd')
+  return JSON.stringify(stripHidden(shown)).replace(allBreaking, '\ufffd')
 }

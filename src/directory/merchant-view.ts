@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
+import { payToProofOf } from '../store/pay-to-proof.js'
 import { findNameWarning } from './name-warning.js'
 
 export interface ListingWarning {
@@ -46,6 +47,7 @@ function toView(
     network: merchant.network,
     asset: checksum(merchant.asset),
     payTo: checksum(merchant.payTo),
+    payToProof: payToProofOf(merchant),
     revision: merchant.revision,
     flags: {
       official: merchant.isOfficial,

@@ -2,10 +2,10 @@
 const MAX_OWNERS = 10_000
 
 export interface AllowanceOptions {
-  /** Endpoints an owner may have checked at once. */
-  capacity: number
-  /** Further ones, a second. */
-  perSecond: number
+  /** Endpoints an owner may have checked at once; a full listing six times over unless given. */
+  capacity?: number
+  /** Further ones, a second; five unless given. */
+  perSecond?: number
   /** Unix milliseconds. */
   now: () => number
 }
@@ -16,7 +16,11 @@ export interface SaveAllowance {
   take(owner: string, endpoints: number): number
 }
 
-export function createSaveAllowance({ capacity, perSecond, now }: AllowanceOptions): SaveAllowance {
+export function createSaveAllowance({
+  capacity = 600,
+  perSecond = 5,
+  now,
+}: AllowanceOptions): SaveAllowance {
   const owners = new Map<string, { left: number; at: number }>()
   return {
     take(owner, endpoints) {

@@ -78,7 +78,7 @@ export function createSaveLooks(options: SaveLooksOptions) {
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
       // Saving again neither heals an endpoint that keeps failing nor counts against one that does not.
       const isFailing = before?.status === 'failing'
-      const standing = { ...fresh, accepts: quotedFor(payTo, before) ?? fresh.accepts }
+      const standing = { ...fresh, accepts: quotedFor(payTo, network, before) ?? fresh.accepts }
       const previous = isFailing
         ? { ...standing, status: before.status, failures: before.failures }
         : standing
@@ -93,10 +93,10 @@ export function createSaveLooks(options: SaveLooksOptions) {
 }
 
 /** The last live quote stays while the endpoint is out of reach, unless the listing is paid elsewhere now. */
-function quotedFor(payTo: string, before: Endpoint | undefined) {
-  const isPaid = before?.accepts.every(
-    (it) => String(it.payTo).toLowerCase() === payTo.toLowerCase(),
-  )
+function quotedFor(payTo: string, network: string, before: Endpoint | undefined) {
+  const isPaid = before?.accepts
+    .filter((it) => it.network === network)
+    .every((it) => String(it.payTo).toLowerCase() === payTo.toLowerCase())
   return isPaid === true && before !== undefined && before.accepts.length > 0
     ? before.accepts
     : undefined

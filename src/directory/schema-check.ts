@@ -1,12 +1,13 @@
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { scriptBeside, startThread } from '../store/thread.js'
 import type { SchemaAnswer, SchemaQuestion } from './schema-worker.js'
 
 /** `slow` when judging took too long or too much memory; `busy` when too many wait already. */
 export type SchemaVerdict = SchemaAnswer | { ok: false; fault: 'slow' | 'busy'; message: string }
 
 export interface SchemaCheck {
+  /** Has a thread ready before the first question. */
+  start(): void
   /** Whether a JSON Schema 2020-12 compiles and `value` satisfies it. Rejects only when no thread can be had. */
   check(schema: Record<string, unknown>, value: unknown): Promise<SchemaVerdict>
   close(): Promise<void>
@@ -15,7 +16,7 @@ export interface SchemaCheck {
 /** Schemas of strangers can be made to take for ever; an honest one takes a few milliseconds. */
 const TIMEOUT_MS = 500
 /** The first question waits for the thread to start as well. */
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 20_000
 const MAX_WAITING = 500
 const MAX_HEAP_MB = 64
 
@@ -61,7 +62,8 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   }
 
   function start(): Worker {
-    const thread = startThread()
+    const script = scriptBeside(import.meta.url, 'schema-worker')
+    const thread = startThread(script, { maxHeapMb: MAX_HEAP_MB })
     thread.on('message', (answer: SchemaAnswer) => {
       isStarted = true
       settle(({ resolve }) => resolve(answer))
@@ -88,6 +90,9 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   }
 
   return {
+    start() {
+      worker ??= start()
+    },
     check: (schema, value) =>
       new Promise((resolve, reject) => {
         if (isClosed || waiting.length >= MAX_WAITING) {
@@ -104,17 +109,4 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
       await ended?.terminate()
     },
   }
-}
-
-/** Run from its sources, a thread must be given the loader that reads them; Node passes none on. */
-function startThread(): Worker {
-  const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB }
-  const isSource = import.meta.url.endsWith('.ts')
-  const file = new URL(`./schema-worker.${isSource ? 'ts' : 'js'}`, import.meta.url)
-  if (!isSource) return new Worker(file, { resourceLimits })
-  // What `import('tsx/esm/api')` finds, which would be looked for from the working directory here.
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/package.json'))
-  const loader = new URL('dist/esm/api/index.mjs', tsx)
-  const script = `import('${loader.href}').then(({ register }) => { register(); return import('${file.href}') })`
-  return new Worker(script, { eval: true, resourceLimits })
 }

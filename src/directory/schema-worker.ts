@@ -12,6 +12,7 @@ export type SchemaAnswer = { ok: true } | { ok: false; fault: 'schema' | 'value'
 
 /** Strangers choose these words in part. */
 const MAX_MESSAGE_CHARS = 200
+const WARMING_SCHEMAS = 20
 
 const ajv = new Ajv2020({
   // Keywords and formats that are not known mean nothing, as the standard has it.
@@ -19,9 +20,14 @@ const ajv = new Ajv2020({
   validateFormats: false,
   // Copying what is referred to into each place that does so lets a short schema become endless code.
   inlineRefs: false,
+  // A parameter may be called `toString`.
+  ownProperties: true,
+  // Each schema is used once: making its code shorter takes longer than running it.
+  code: { optimize: false },
   logger: false,
 })
 
+warmUp()
 parentPort?.on('message', (question: SchemaQuestion) => {
   parentPort?.postMessage(answer(question))
 })
@@ -36,6 +42,19 @@ function answer({ schema, value }: SchemaQuestion): SchemaAnswer {
     return { ok: false, fault: 'schema', message: message.slice(0, MAX_MESSAGE_CHARS) }
   } finally {
     ajv.removeSchema(schema)
+  }
+}
+
+/** The first schemas of a thread take ten times as long, until what judges them is compiled itself. */
+function warmUp(): void {
+  for (let i = 0; i < WARMING_SCHEMAS; i++) {
+    const properties = {
+      [`city${i}`]: { type: 'string', minLength: 1, enum: ['Lisbon', `Porto ${i}`] },
+      days: { type: 'integer', minimum: 1, maximum: i + 1 },
+      tags: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+    }
+    const schema = { type: 'object', properties, required: [`city${i}`], description: 'A place.' }
+    answer({ schema, value: { [`city${i}`]: 'Lisbon', days: 1, tags: ['a'] } })
   }
 }
 

@@ -56,6 +56,12 @@ const actions = {
     body: '{ agentId: decimal digits or null }',
     signer: 'the owner',
   },
+  'payto.confirm': {
+    method: 'POST',
+    path: '/api/merchants/{id}/payto-confirmation',
+    body: '{ owner: the address that owns the merchant, or null }',
+    signer: 'the key of payTo, as message.owner',
+  },
 } as const satisfies Record<ListingAction, Route>
 
 export interface SigningTermsOptions {

@@ -11,6 +11,7 @@ const agentId = z.string().refine((digits) => parseUint256(digits) !== undefined
 })
 
 const offer = z.strictObject({ to: addressField.nullable() })
+const confirmation = z.strictObject({ owner: addressField.nullable() })
 const link = z.strictObject({ agentId: agentId.nullable() })
 
 /** The bodies beside the listing itself. All throw a `WriteFault` (`invalid_listing`). */
@@ -29,4 +30,9 @@ export function parseOffer(body: unknown): { to: Address | null } {
 
 export function parseLink(body: unknown): { agentId: string | null } {
   return parseBody(link, body)
+}
+
+/** `null` takes the word back. */
+export function parseConfirmation(body: unknown): { owner: Address | null } {
+  return parseBody(confirmation, body)
 }

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Address, getAddress } from 'viem'
+import type { Address } from 'viem'
 import type { ListingAction, ListingWriteJson } from '../listing-client/listing-write.js'
 import type { ListingReader, Merchant, SignedWrite } from '../store/listings.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { checkBodyHash } from './body-hash.js'
 import { listingLimits as limits } from './listing-limits.js'
 import { quote } from './listing-text.js'
+import { missingFault } from './merchant-fault.js'
 import { WriteFault } from './write-codes.js'
 import { parseEnvelope } from './write-envelope.js'
 import { chainFault, type SignatureCheck } from './write-signature.js'
@@ -139,6 +140,8 @@ async function checkStanding(
   } else if (action === 'owner.accept') {
     const { offer } = merchant
     if (offer?.to !== owner || offer.until <= receivedAt) throw offerFault()
+  } else if (action === 'payto.confirm') {
+    if (owner !== merchant.payTo) throw payToFault()
   } else if (owner !== (merchant.owner ?? claimant(merchant, actions))) {
     throw ownerFault(merchant.owner === null)
   }
@@ -177,16 +180,11 @@ export function ownerFault(isUnclaimed: boolean): WriteFault {
   return new WriteFault('notOwner', text)
 }
 
-export function offerFault(): WriteFault {
-  return new WriteFault('notOffered', 'No open offer of this merchant to message.owner.')
+export function payToFault(): WriteFault {
+  const text = 'Only the address that the merchant is paid at can say who sees what it was paid.'
+  return new WriteFault('notPayTo', text)
 }
 
-/** Tells a deleted merchant's revision, with which its owner may list it again. */
-export function missingFault(merchant: Merchant | undefined): WriteFault {
-  if (merchant === undefined) {
-    return new WriteFault('merchantNotFound', 'There is no merchant with this id.')
-  }
-  const { revision, payTo, deletedAt } = merchant
-  const details = { revision, payTo: getAddress(payTo), deletedAt }
-  return new WriteFault('merchantDeleted', 'The merchant was deleted by its owner.', details)
+export function offerFault(): WriteFault {
+  return new WriteFault('notOffered', 'No open offer of this merchant to message.owner.')
 }

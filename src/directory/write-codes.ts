@@ -20,6 +20,11 @@ export const writeCodes = {
     status: 400,
     meaning: 'The body breaks a rule or a limit; the sentence names the field.',
   },
+  offerToSelf: {
+    code: 'offer_to_self',
+    status: 400,
+    meaning: 'The merchant was offered to the owner it has; `null` takes an offer back.',
+  },
   invalidMerchantId: {
     code: 'invalid_merchant_id',
     status: 400,
@@ -81,6 +86,21 @@ export const writeCodes = {
     code: 'not_offered',
     status: 403,
     meaning: 'There is no open offer of the merchant to the signer.',
+  },
+  notPayTo: {
+    code: 'not_pay_to',
+    status: 403,
+    meaning: 'The signer is not the address that the merchant is paid at.',
+  },
+  payToUnproven: {
+    code: 'pay_to_unproven',
+    status: 403,
+    meaning: 'The owner has not shown that the payout address is his: its key has to confirm him.',
+  },
+  merchantHidden: {
+    code: 'merchant_hidden',
+    status: 403,
+    meaning: 'The operator hides the merchant; the sentence says why.',
   },
   merchantNotFound: {
     code: 'merchant_not_found',

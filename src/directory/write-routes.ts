@@ -1,10 +1,10 @@
 import '../http/route-config.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ListingReader, Merchant } from '../store/listings.js'
+import type { ListingReader } from '../store/listings.js'
 import { type createHistoryReader, parseHistoryQuery } from './history.js'
 import { listingLimits } from './listing-limits.js'
+import { missingFault, present } from './merchant-fault.js'
 import type { ViewMerchant } from './merchant-view.js'
-import { missingFault } from './write-check.js'
 import { WriteFault } from './write-codes.js'
 import type { Writes } from './writes.js'
 
@@ -43,7 +43,9 @@ export async function writeRoutes(
 
   app.get('/api/signing', () => signingTerms())
 
-  app.get<OfMerchant>('/api/merchants/:id', async ({ params }) => view(await find(params.id)))
+  app.get<OfMerchant>('/api/merchants/:id', async ({ params }) =>
+    view(present(await listings.findMerchant(params.id))),
+  )
 
   app.get<OfMerchant & WithQuery>('/api/merchants/:id/history', async ({ params, query }) => {
     const page = parseHistoryQuery(query)
@@ -68,15 +70,13 @@ export async function writeRoutes(
     view(await writes.acceptOwner(params.id, body)),
   )
 
+  app.post<OfMerchant>('/api/merchants/:id/payto-confirmation', write, async ({ params, body }) =>
+    view(await writes.confirmPayTo(params.id, body)),
+  )
+
   app.put<OfMerchant>('/api/merchants/:id/agent', write, async ({ params, body }) =>
     view(await writes.linkAgent(params.id, body)),
   )
-
-  async function find(id: string): Promise<Merchant> {
-    const merchant = await listings.findMerchant(id)
-    if (merchant === undefined || merchant.deletedAt !== null) throw missingFault(merchant)
-    return merchant
-  }
 }
 
 /** Before the body is read, where its length is told; the server's own limit knows no number to name. */

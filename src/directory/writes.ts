@@ -1,18 +1,25 @@
 import type { Address } from 'viem'
 import type { ListingChange, ListingStore, Merchant } from '../store/listings.js'
-import { type ListingBody, parseListing } from './listing-body.js'
+import { type ListingBody, listingFault, parseListing } from './listing-body.js'
 import { listingLimits as limits } from './listing-limits.js'
+import { missingFault } from './merchant-fault.js'
 import { merchantIdKind } from './merchant-id.js'
 import type { SaveAllowance } from './save-allowance.js'
 import type { LookedAt } from './save-looks.js'
 import { checkSchemas } from './schema-agreement.js'
 import type { SchemaCheck } from './schema-check.js'
-import { parseAcceptance, parseDeletion, parseLink, parseOffer } from './small-bodies.js'
+import {
+  parseAcceptance,
+  parseConfirmation,
+  parseDeletion,
+  parseLink,
+  parseOffer,
+} from './small-bodies.js'
 import {
   type CheckedWrite,
-  missingFault,
   offerFault,
   ownerFault,
+  payToFault,
   replayFault,
   staleFault,
   type WriteCheck,
@@ -26,6 +33,7 @@ export interface Writes {
   offerOwner(merchantId: string, request: unknown): Promise<Merchant>
   acceptOwner(merchantId: string, request: unknown): Promise<Merchant>
   linkAgent(merchantId: string, request: unknown): Promise<Merchant>
+  confirmPayTo(merchantId: string, request: unknown): Promise<Merchant>
 }
 
 export interface WritesOptions {
@@ -58,6 +66,7 @@ export function createWrites(options: WritesOptions): Writes {
     if (result.state === 'stale') throw staleFault(result.revision)
     if (result.state === 'notOwner') throw ownerFault(false)
     if (result.state === 'notOffered') throw offerFault()
+    if (result.state === 'notPayTo') throw payToFault()
     throw missingFault(await listings.findMerchant(write.merchantId))
   }
 
@@ -116,6 +125,10 @@ export function createWrites(options: WritesOptions): Writes {
       const { to } = checked.body
       const now = nowSeconds()
       // An offer to oneself that is over at once is how one is taken back.
+      if (to === checked.write.owner) {
+        const text = 'body.to is the owner already; offer to somebody else, or null to take back.'
+        throw new WriteFault('offerToSelf', text)
+      }
       if (to === null) return apply(checked, { kind: 'offer', to: checked.write.owner, until: now })
       return apply(checked, { kind: 'offer', to, until: now + limits.offer.openSeconds })
     },
@@ -136,6 +149,21 @@ export function createWrites(options: WritesOptions): Writes {
         parseBody: parseLink,
       })
       return apply(checked, { kind: 'link', agentId: checked.body.agentId })
+    },
+
+    async confirmPayTo(merchantId, request) {
+      const checked = await check(request, {
+        merchantId,
+        actions: { standing: 'payto.confirm' },
+        parseBody: parseConfirmation,
+      })
+      const { owner } = checked.body
+      if (checked.merchant?.owner == null) throw ownerFault(true)
+      // The revision is signed too, so the owner cannot become another one before the change.
+      if (owner !== null && owner !== checked.merchant.owner) {
+        throw listingFault([{ path: 'owner', message: 'must be the owner that the merchant has' }])
+      }
+      return apply(checked, { kind: 'confirm', owner })
     },
   }
 }

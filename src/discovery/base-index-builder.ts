@@ -22,7 +22,7 @@ const DOCUMENTS_BETWEEN_LOOKS = 8_192
 export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
   const merchants = createTokenTable()
   const merchantSignatures = createFloatList()
-  /** By number of merchant: 1 public, 2 official. */
+  /** By number of merchant: 1 public, 2 official, 4 unclaimed. */
   const merchantFlags = createNumberList()
   const merchantOf = createNumberList()
   const merchantPostings = createPostingsBuilder(0)
@@ -45,11 +45,11 @@ export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
 
   return {
     hasMerchant: (id) => merchants.find(id) !== undefined,
-    addMerchant({ id, texts, signature, isPublic, isOfficial }) {
+    addMerchant({ id, texts, signature, isPublic, isOfficial, isUnclaimed }) {
       const number = merchants.numberOf(id)
       terms.addMerchant(number, texts)
       merchantSignatures.push(signature)
-      merchantFlags.push(Number(isPublic) | (Number(isOfficial) << 1))
+      merchantFlags.push(Number(isPublic) | (Number(isOfficial) << 1) | (Number(isUnclaimed) << 2))
     },
     add(document) {
       const number = ids.length
@@ -80,6 +80,7 @@ export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
         prices,
         isPublic: await documentsWhere(1),
         isOfficial: await documentsWhere(2),
+        isUnclaimed: await documentsWhere(4),
         pairs: [...pairs.values()].map(({ scheme, network }) => ({ scheme, network })),
         merchants,
         merchantSignatures,

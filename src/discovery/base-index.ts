@@ -17,9 +17,10 @@ export interface BaseParts {
   signatures: NumberList
   /** In atomic units. */
   prices: NumberList
-  /** Documents of merchants neither hidden nor deleted, and of official ones. */
+  /** Documents of merchants neither hidden nor deleted, of official ones, and of those found in payments. */
   isPublic: Bits
   isOfficial: Bits
+  isUnclaimed: Bits
   /** Every scheme with every network that is quoted together with it. */
   pairs: readonly Pick<Quote, 'scheme' | 'network'>[]
   /** Numbers of merchants by id, and signatures by their number. */
@@ -42,7 +43,7 @@ export interface BaseIndex
   find(endpointId: number): number
   /** `undefined` for a merchant without a document here. */
   merchantSignature(id: string): number | undefined
-  /** Public and not failing: what is seen when nothing else is asked for. */
+  /** Public, not failing, and live where nobody claimed it: what is seen when nothing else is asked for. */
   readonly isShown: Bits
   /** Numbers of the documents of the merchant, ascending. */
   documentsOf(merchantId: string): number[]
@@ -65,8 +66,11 @@ export function createBaseIndex(parts: BaseParts, turns: Turns): BaseIndex {
 
   const isShown = createBits(size)
   addFacet(isShown, facet.status('failing'))
+  const isLive = createBits(size)
+  addFacet(isLive, facet.status('live'))
   for (let i = 0; i < isShown.length; i++) {
-    isShown[i] = (parts.isPublic[i] as number) & ~(isShown[i] as number)
+    const isWaiting = (parts.isUnclaimed[i] as number) & ~(isLive[i] as number)
+    isShown[i] = (parts.isPublic[i] as number) & ~((isShown[i] as number) | isWaiting)
   }
 
   function addFacet(bits: Bits, name: string): void {

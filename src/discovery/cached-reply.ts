@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** A JSON answer that anybody may keep for a minute and ask for again by its tag. */
 export interface CachedBody {
-  json: string
+  /** JSON in UTF-8. */
+  bytes: Uint8Array
   /** Weak, because the same answer also travels compressed. */
   etag: string
 }
@@ -11,19 +12,22 @@ export interface CachedBody {
 const CACHE_CONTROL = 'public, max-age=60'
 
 export function toCachedBody(json: string): CachedBody {
-  const digest = createHash('sha256').update(json).digest('base64url').slice(0, 27)
-  return { json, etag: `W/"${digest}"` }
+  const bytes = Buffer.from(json)
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 27)
+  return { bytes, etag: `W/"${digest}"` }
 }
 
 /** Sends the answer, or 304 to a caller that has it. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
-  { json, etag }: CachedBody,
+  { bytes, etag }: CachedBody,
 ): FastifyReply {
   reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
   if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.type('application/json; charset=utf-8').send(json)
+  return reply
+    .type('application/json; charset=utf-8')
+    .send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
 /** Compares as RFC 9110 sec. 13.1.2 does: weakly, with a list, or `*` for anything. */

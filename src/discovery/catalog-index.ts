@@ -8,8 +8,20 @@ export interface CatalogIndexOptions {
   turns: Turns
   /** Told what went wrong while the catalog was read; it is read again. */
   onFault: (error: unknown) => void
+  /** Told each time the catalog was read as a whole. */
+  onBuilt?: () => void
   /** For tests; `MAX_CHANGED` otherwise. */
   maxChanged?: number
+}
+
+/** What operators watch of the index. */
+export interface IndexFigures {
+  /** 0 until the catalog was read for the first time. */
+  endpoints: number
+  /** Of those, what changed since the base was built. */
+  changed: number
+  /** How long building the base took the last time; 0 before the first. */
+  buildSeconds: number
 }
 
 /** The catalog in memory, following the store. */
@@ -19,6 +31,7 @@ export interface CatalogIndex {
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
   isReady(): boolean
+  figures(): IndexFigures
   /**
    * The catalog as it stands in the store now; `undefined` while it is first read. After a flood of changes it may lag
    * behind for a moment.
@@ -33,12 +46,13 @@ const MAX_LAG = 5_000
 const RETRY_MS = 1_000
 
 export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
-  const { source, turns, onFault, maxChanged = MAX_CHANGED } = options
+  const { source, turns, onFault, onBuilt, maxChanged = MAX_CHANGED } = options
   let view: CatalogView | undefined
   let isStopped = false
   let loading: Promise<void> | undefined
   let following: Promise<void> | undefined
   let retry: NodeJS.Timeout | undefined
+  let buildSeconds = 0
 
   const lagOf = async ({ sequence }: CatalogView) => (await source.lastChange()) - sequence
 
@@ -74,6 +88,7 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
 
   async function build(): Promise<void> {
     const isOver = () => isStopped
+    const startedAt = performance.now()
     let built = await loadView(source, turns, isOver)
     // Never back behind what was shown already, however much came meanwhile.
     const mustFollow = (lag: number) =>
@@ -83,6 +98,8 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       built = await advance(built, source, turns)
     }
     view = built
+    buildSeconds = (performance.now() - startedAt) / 1_000
+    onBuilt?.()
     await findLetters(built.base, isOver)
   }
 
@@ -94,6 +111,11 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       await Promise.all([loading, following?.catch(() => {})])
     },
     isReady: () => view !== undefined,
+    figures: () => ({
+      endpoints: view?.size ?? 0,
+      changed: view?.changed.length ?? 0,
+      buildSeconds,
+    }),
     async current() {
       while (view !== undefined) {
         const lag = await lagOf(view)

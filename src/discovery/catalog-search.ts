@@ -31,7 +31,7 @@ export interface RankedPlace {
 }
 
 export interface CatalogSearch {
-  /** Endpoint ids in order of creation and how many there are in all; without failing ones unless a merchant is asked for. */
+  /** Endpoint ids in order of creation and how many there are in all; without those that are not shown unasked, unless a merchant or payTo is asked for. */
   list(view: CatalogView, query: ListQuery): Promise<{ ids: number[]; total: number }>
   /** Endpoint ids, best first; `next` is where to go on if there are more. */
   rank(view: CatalogView, query: RankedQuery): Promise<{ ids: number[]; next: RankedPlace | null }>
@@ -75,7 +75,7 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     async list(view, { filter, q, offset, limit }) {
       const words = wordsOf(q)
       const conditions = conditionsOf(filter)
-      const question = { words, conditions, withFailing: filter.merchant !== undefined }
+      const question = { words, conditions, withFailing: isAddressed(filter) }
       const [set] = await answer(view, JSON.stringify(['list', filter, words]), async () => [
         await findDocuments(view, question, turns),
       ])
@@ -84,13 +84,18 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     },
     async rank(view, { filter, query, limit, after }) {
       const words = wordsOf(query)
-      const question = { words, conditions: conditionsOf(filter), withFailing: false }
+      const question = { words, conditions: conditionsOf(filter), withFailing: isAddressed(filter) }
       const sets = await answer(view, JSON.stringify(['rank', filter, words]), () =>
         rankDocuments(view, question, turns),
       )
       return pageOfRanked(view, sets, limit, after)
     },
   }
+}
+
+/** Who names a merchant, or whom it pays, is shown all there is of it. */
+function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
+  return merchant !== undefined || payTo !== undefined
 }
 
 function pageOfRanked(

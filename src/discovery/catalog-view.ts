@@ -27,7 +27,7 @@ export interface CatalogView {
   readonly size: number
   /** The overlay by number. */
   readonly changed: readonly (OverlayDocument & { number: number })[]
-  /** Everything that may be found, and of that what is not failing. */
+  /** Everything that may be found, and of that what is shown unasked: see `BaseIndex`. */
   readonly isPublic: Bits
   readonly isShown: Bits
   idOf(number: number): number
@@ -57,9 +57,12 @@ export function createView(state: ViewState): CatalogView {
   const size = base.size + added.length
   const isPublic = grown(base.isPublic, replaced, size)
   const isShown = grown(base.isShown, replaced, size)
-  for (const { document, number } of changed) {
+  for (const { document, merchant, number } of changed) {
     setBit(isPublic, number)
-    if (!document.facets.includes(facet.status('failing'))) setBit(isShown, number)
+    const closed = merchant.isUnclaimed ? ['failing', 'unverified'] : ['failing']
+    if (!closed.some((status) => document.facets.includes(facet.status(status)))) {
+      setBit(isShown, number)
+    }
   }
   return {
     ...state,

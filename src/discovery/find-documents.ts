@@ -26,7 +26,7 @@ export interface Question {
   /** Folded; each must be met. */
   words: readonly string[]
   conditions: readonly Condition[]
-  /** Endpoints that failed repeatedly are found too. */
+  /** Endpoints that failed, and found ones nobody saw live, are found too. */
   withFailing: boolean
 }
 

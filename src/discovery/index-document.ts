@@ -1,4 +1,5 @@
 import type { IndexedEndpoint, Merchant } from '../store/listings.js'
+import { isUnclaimed } from '../store/unclaimed.js'
 import { fold, foldUrl } from './fold.js'
 import { signatureOf } from './signature.js'
 
@@ -18,6 +19,8 @@ export interface IndexMerchant {
   texts: Record<MerchantField, string>
   isPublic: boolean
   isOfficial: boolean
+  /** Found in payments: nothing of it is shown before it was seen live. */
+  isUnclaimed: boolean
   signature: number
 }
 
@@ -61,9 +64,14 @@ export function toIndexMerchant(id: string, merchant: Merchant | undefined): Ind
   const isPublic =
     merchant !== undefined && merchant.hiddenReason === null && merchant.deletedAt === null
   const isOfficial = merchant?.isOfficial === true
+  const isUnproven = merchant !== undefined && isUnclaimed(merchant)
   const texts = { name: fold(merchant?.name ?? ''), about: fold(merchant?.description ?? '') }
-  const signature = signatureOf([texts.name, texts.about, `${isPublic} ${isOfficial}`])
-  return { id, texts, isPublic, isOfficial, signature }
+  const signature = signatureOf([
+    texts.name,
+    texts.about,
+    `${isPublic} ${isOfficial} ${isUnproven}`,
+  ])
+  return { id, texts, isPublic, isOfficial, isUnclaimed: isUnproven, signature }
 }
 
 export function toIndexDocument(row: IndexedEndpoint): IndexDocument {

@@ -25,6 +25,8 @@ export interface DiscoveryItem {
     inputSchema: Record<string, unknown>
     output: Record<string, unknown>
   }
+  /** Only of what is not live: seen to be wrong, or not seen yet. */
+  status?: 'unverified' | 'failing'
   description?: string
   mimeType?: string
   serviceName?: string
@@ -61,6 +63,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
       inputSchema: endpoint.inputSchema ?? schemaOfExample(endpoint),
       output: { ...(endpoint.output ?? { type: 'json' }) },
     },
+    ...(endpoint.status !== 'live' && { status: endpoint.status }),
     ...optionalMembers(endpoint),
   }
 }

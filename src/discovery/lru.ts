@@ -2,6 +2,7 @@
 export interface Lru<Value> {
   get(key: string): Value | undefined
   set(key: string, value: Value): void
+  delete(key: string): void
   clear(): void
 }
 
@@ -37,6 +38,7 @@ export function createLru<Value>(maxBytes: number, bytesOf: (value: Value) => nu
         drop(oldest)
       }
     },
+    delete: drop,
     clear() {
       entries.clear()
       bytes = 0

@@ -1,12 +1,12 @@
-import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
-import type { CatalogFilter } from './conditions.js'
-import { wordsOf } from './fold.js'
 import {
   type ParameterReader,
   parameterFault,
   type RawQuery,
   readParameters,
-} from './query-parameters.js'
+} from '../http/query-parameters.js'
+import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
+import type { CatalogFilter } from './conditions.js'
+import { wordsOf } from './fold.js'
 
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
@@ -68,6 +68,7 @@ function readWideFilter(read: ParameterReader): CatalogFilter {
       official: read.flag('official'),
       hasSchema: read.flag('hasSchema'),
       tag: read.name('tag'),
+      merchant: read.name('merchant'),
     }),
   }
 }
@@ -75,7 +76,7 @@ function readWideFilter(read: ParameterReader): CatalogFilter {
 function readPage(read: ParameterReader): { limit: number; isOtherType: boolean } {
   return {
     limit: read.integer('limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
-    isOtherType: (read.text('type', MAX_QUERY_CHARS) ?? 'http') !== 'http',
+    isOtherType: (read.text('type') ?? 'http') !== 'http',
   }
 }
 

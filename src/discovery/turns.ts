@@ -10,6 +10,12 @@ export interface Turns {
   isUrgent(): boolean
 }
 
+/** Until when something more urgent is being done; one thread may raise it and another heed it. */
+export interface Urgency {
+  raise(): void
+  isRaised(): boolean
+}
+
 /** Longest that all searches together work before others are let in. */
 const TURN_MS = 1
 const SHORT_TURN_MS = 0.5
@@ -19,20 +25,36 @@ const GIVE_WAY_MS = 50
 /** A round of the loop counts as so much of a turn at most: the rest is what others did. */
 const MAX_COUNTED_MS = 5
 
+/** `shared` is the memory of one number; `now` must be the same clock wherever it is used. */
+export function createUrgency(now: () => number, shared = new SharedArrayBuffer(8)): Urgency {
+  const until = new Float64Array(shared)
+  return {
+    raise() {
+      until[0] = now() + GIVE_WAY_MS
+    },
+    isRaised: () => now() < (until[0] as number),
+  }
+}
+
+/** Milliseconds of a clock that all threads of a process read alike. */
+export const processClock = () => performance.timeOrigin + performance.now()
+
 /**
  * One turn a round of the event loop, however many searches wait: a storm of them lengthens the way of a payment by
  * turns, never by whole searches.
  */
-export function createTurns(now: () => number = () => performance.now()): Turns {
+export function createTurns(
+  now: () => number = () => performance.now(),
+  urgency: Urgency = createUrgency(now),
+): Turns {
   const waiting: (() => void)[] = []
   let endsAt: number | undefined
   let startedAt = 0
-  let urgentUntil = Number.NEGATIVE_INFINITY
   let isScheduled = false
 
   function open(): void {
     startedAt = now()
-    endsAt = startedAt + (startedAt < urgentUntil ? SHORT_TURN_MS : TURN_MS)
+    endsAt = startedAt + (urgency.isRaised() ? SHORT_TURN_MS : TURN_MS)
     schedule()
   }
 
@@ -46,7 +68,7 @@ export function createTurns(now: () => number = () => performance.now()): Turns 
     const time = now()
     const wasTurn = endsAt !== undefined
     endsAt = undefined
-    if (wasTurn && time < urgentUntil) {
+    if (wasTurn && urgency.isRaised()) {
       const pauseMs = Math.min(time - startedAt, MAX_COUNTED_MS) * PAUSE_SHARE
       setTimeout(endRound, Math.ceil(pauseMs))
       return
@@ -72,9 +94,7 @@ export function createTurns(now: () => number = () => performance.now()): Turns 
         schedule()
       })
     },
-    giveWay() {
-      urgentUntil = now() + GIVE_WAY_MS
-    },
-    isUrgent: () => now() < urgentUntil,
+    giveWay: urgency.raise,
+    isUrgent: urgency.isRaised,
   }
 }

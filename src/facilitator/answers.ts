@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { Payment } from '../x402/payment.js'
+import type { AnsweredPayment } from '../x402/payment-answer.js'
 import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
 
 /** VerifyResponse of x402 v2. */
@@ -8,6 +8,8 @@ export interface VerifyAnswer {
   invalidReason?: string
   invalidMessage?: string
   payer?: Address
+  /** State of the channel, for `batch-settlement`. */
+  extra?: Record<string, unknown>
 }
 
 /** SettleResponse of x402 v2; `transaction` is empty when nothing was broadcast. */
@@ -18,6 +20,9 @@ export interface SettleAnswer {
   payer?: Address
   transaction: Hex | ''
   network: string
+  /** What moved on chain, for `batch-settlement`; 6-decimal units. */
+  amount?: string
+  extra?: Record<string, unknown>
 }
 
 /** An answer and the HTTP status it goes with. */
@@ -25,7 +30,7 @@ export interface Answered<Body> {
   status: number
   body: Body
   /** What it is about, where the request could be read. */
-  payment?: Payment
+  payment?: AnsweredPayment | undefined
 }
 
 export function verifyRejection(rejection: Rejection, payer?: Address): Answered<VerifyAnswer> {

@@ -130,6 +130,7 @@ async function examine(
                 `Another authorization with this nonce was used in ${use.transaction}.`,
               ),
         )
+      case 'unread':
       case 'notFound':
         throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
     }

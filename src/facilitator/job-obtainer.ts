@@ -20,7 +20,7 @@ export interface ObtainedJob {
 }
 
 /** A judgement on which a settle may go on. */
-export type Promising = Exclude<Judgement, { state: 'rejected' | 'held' }>
+export type Promising = Exclude<Judgement, { state: 'rejected' | 'held' | 'unclear' }>
 
 /**
  * Finds, claims, opens again or records the row of a payment. `raced` when another request was quicker: judge again.

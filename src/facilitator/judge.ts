@@ -1,6 +1,5 @@
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
-import { findAuthorizationUse } from '../chain/authorization-uses.js'
 import { isAcceptedByWallet, simulateTransfer } from '../chain/contract-wallet.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
@@ -17,6 +16,7 @@ import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
 import { createRecentSignatures } from './recent-signatures.js'
 import { rejectionOfRevert } from './revert-reasons.js'
+import { createUsedJudge } from './used-authorization.js'
 
 /** One network as the facilitator serves it. */
 export interface ServedNetwork {
@@ -42,6 +42,8 @@ export type Judgement =
   | { state: 'valid'; intent: Intent }
   /** Valid when first seen here, since then brought on chain by somebody else. */
   | { state: 'paidElsewhere'; intent: Intent; receipt: Receipt }
+  /** Valid when first seen here, since then used by a transaction that no node shows yet. */
+  | { state: 'unclear'; transaction: Hex | undefined }
 
 /** All that is needed to claim a payment. */
 export interface Intent {
@@ -66,17 +68,15 @@ export interface JudgeOptions {
 
 export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgement>
 
-/** Where the use of an authorization never seen before is looked for, to name its hash. */
-const HINT_BLOCKS = 5_000
-
 /**
  * Makes the one judge that verify and settle share: ladder, journal, chain, signature, in the order a caller
  * learns the real cause. Rejects with `RpcUnavailableError` when the chain could not be
  * read, with `TokenMismatchError` when the token has changed.
  */
 export function createJudge(options: JudgeOptions): Judge {
-  const { served, journal, sightings, computeDigest, recovery, now } = options
+  const { served, journal, computeDigest, recovery, now } = options
   const recent = createRecentSignatures()
+  const judgeUsed = createUsedJudge(options.sightings)
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
   return async (payment, marginSeconds) => {
@@ -120,7 +120,7 @@ export function createJudge(options: JudgeOptions): Judge {
     if (chainRefusal !== undefined) {
       const since = await lookAgain(payment.network, key, digest)
       if (since !== undefined) return since
-      if (facts.isNonceUsed) return judgeUsed(intent, network, facts, chainRefusal)
+      if (facts.isNonceUsed) return judgeUsed(intent, network.rpc, facts, chainRefusal)
       return rejected(chainRefusal)
     }
     const gasRefusal = await network.guardGas(from)
@@ -195,39 +195,6 @@ export function createJudge(options: JudgeOptions): Judge {
     const fate = await simulateTransfer(network.rpc, call)
     const rejection = fate.ok ? undefined : rejectionOfRevert(fate.revert)
     return rejection?.reason === 'validAfter' ? undefined : rejection
-  }
-
-  /** Used on chain and unknown here: paid if it was seen unused before, else possibly sold elsewhere already. */
-  async function judgeUsed(
-    intent: Intent,
-    network: ServedNetwork,
-    facts: PaymentFacts,
-    rejection: Rejection,
-  ): Promise<Judgement> {
-    const { payment, digest, failedJob } = intent
-    const { asset, payTo, authorization } = payment
-    const expected = {
-      asset,
-      payTo,
-      payer: authorization.from,
-      value: authorization.value,
-      nonce: authorization.nonce,
-    }
-    const sighting = await sightings.findSighting(payment.network, digest)
-    const own = failedJob?.digest === digest ? failedJob.seenBlock : undefined
-    const seenBlock = own ?? sighting?.blockNumber
-    const from = seenBlock ?? Math.max(0, facts.blockNumber - HINT_BLOCKS)
-    const use = await findAuthorizationUse(network.rpc, expected, from, facts.blockNumber)
-    if (use.state === 'paid' && seenBlock !== undefined && use.receipt.blockNumber >= seenBlock) {
-      return { state: 'paidElsewhere', intent: { ...intent, seenBlock }, receipt: use.receipt }
-    }
-    const transaction =
-      use.state === 'paid'
-        ? use.receipt.transactionHash
-        : use.state === 'notFound'
-          ? undefined
-          : use.transaction
-    return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
   }
 }
 

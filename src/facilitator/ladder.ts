@@ -99,6 +99,17 @@ export function judgeFacts(payment: Payment, facts: PaymentFacts): Rejection | u
   return undefined
 }
 
+/** Who may pay whom, for schemes whose shape is judged elsewhere. */
+export function judgeParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+  const payment = { payTo, authorization: { from: payer } } as Payment
+  return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
+}
+
+/** Whether an amount is worth its gas. */
+export function judgeMinimum(amount: bigint, terms: Terms): Rejection | undefined {
+  return minimumAmount({ amount } as Payment, terms)
+}
+
 export function reject(reason: ReasonKey, message: string): Rejection {
   return { reason, message }
 }

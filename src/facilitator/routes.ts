@@ -13,7 +13,8 @@ import type { Settle, SettleResult } from './settler.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
-  networks: readonly string[]
+  /** What is settled at present; a scheme may come and go with its contracts. */
+  kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
   verify: Verify
   settle: Settle
@@ -27,7 +28,12 @@ export interface FacilitatorRoutesOptions {
   catalogue?: Catalogue | undefined
 }
 
-/** Takes in the bazaar extension of payments; both answer at once and never throw. */
+export interface SupportedKind {
+  scheme: 'exact' | 'batch-settlement'
+  network: string
+}
+
+/** Takes in the bazaar extension of payments; `prepare` at once, `offer` soon, and neither ever throws or rejects. */
 export interface Catalogue {
   prepare(payload: unknown): void
   offer(settled: {
@@ -38,7 +44,7 @@ export interface Catalogue {
     requirements: unknown
     payload: unknown
     settlementId: string
-  }): BazaarStatus | undefined
+  }): Promise<BazaarStatus> | undefined
 }
 
 /** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
@@ -46,22 +52,22 @@ export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
-  const supported = {
-    kinds: options.networks.map((network) => ({ x402Version: 2, scheme: 'exact', network })),
+  const supported = () => ({
+    kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
     extensions: options.catalogue === undefined ? [] : ['bazaar'],
     signers: { 'eip155:*': options.relayerAddresses },
-  }
+  })
 
   const tell = (answer: PaymentAnswer | undefined) => {
     if (answer !== undefined) options.onAnswer?.(answer)
   }
 
-  app.get('/supported', { config: { limit: 'exempt' } }, () => supported)
+  app.get('/supported', { config: { limit: 'exempt' } }, supported)
 
   app.post('/verify', { config: { family: 'verify' } }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
-    beside(request, () => {
+    await beside(request, () => {
       tell(reportVerify(result, startedAt))
       if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
     })
@@ -86,9 +92,9 @@ export async function facilitatorRoutes(
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
     if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
-    beside(request, () => {
+    await beside(request, async () => {
       tell(reportSettle(result, startedAt))
-      const bazaar = offerResource(options.catalogue, request.body, result)
+      const bazaar = await offerResource(options.catalogue, request.body, result)
       if (bazaar !== undefined) {
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
       }
@@ -100,9 +106,9 @@ export async function facilitatorRoutes(
 }
 
 /** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
-function beside(request: FastifyRequest, work: () => void): void {
+async function beside(request: FastifyRequest, work: () => void | Promise<void>): Promise<void> {
   try {
-    work()
+    await work()
   } catch (err) {
     request.log.error({ err }, 'an answer could not be counted or listed')
   }
@@ -113,7 +119,7 @@ function offerResource(
   catalogue: Catalogue | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
-): BazaarStatus | undefined {
+): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, amount } = payment
   return catalogue?.offer({

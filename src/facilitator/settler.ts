@@ -4,6 +4,7 @@ import type { DeliveryStore } from '../store/deliveries.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
+import { toAnsweredPayment } from '../x402/payment-answer.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import type { Deliveries, Delivery } from './deliveries.js'
@@ -64,7 +65,8 @@ export function createSettler(options: SettlerOptions): Settle {
     if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
     const { payment } = parsed
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
-    return { ...(await settle(payment, request, now() + waitSeconds * 1000)), payment }
+    const result = await settle(payment, request, now() + waitSeconds * 1000)
+    return { ...result, payment: toAnsweredPayment(payment) }
   }
 
   async function settle(
@@ -76,6 +78,8 @@ export function createSettler(options: SettlerOptions): Settle {
     switch (judgement.state) {
       case 'rejected':
         return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
+      case 'unclear':
+        return refuse(payment, unclear, judgement.transaction)
       case 'held':
         return settleAfter(judgement.job, payment, request, deadline)
       default: {
@@ -179,6 +183,10 @@ const notSent = reject(
 const pending = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',
+)
+const unclear = reject(
+  'settlementPending',
+  'The authorization was used on chain and no node shows yet by whom; settle it again.',
 )
 const landed = reject(
   'settlementPending',

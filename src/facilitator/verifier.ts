@@ -1,8 +1,10 @@
 import type { Address } from 'viem'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Job } from '../store/settlement-journal.js'
 import type { SightingStore } from '../store/sightings.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
+import { toAnsweredPayment } from '../x402/payment-answer.js'
 import { type Answered, type VerifyAnswer, verifyRejection } from './answers.js'
 import type { Intent, Judge, Judgement } from './judge.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './ladder.js'
@@ -17,7 +19,7 @@ export interface VerifierOptions {
 }
 
 /** How long a sighting of an authorization without a sensible end is kept. */
-const MAX_SIGHTING_SECONDS = 30 * 86_400
+export const MAX_SIGHTING_SECONDS = 30 * 86_400
 
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
@@ -36,8 +38,8 @@ export function createVerifier(options: VerifierOptions): Verify {
     const rejection = rejectionOf(judgement, payment)
     if (judgement.state === 'valid') note(judgement.intent)
     return rejection === undefined
-      ? { status: 200, body: { isValid: true, payer }, payment }
-      : { ...verifyRejection(rejection, payer), payment }
+      ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
+      : { ...verifyRejection(rejection, payer), payment: toAnsweredPayment(payment) }
   }
 
   /** What lets it count as paid if somebody else brings it on chain from now on. */
@@ -56,6 +58,8 @@ export function createVerifier(options: VerifierOptions): Verify {
         return undefined
       case 'rejected':
         return judgement.rejection
+      case 'unclear':
+        throw new RpcUnavailableError('the chain shows the payment used but not yet by whom')
       case 'held':
         return used(payment, 'Another authorization with the same nonce is settled here.')
       case 'known':

@@ -14,14 +14,15 @@ const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 /** Opens the public reads to any origin. Await it before the rate limit, so that a 429 can be read by a browser too. */
 export async function installCors(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
-    if (route.url !== '*' && !publicPaths.test(route.url)) {
+    if (route.url !== '*' && !publicPaths.test(route.url) && !route.config?.cors) {
       route.config = { ...route.config, cors: false }
     }
   })
   // The plugin answers preflights of every path; those of closed paths are none of its business.
   app.addHook('onRequest', (request, reply, done) => {
     const isClosed = () => !publicPaths.test(request.url.split('?', 1)[0] ?? '')
-    if (request.method === 'OPTIONS' && isClosed()) reply.callNotFound()
+    const hasOwnRules = () => Boolean(request.routeOptions.config.cors)
+    if (request.method === 'OPTIONS' && isClosed() && !hasOwnRules()) reply.callNotFound()
     else done()
   })
   await app.register(cors, {

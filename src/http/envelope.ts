@@ -11,6 +11,7 @@ export interface Problem {
 
 export type ErrorEnvelope =
   | { error: string; message: string }
+  | { jsonrpc: '2.0'; id: null; error: { code: number; message: string; data: { error: string } } }
   | { isValid: false; invalidReason: string; invalidMessage: string; payer?: string }
   | {
       success: false
@@ -28,6 +29,11 @@ export type ErrorEnvelope =
 export function errorEnvelope(family: RouteFamily, problem: Problem, body: unknown): ErrorEnvelope {
   const { code, message } = problem
   if (family === 'plain') return { error: code, message }
+  if (family === 'mcp') {
+    // JSON-RPC has numbers; those from -32000 on are for servers to choose.
+    const number = code === 'invalid_request' ? -32600 : -32000
+    return { jsonrpc: '2.0', id: null, error: { code: number, message, data: { error: code } } }
+  }
   if (family === 'verify') {
     return { isValid: false, invalidReason: code, invalidMessage: message, ...payerOf(body) }
   }

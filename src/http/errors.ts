@@ -21,6 +21,10 @@ const failures: Record<RouteFamily, Problem> = {
     code: reasons.unexpectedSettleError.code,
     message: 'Settling met a fault on our side; send the same payment again to learn its state.',
   },
+  mcp: {
+    code: 'internal_error',
+    message: 'The request met a fault on our side; try again.',
+  },
   plain: {
     code: 'internal_error',
     message: 'The request met a fault on our side; try again.',
@@ -61,7 +65,7 @@ export function installErrorHandling(app: FastifyInstance): void {
 function closingFault(family: RouteFamily): RequestFault {
   return new RequestFault({
     statusCode: 503,
-    code: family === 'plain' ? 'unavailable' : failures[family].code,
+    code: family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable',
     message: 'The service is stopping and did nothing with this request; try again.',
     headers: { 'retry-after': '1' },
   })
@@ -82,7 +86,8 @@ function toRequestFault(error: FastifyError, family: RouteFamily): RequestFault 
   const isSchemaFault = code === 'FST_ERR_VALIDATION'
   return new RequestFault({
     statusCode: reasons.invalidPayload.status,
-    code: family === 'plain' ? 'invalid_request' : reasons.invalidPayload.code,
+    code:
+      family === 'verify' || family === 'settle' ? reasons.invalidPayload.code : 'invalid_request',
     message: isSchemaFault ? error.message : (bodyFaults[code] ?? 'The request is malformed.'),
   })
 }

@@ -7,6 +7,7 @@ const secretMembers = [
   'privateKey',
   'privateKeys',
   'relayerPrivateKeys',
+  'hostedPrivateKey',
   'serializedTransaction',
   'signedTransaction',
   'rpcUrls',

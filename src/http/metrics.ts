@@ -27,7 +27,13 @@ export function installFaultCount(app: FastifyInstance, onFault: OnFault): void 
   })
   app.addHook('onResponse', async (request, reply) => {
     const { family = 'plain' } = request.routeOptions.config
-    if (family === 'plain' || !thrown.has(request) || request.raw.readableAborted) return
+    if (
+      family === 'plain' ||
+      family === 'mcp' ||
+      !thrown.has(request) ||
+      request.raw.readableAborted
+    )
+      return
     onFault(family, codeOf(family, reply.statusCode), request.body)
   })
 }

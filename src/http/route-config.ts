@@ -1,5 +1,7 @@
-/** Which shape an error of the route has: the answers of the protocol, or `{ error, message }`. */
-export type RouteFamily = 'verify' | 'settle' | 'plain'
+import type { FastifyCorsOptions } from '@fastify/cors'
+
+/** Which shape an error of the route has: the answers of the protocol, JSON-RPC's, or `{ error, message }`. */
+export type RouteFamily = 'verify' | 'settle' | 'mcp' | 'plain'
 
 /**
  * `counted`: each request counts and is refused past the limit. `manual`: the handler asks the limiter itself.
@@ -13,7 +15,7 @@ declare module 'fastify' {
     family?: RouteFamily
     /** `counted` unless said, so that a new route is never forgotten. */
     limit?: RouteLimit
-    /** Set by `cors.ts` on what browsers elsewhere may not call. */
-    cors?: false
+    /** Set to `false` by `cors.ts` on what browsers elsewhere may not call; a route may bring rules of its own. */
+    cors?: false | FastifyCorsOptions
   }
 }

@@ -66,6 +66,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   })
   // A body that is not JSON must be a 415, not a string that a route takes for one.
   app.removeContentTypeParser('text/plain')
+  guardTypes(app)
   logRequests(app)
   return app
 }
@@ -86,6 +87,14 @@ function createRequestIds(): () => string {
   return () => `${process}-${(++count).toString(36)}`
 }
 
+/** No answer is taken for something else than it says it is. */
+function guardTypes(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff')
+    done()
+  })
+}
+
 /** One line a request, at debug, with the route rather than what the caller wrote. */
 function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
@@ -104,7 +113,10 @@ function logRequests(app: FastifyInstance): void {
 
 /** A path that cannot be decoded, or with an endless segment. */
 function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  void reply.code(400).send({ error: 'invalid_request', message: 'The URL is malformed.' })
+  void reply
+    .code(400)
+    .header('x-content-type-options', 'nosniff')
+    .send({ error: 'invalid_request', message: 'The URL is malformed.' })
 }
 
 /** Bytes that are not HTTP, too many headers, or a request that does not come to its end: answered below Fastify. */
@@ -118,7 +130,7 @@ function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, sock
   const [status, code, message] = brokenRequestAnswer(error.code)
   const body = JSON.stringify({ error: code, message })
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
     // Half-closed is not closed: a caller that goes on sending would keep the connection.
     () => socket.destroy(),
   )

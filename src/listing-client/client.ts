@@ -39,6 +39,8 @@ export interface ListingClient {
   acceptOwner(merchantId: string): Promise<SavedListing>
   /** Says which ERC-8004 agent the merchant is, in decimal digits; `null` says none. */
   linkAgent(merchantId: string, agentId: string | null): Promise<SavedListing>
+  /** By the key that is paid: vouches for the owner of the listing, who then sees what was paid; `null` no longer does. */
+  confirmPayTo(merchantId: string, owner: Address | null): Promise<SavedListing>
 }
 
 /** Makes what scripts and browsers write listings with. */
@@ -95,6 +97,8 @@ export function createListingClient(options: ListingClientOptions): ListingClien
       write('owner.accept', id, { method: 'POST', path: '/owner-acceptance' }, {}),
     linkAgent: (id, agentId) =>
       write('agent.link', id, { method: 'PUT', path: '/agent' }, { agentId }),
+    confirmPayTo: (id, owner) =>
+      write('payto.confirm', id, { method: 'POST', path: '/payto-confirmation' }, { owner }),
   }
 }
 

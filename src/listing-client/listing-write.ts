@@ -8,6 +8,7 @@ export const listingActions = [
   'owner.offer',
   'owner.accept',
   'agent.link',
+  'payto.confirm',
 ] as const
 
 export type ListingAction = (typeof listingActions)[number]

@@ -7,7 +7,8 @@ import {
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { networks } from '../x402/networks.js'
-import { paymentRequired, type Terms } from './terms.js'
+import type { Channels } from './channels.js'
+import { type Offer, paymentRequired, type Terms } from './terms.js'
 
 /** An answer instead of the goods. */
 export interface Refusal {
@@ -20,43 +21,59 @@ export interface Refusal {
   settlement?: SettleResponse
 }
 
-export type Verified = { ok: true; payer: string } | { ok: false; refusal: Refusal }
+export type Verified =
+  /** `answer` is what the scheme itself says to a request that buys nothing, as one that closes a channel. */
+  { ok: true; payer: string; answer?: unknown } | { ok: false; refusal: Refusal }
 export type Settled =
   | { ok: true; settlement: SettleResponse }
   | { ok: false; refusal: Refusal; cause?: unknown }
 
 /** Speaks with the facilitator about payments; no method rejects. */
 export interface Cashier {
-  /** What in a payment is not what these terms ask; `undefined` when it fits. */
-  findMismatch(payload: PaymentPayload, terms: Terms): string | undefined
-  verify(payload: PaymentPayload, terms: Terms): Promise<Verified & { cause?: unknown }>
-  /** Asks once more when the transaction is still on its way. */
-  settle(payload: PaymentPayload, terms: Terms): Promise<Settled>
+  /** Which of these terms a payment takes up, or what in it is not what they ask. */
+  match(payload: PaymentPayload, terms: Terms): Offer | string
+  verify(offer: Offer): Promise<Verified & { cause?: unknown }>
+  /** The price, or less where the scheme allows it. Asks once more when the transaction is still on its way. */
+  settle(offer: Offer, amount?: bigint): Promise<Settled>
+  /** Frees what a verified payment holds that will not be settled; nothing by `exact`. */
+  cancel(offer: Offer): Promise<void>
+  /** The terms again, with what a buyer needs to know who lost count of his channel. */
+  reoffer(offer: Offer, error: string): Promise<Terms>
 }
 
 const TOO_MANY_REQUESTS = 429
 const MAX_TEXT_CHARS = 500
+/** The scheme could not read or write its channels. */
+const STATE_UNAVAILABLE = 'invalid_batch_settlement_evm_verification_state_unavailable'
 
 /** The server half of `@x402/core`, without its start-up call: a merchant starts while the facilitator is down. */
-export function createCashier(facilitator: FacilitatorClient): Cashier {
+export function createCashier(
+  facilitator: FacilitatorClient,
+  channels: Channels | undefined,
+): Cashier {
   const resources = new x402ResourceServer(facilitator)
   for (const { network } of Object.values(networks)) {
     resources.register(network, new ExactEvmScheme())
   }
+  if (channels !== undefined) resources.register(channels.network, channels.scheme)
 
   return {
-    findMismatch(payload, terms) {
-      const { requirements } = terms
-      if (resources.findMatchingRequirements([requirements], payload) === undefined) {
+    match(payload, terms) {
+      const requirements = resources.findMatchingRequirements([...terms.accepts], payload)
+      if (requirements === undefined) {
         return `invalid_payment_requirements: ${describeMismatch(payload, terms)}`
       }
       const echo = resources.validateExtensions(paymentRequired(terms, ''), payload)
-      return echo.valid ? undefined : echo.invalidReason
+      return echo.valid ? { payload, requirements, terms } : echo.invalidReason
     },
-    async verify(payload, { requirements }) {
+    async verify({ payload, requirements }) {
       try {
         const result = await resources.verifyPayment(payload, requirements)
-        if (result.isValid) return { ok: true, payer: result.payer ?? payerOf(payload) }
+        if (result.isValid) {
+          const answer = result.skipHandler && (result.skipHandler.body ?? {})
+          return { ok: true, payer: result.payer ?? payerOf(payload), ...(answer && { answer }) }
+        }
+        if (result.invalidReason === STATE_UNAVAILABLE) return { ok: false, refusal: unverified }
         return { ok: false, refusal: invalid(result.invalidReason, result.invalidMessage) }
       } catch (cause) {
         if (cause instanceof VerifyError && isJudgement(cause.statusCode)) {
@@ -65,9 +82,16 @@ export function createCashier(facilitator: FacilitatorClient): Cashier {
         return { ok: false, refusal: unverified, cause }
       }
     },
-    async settle(payload, { requirements }) {
+    async settle({ payload, requirements }, amount) {
+      const part = amount === undefined ? undefined : { amount: String(amount) }
       try {
-        const settlement = await resources.settlePayment(payload, requirements)
+        const settlement = await resources.settlePayment(
+          payload,
+          requirements,
+          undefined,
+          undefined,
+          part,
+        )
         return settlement.success
           ? { ok: true, settlement }
           : { ok: false, refusal: failed(402, settlement) }
@@ -81,6 +105,22 @@ export function createCashier(facilitator: FacilitatorClient): Cashier {
         }
       }
     },
+    async cancel({ payload, requirements }) {
+      const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
+      await dispatcher.cancel({ reason: 'handler_failed' })
+    },
+    async reoffer({ payload, requirements, terms }, error) {
+      if (requirements.scheme === 'exact') return terms
+      const again = await resources.createPaymentRequiredResponse(
+        [...terms.accepts],
+        { url: '' },
+        error,
+        undefined,
+        undefined,
+        payload,
+      )
+      return { ...terms, accepts: again.accepts as unknown as Terms['accepts'] }
+    },
   }
 }
 
@@ -91,7 +131,8 @@ function isJudgement(statusCode: number): boolean {
 
 const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds'] as const
 
-function describeMismatch({ accepted }: PaymentPayload, { requirements }: Terms): string {
+function describeMismatch({ accepted }: PaymentPayload, { accepts }: Terms): string {
+  const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
   const name = compared.find((member) => accepted[member] !== requirements[member])
   if (name === undefined) return 'accepted has other members than this resource asks for'
   const got = (JSON.stringify(accepted[name]) ?? 'nothing').slice(0, 100)
@@ -100,7 +141,8 @@ function describeMismatch({ accepted }: PaymentPayload, { requirements }: Terms)
 
 function payerOf({ payload }: PaymentPayload): string {
   const { from } = (payload.authorization ?? {}) as { from?: unknown }
-  return typeof from === 'string' ? from : ''
+  const { payer } = (payload.channelConfig ?? {}) as { payer?: unknown }
+  return [from, payer].find((it) => typeof it === 'string') ?? ''
 }
 
 function invalid(reason: unknown, message: unknown): Refusal {

@@ -20,7 +20,7 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     throw new Error('x402: it is registered in this scope already, or in one around it.')
   }
   app.decorateRequest('payment', null)
-  const cashier = createCashier(clientOf(options))
+  const cashier = createCashier(clientOf(options), options.channels)
   const { refunds } = options
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
@@ -35,12 +35,9 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const mismatch = cashier.findMismatch(offered.payload, terms)
-    if (mismatch !== undefined) return ask(mismatch)
-    sales.set(
-      request,
-      openSale({ payload: offered.payload, terms }, { cashier, refunds }, request, reply),
-    )
+    const offer = cashier.match(offered.payload, terms)
+    if (typeof offer === 'string') return ask(offer)
+    sales.set(request, openSale(offer, { cashier, refunds }, request, reply))
     return undefined
   }
 
@@ -48,11 +45,16 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     const sale = sales.get(request)
     if (sale === undefined || request.payment !== null) return undefined
     const verified = await sale.verify()
-    if (!verified.ok)
-      return answerRefusal(request, reply, { terms: sale.terms, baseUrl, ...verified })
-    const { network, asset, amount, payTo } = sale.terms.requirements
+    if (!verified.ok) {
+      const terms = await cashier.reoffer(sale.offer, verified.refusal.error)
+      return answerRefusal(request, reply, { terms, baseUrl, ...verified })
+    }
+    // Nothing is bought: the scheme answers, and is settled as an answer of the handler would be.
+    if (verified.answer !== undefined) return reply.send(verified.answer)
+    const { network, asset, amount, payTo, scheme } = sale.offer.requirements
     const { charge, settle } = sale
-    request.payment = { payer: verified.payer, amount, asset, network, payTo, charge, settle }
+    const { payer } = verified
+    request.payment = { payer, amount, asset, network, payTo, scheme, charge, settle }
     return undefined
   }
 

@@ -1,5 +1,5 @@
 import { parsePrice } from './price.js'
-import type { Terms } from './terms.js'
+import type { Offer } from './terms.js'
 
 /** What of a metered price is kept. */
 export interface Meter {
@@ -12,7 +12,7 @@ export interface Meter {
 }
 
 /** The whole price is kept until a handler says otherwise. */
-export function createMeter({ requirements, isMetered }: Terms): Meter {
+export function createMeter({ requirements, terms: { isMetered } }: Offer): Meter {
   const price = BigInt(requirements.amount)
   let kept = price
   let isClosed = false

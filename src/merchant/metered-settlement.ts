@@ -1,28 +1,29 @@
-import type { PaymentPayload } from '@x402/core/types'
 import type { Cashier, Refusal, Settled } from './cashier.js'
 import type { NewRefund, PlannedRefund, Refunds } from './refunds.js'
-import type { Terms } from './terms.js'
+import type { Offer } from './terms.js'
 
 const PENDING = 'settlement_pending'
 
 /**
- * Settles the whole price and gives back what of it is not kept. The refund is on disk before the payment is settled:
- * a crash between the two forgets none.
+ * Settles what is kept of the price where the scheme lets one; else the whole price, and gives back the rest. The
+ * refund is on disk before the payment is settled: a crash between the two forgets none.
  */
-export async function settleAndRefund(
-  { payload, terms }: { payload: PaymentPayload; terms: Terms },
+export async function settleMetered(
+  offer: Offer,
   kept: bigint,
   { cashier, refunds }: { cashier: Cashier; refunds: Refunds | undefined },
 ): Promise<Settled> {
-  const rest = BigInt(terms.requirements.amount) - kept
-  if (rest === 0n || refunds === undefined) return cashier.settle(payload, terms)
+  const rest = BigInt(offer.requirements.amount) - kept
+  if (rest === 0n) return cashier.settle(offer)
+  if (offer.requirements.scheme !== 'exact') return cashier.settle(offer, kept)
+  if (refunds === undefined) return cashier.settle(offer)
   let planned: PlannedRefund
   try {
-    planned = await refunds.plan(describeRefund(payload, terms, rest))
+    planned = await refunds.plan(describeRefund(offer, rest))
   } catch (cause) {
     return { ok: false, refusal: notKept, cause }
   }
-  const settled = await cashier.settle(payload, terms)
+  const settled = await cashier.settle(offer)
   // What cannot be written now is found out later, as after a crash.
   await conclude(planned, settled).catch(() => planned.leave())
   if (!settled.ok) return settled
@@ -36,9 +37,9 @@ async function conclude(planned: PlannedRefund, settled: Settled): Promise<void>
   return status === 402 && error !== PENDING ? planned.drop() : planned.leave()
 }
 
-function describeRefund(payment: PaymentPayload, { requirements }: Terms, rest: bigint): NewRefund {
+function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefund {
   const { network, asset, extra } = requirements
-  const { authorization = {} } = payment.payload as { authorization?: Record<string, unknown> }
+  const { authorization = {} } = payload.payload as { authorization?: Record<string, unknown> }
   const { from, nonce, validBefore } = authorization
   return {
     network,

@@ -30,6 +30,10 @@ const stablecoins: Record<Network, Omit<PriceTerms, 'amount'>> = {
 
 const STABLECOIN_DECIMALS = 6
 
+export function stablecoinOf(network: Network): Omit<PriceTerms, 'amount'> {
+  return stablecoins[network]
+}
+
 /** Throws with what is wrong with the price; nothing is rounded. */
 export function parsePrice(price: Price, network: Network): PriceTerms {
   if (typeof price === 'string') {

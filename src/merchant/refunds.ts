@@ -2,16 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { ClientEvmSigner } from '@x402/evm'
 import { createFacilitatorClient } from './facilitator.js'
-import { openRefundLedger, type Refund } from './refund-ledger.js'
+import { openRefundLedger, type Refund, type RefundLedger } from './refund-ledger.js'
 import { transferRefund } from './refund-transfer.js'
 
 export interface RefundsOptions {
   /** Base URL of the facilitator that brings the refunds, or a client of your own. */
   facilitator: string | FacilitatorClient
-  /** The account that is paid, as of `privateKeyToAccount`: it signs, and needs no gas. */
+  /** The account the money comes from, as of `privateKeyToAccount`: it signs, and needs no gas. */
   signer: ClientEvmSigner
+  /** Who is paid, where that is another than `signer`; then `signer` needs money of its own. */
+  payTo?: string
   /** Path of the ledger, a file that is made when it is missing. One process at a time. */
-  path: string
+  path?: string
+  /** In place of `path`: a ledger of your own. */
+  ledger?: RefundLedger
   /** How often what has not landed is tried again. Default 30. */
   retrySeconds?: number
   /**
@@ -27,6 +31,8 @@ export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore'>
 export interface Refunds {
   /** Whom the money comes from. */
   readonly address: string
+  /** Whose payments it gives back of. */
+  readonly payTo: string
   /** Keeps what is to be given back before the payment is settled. Rejects when it cannot be kept. */
   plan(refund: NewRefund): Promise<PlannedRefund>
   /** What has not landed. */
@@ -64,7 +70,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
       : options.facilitator
   const wasSettled = options.wasSettled ?? askArcus(options.facilitator)
-  const ledger = await openRefundLedger(options.path)
+  const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
   /** Planned by a request that is not over. */
   const open = new Set<string>()
   let running: Promise<void> | undefined
@@ -126,6 +132,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
 
   return {
     address: signer.address,
+    payTo: options.payTo ?? signer.address,
     async plan(wanted) {
       const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
       open.add(refund.id)
@@ -159,6 +166,11 @@ function renew(refund: Refund): Refund {
 
 function now(): number {
   return Math.floor(Date.now() / 1000)
+}
+
+function pathOf({ path }: RefundsOptions): string {
+  if (typeof path === 'string' && path !== '') return path
+  throw new Error('x402: refunds need path, the file of their ledger.')
 }
 
 /** `undefined` where nobody can tell. */

@@ -1,9 +1,9 @@
-import type { PaymentPayload, SettleResponse } from '@x402/core/types'
+import type { SettleResponse } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Cashier, Refusal, Settled } from './cashier.js'
+import type { Cashier, Refusal, Settled, Verified } from './cashier.js'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
 import { createMeter } from './meter.js'
-import { settleAndRefund } from './metered-settlement.js'
+import { settleMetered } from './metered-settlement.js'
 import type { Refunds } from './refunds.js'
 import {
   copyHeaders,
@@ -13,12 +13,12 @@ import {
   settlementHeader,
 } from './response-headers.js'
 import { shut } from './shutter.js'
-import type { Terms } from './terms.js'
+import type { Offer } from './terms.js'
 
 /** One request that presents a payment, from the header to the answer. */
 export interface Sale {
-  readonly terms: Terms
-  verify(): Promise<{ ok: true; payer: string } | { ok: false; refusal: Refusal }>
+  readonly offer: Offer
+  verify(): Promise<Verified>
   charge(amount: string): void
   /** Settles now, for handlers that write the answer themselves; throws when there is no settlement. */
   settle(): Promise<SettleResponse>
@@ -29,29 +29,38 @@ export interface Sale {
 const FIRST_FAILURE = 400
 
 export function openSale(
-  offer: { payload: PaymentPayload; terms: Terms },
+  offer: Offer,
   { cashier, refunds }: { cashier: Cashier; refunds: Refunds | undefined },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Sale {
-  const { payload: payment, terms } = offer
+  const { terms } = offer
   const headersBefore = copyHeaders(reply)
   const gone = new AbortController()
   const shutter = shut(reply.raw, () =>
     request.log.error('x402: a paid answer was written before it was settled, and refused'),
   )
-  const meter = createMeter(terms)
+  const meter = createMeter(offer)
   let settling: Promise<Settled> | undefined
   /** The answer being worked on. */
   let current: symbol | undefined
   let isTold = false
 
   if (reply.raw.destroyed) gone.abort()
-  reply.raw.once('close', () => gone.abort())
+  reply.raw.once('close', () => {
+    gone.abort()
+    abandon()
+  })
+
+  /** Frees what the payment holds, unless it is being settled. */
+  function abandon(): void {
+    if (settling !== undefined) return
+    cashier.cancel(offer).catch((err) => request.log.error({ err }, 'x402: payment not freed'))
+  }
 
   /** Settles once, however often it is asked for. */
   function settleOnce(): Promise<Settled> {
-    settling ??= settleAndRefund(offer, meter.close(), { cashier, refunds }).then((settled) => {
+    settling ??= settleMetered(offer, meter.close(), { cashier, refunds }).then((settled) => {
       if (settled.ok) shutter.open()
       else logRefusal(request, settled.refusal, settled.cause)
       return settled
@@ -86,6 +95,7 @@ export function openSale(
   async function concludeFailure(payload: unknown): Promise<unknown> {
     if (settling === undefined) {
       current = undefined
+      abandon()
       return bodyOf(payload)
     }
     // Later hooks may fail; a handler that does after its answer is too late.
@@ -110,6 +120,7 @@ export function openSale(
   async function tell(status: number, body: unknown): Promise<unknown> {
     const headers = copyHeaders(reply)
     if (settling === undefined && meter.read() === 0n) {
+      abandon()
       shutter.open()
       return body
     }
@@ -130,9 +141,10 @@ export function openSale(
   }
 
   return {
-    terms,
+    offer,
     async verify() {
-      const verified = await cashier.verify(payment, terms)
+      const verified = await cashier.verify(offer)
+      if (gone.signal.aborted) abandon()
       if (!verified.ok) logRefusal(request, verified.refusal, verified.cause)
       return verified
     },

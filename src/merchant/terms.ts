@@ -1,19 +1,29 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
-import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { isNetwork } from '../x402/networks.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { type Price, parsePrice } from './price.js'
+import { type Scheme, schemes } from './schemes.js'
 import type { RoutePrice, X402Options } from './x402.js'
 
 /** All that is fixed about a priced route before anybody calls it. */
 export interface Terms {
-  requirements: PaymentRequirements
+  /** The ways to pay, the first of them for buyers that know only one. */
+  accepts: readonly [PaymentRequirements, ...PaymentRequirements[]]
   /** Of `resource` in the 402; its URL is told for each request. */
   resource: Omit<PaymentRequired['resource'], 'url'>
   extensions: Record<string, unknown> | undefined
   streaming: 'hold' | 'settle-first'
   maxHeldBytes: number
   isMetered: boolean
+}
+
+/** A payment that takes up one of the terms. */
+export interface Offer {
+  payload: PaymentPayload
+  /** The entry of `accepts` that the buyer chose. */
+  requirements: PaymentRequirements
+  terms: Terms
 }
 
 const DEFAULT_NETWORK = 'eip155:5042'
@@ -45,10 +55,10 @@ export function createTerms(
 
 function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Terms {
   const declaration = own.discoverable === false ? undefined : declareDiscovery(route, own)
-  const requirements = requirementsOf(own, defaults)
+  const accepts = offersOf(own, defaults)
   const terms: Terms = {
-    requirements,
-    isMetered: checkPricing(own, requirements.payTo, defaults.refunds?.address),
+    accepts,
+    isMetered: checkPricing(own, accepts, defaults.refunds?.payTo),
     resource: resourceOf(own, defaults),
     extensions: declaration === undefined ? undefined : { bazaar: declaration },
     streaming: own.streaming ?? 'hold',
@@ -73,7 +83,7 @@ export function paymentRequired(terms: Terms, url: string, error?: string): Paym
     x402Version: 2,
     ...(error === undefined ? {} : { error }),
     resource: { url, ...terms.resource },
-    accepts: [terms.requirements],
+    accepts: [...terms.accepts],
     ...(terms.extensions === undefined ? {} : { extensions: terms.extensions }),
   }
 }
@@ -95,16 +105,44 @@ function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirem
   return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
 }
 
-/** Whether the price is a ceiling; the rest can only come from who was paid. */
-function checkPricing(own: RoutePrice, payTo: string, refunder: string | undefined): boolean {
+/** `exact` stands first: most buyers take the first they know. */
+function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
+  const { channels } = defaults
+  const wanted: readonly Scheme[] =
+    own.schemes ?? (channels === undefined ? ['exact'] : [...schemes])
+  const unknown = wanted.find((scheme) => !schemes.includes(scheme))
+  if (unknown !== undefined || wanted.length === 0) {
+    throw new Error(`schemes are "exact" and "batch-settlement", got "${unknown ?? ''}"`)
+  }
+  const exact = requirementsOf(own, defaults)
+  const offers = schemes
+    .filter((scheme) => wanted.includes(scheme))
+    .map((scheme) => {
+      if (scheme === 'exact') return exact
+      if (channels === undefined) {
+        throw new Error('the scheme batch-settlement needs channels in the options')
+      }
+      return channels.offer(exact)
+    })
+  return offers as [PaymentRequirements, ...PaymentRequirements[]]
+}
+
+/** Whether the price is a ceiling; what was paid in full by `exact` is given back by who was paid. */
+function checkPricing(
+  own: RoutePrice,
+  accepts: Terms['accepts'],
+  refunded: string | undefined,
+): boolean {
   const { pricing = 'fixed' } = own
   if (!['fixed', 'metered'].includes(pricing)) {
     throw new Error(`pricing is "fixed" or "metered", got "${pricing}"`)
   }
   if (pricing === 'fixed') return false
-  if (refunder === undefined) throw new Error('a metered price needs refunds in the options')
-  if (refunder.toLowerCase() === payTo.toLowerCase()) return true
-  throw new Error(`refunds come from ${refunder}, but ${payTo} is paid`)
+  const exact = accepts.find(({ scheme }) => scheme === 'exact')
+  if (exact === undefined) return true
+  if (refunded === undefined) throw new Error('a metered price needs refunds in the options')
+  if (refunded.toLowerCase() === exact.payTo.toLowerCase()) return true
+  throw new Error(`refunds come from ${refunded}, but ${exact.payTo} is paid`)
 }
 
 function parsePayTo(payTo: string | undefined, asset: string): string {

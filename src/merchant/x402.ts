@@ -2,9 +2,11 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Network } from '../x402/networks.js'
+import type { Channels } from './channels.js'
 import { install } from './install.js'
 import type { Price } from './price.js'
 import type { Refunds } from './refunds.js'
+import type { Scheme } from './schemes.js'
 
 /**
  * Fastify plugin that sells routes by x402: `await app.register(x402, { facilitator, payTo })`, and a price in the
@@ -35,6 +37,8 @@ export interface X402Options {
   maxHeldBytes?: number
   /** Gives back what metered calls did not use; of `createRefunds`. */
   refunds?: Refunds
+  /** Adds `batch-settlement` to what every route offers; of `createChannels`. */
+  channels?: Channels
   /** Longest wait for one answer of the facilitator. Default 90 000. */
   facilitatorTimeoutMs?: number
   /** Told to buyers and catalogs: at most 32 printable ASCII characters. */
@@ -48,10 +52,12 @@ export interface X402Options {
 export interface RoutePrice {
   price: Price
   /**
-   * `metered`: the price is a ceiling. It is settled, and what the handler does not `charge` is given back. Needs
-   * `refunds`. Default `fixed`.
+   * `metered`: the price is a ceiling. By `batch-settlement` only what the handler does `charge` is taken; by `exact`
+   * it is settled and the rest given back, which needs `refunds`. Default `fixed`.
    */
   pricing?: 'fixed' | 'metered'
+  /** Default both where there are `channels`, else `exact`. */
+  schemes?: readonly Scheme[]
   payTo?: string
   network?: Network
   maxTimeoutSeconds?: number
@@ -82,6 +88,8 @@ export interface Payment {
   asset: string
   network: string
   payTo: string
+  /** `exact` or `batch-settlement`. */
+  scheme: string
   /**
    * What of a metered price was used, in dollars as `"$0.004"` or in units of the asset; the last word counts. For
    * `"$0"` nothing is settled at all. Throws for more than the price.

@@ -4,6 +4,7 @@ import type { MetricsPage } from '../http/metrics.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import { createChainMetrics } from './chain.js'
+import { createDirectoryMetrics, type WatchedDirectory } from './directory.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
@@ -11,6 +12,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
+  /** The same for discovery and directory. */
+  watchDirectory(directory: WatchedDirectory): void
   /** The page as Prometheus reads it; looked at anew at most once a second. Never fails for the chain's sake. */
   render(): Promise<MetricsPage>
 }
@@ -25,10 +28,13 @@ export function createMetrics(now: () => number): Metrics {
   const answers = createAnswerMetrics(registry)
   const settling = createSettlingMetrics(registry)
   const watched: WatchedNetwork[] = []
+  const lookAtDirectory = createDirectoryMetrics(registry)
+  let directory: WatchedDirectory | undefined
   let latest: Promise<MetricsPage> | undefined
   let freshUntil = 0
 
   async function render(): Promise<MetricsPage> {
+    if (directory !== undefined) lookAtDirectory(directory)
     await Promise.all(watched.map((network) => settling.look(network, now())))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
@@ -47,6 +53,9 @@ export function createMetrics(now: () => number): Metrics {
       }
     },
     watch: (network) => void watched.push(network),
+    watchDirectory(watchedDirectory) {
+      directory = watchedDirectory
+    },
     render() {
       if (latest === undefined || now() >= freshUntil) {
         freshUntil = now() + CACHE_MS

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
+import { EXACT } from '../facilitator/exact-job.js'
 import type { Lane } from '../relayer/lane.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
 import type { ReadRunway } from './runway.js'
@@ -37,8 +38,9 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
   return {
     relayerEvents: (network) => ({
       batched: (members) => counted.members.observe({ network }, members),
-      decided(_job, { state, gasCost }) {
-        const isCounted = state === 'confirmed' && gasCost !== null
+      decided({ kind }, { state, gasCost }) {
+        counted.jobs.inc({ network, kind, state })
+        const isCounted = kind === EXACT && state === 'confirmed' && gasCost !== null
         if (isCounted) counted.paymentGas.observe({ network }, toDollars(gasCost))
       },
       spent: (cost) => counted.gas.inc({ network }, toDollars(cost)),
@@ -93,9 +95,15 @@ function createCounters(registry: Registry) {
     }),
     paymentGas: new Histogram({
       name: 'arcus_settlement_gas_usd',
-      help: 'Gas one confirmed payment cost, in USDC.',
+      help: 'Gas one confirmed `exact` payment cost, in USDC.',
       buckets: GAS_USD_BUCKETS,
       ...common,
+    }),
+    jobs: new Counter({
+      name: 'arcus_jobs_total',
+      help: 'Jobs brought to an end on chain or given up, by what they were.',
+      labelNames: ['network', 'kind', 'state'] as const,
+      registers: [registry],
     }),
     gas: new Counter({
       name: 'arcus_gas_usd_total',

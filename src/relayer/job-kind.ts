@@ -9,10 +9,26 @@ export type Examination =
   /** It could still land: a new transaction may be sent. */
   | { state: 'open' }
 
+/** Units of gas: what a transaction of its own is given at least, and what its simulation may take at most. */
+export interface GasBounds {
+  least: bigint
+  most: bigint
+}
+
+/** How a job travels. */
+export interface Ride {
+  /** In a transaction of its own, because its payer runs code or its status decides it. */
+  isAlone: boolean
+  /** Who answers for gas that buys nothing. */
+  payer: string
+  payTo: string
+  /** Of a kind whose gas says nothing about that of a payment; only for those that travel alone. */
+  gas?: GasBounds
+}
+
 /** What the relayer must know of a kind of job; `exact` is one. It never learns more. */
 export interface JobKind {
-  /** Whether the job must travel alone (its payer runs code), who pays and who is paid. */
-  ride(job: Job): { isAlone: boolean; payer: string; payTo: string }
+  ride(job: Job): Ride
   /** Unix seconds before which the chain refuses it. */
   validAfter(job: Job): number
   /** Whether the logs of this mined transaction bear the job out. */

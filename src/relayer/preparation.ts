@@ -70,10 +70,10 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const [only] = members
     if (only === undefined) return { members, gasLimit: 0n }
     if (members.length === 1) {
-      const cap = only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP
+      const cap = only.gas?.most ?? (only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP)
       const fate = await simulateSingle(rpc, from, callOf(only), cap)
       if (!fate.ok) return { members: dropFailed(members, [fate]), gasLimit: cap }
-      const limit = gas.singleLimit(fate.gas)
+      const limit = atLeast(gas.singleLimit(fate.gas), only.gas?.least)
       return { members, gasLimit: limit < cap ? limit : cap }
     }
     const gasLimit = gas.batchLimit(members)
@@ -105,6 +105,10 @@ export function createPreparation(options: PreparationOptions): Preparation {
   }
 
   return { prepare, dropHopeless }
+}
+
+function atLeast(gasLimit: bigint, least = 0n): bigint {
+  return gasLimit > least ? gasLimit : least
 }
 
 function isEarly(revert: string | undefined): boolean {

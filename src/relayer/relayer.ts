@@ -105,7 +105,8 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
     const { settled, unsettled } = readSlotResult(leave(slot), attempt.jobIds, receipt)
-    if (settled.length === attempt.jobIds.length) {
+    const arePayments = settled.every(({ entry }) => entry.gas === undefined)
+    if (arePayments && settled.length === attempt.jobIds.length) {
       gas.learn(
         receipt.gasUsed,
         settled.map(({ entry }) => entry.payTo),

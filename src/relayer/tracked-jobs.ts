@@ -1,5 +1,5 @@
 import { isDecided, type Job } from '../store/settlement-journal.js'
-import type { JobKind } from './job-kind.js'
+import type { GasBounds, JobKind } from './job-kind.js'
 
 /** A job on its way: what the relayer remembers of it beside its row. */
 export interface TrackedJob {
@@ -9,6 +9,7 @@ export interface TrackedJob {
   isAlone: boolean
   payTo: string
   payer: string
+  gas?: GasBounds
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
   /** Slots that still hold a transaction with this job. */

@@ -88,7 +88,7 @@ export interface ActivityStore {
   /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
   payers(scope: ActivityScope): Promise<PayerTotals>
-  /** Counts by upper bound in milliseconds, rising. */
+  /** Counts by upper bound in milliseconds, rising; self-payments left out. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
   /** Of the oldest `limit` raw rows drops those before `before` (Unix milliseconds); resolves with how many. Sums stay. */

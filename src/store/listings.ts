@@ -1,5 +1,8 @@
 import type { Address, Hex } from 'viem'
+import type { Identity } from './identity.js'
+import type { OperatorListings } from './operator-listings.js'
 import type { OwnedListings } from './owned-listings.js'
+import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
 /** The two methods the catalog knows how to describe. */
@@ -64,22 +67,6 @@ export interface Endpoint extends ListedEndpoint, EndpointHealth {
   createdAt: number
 }
 
-/** One of the four checks that a merchant is an ERC-8004 agent. */
-export interface IdentityCheck {
-  passed: boolean
-  /** One sentence; for a check that passed, how. */
-  detail: string
-  /** Unix seconds. */
-  checkedAt: number
-}
-
-export interface Identity {
-  /** Decimal digits of a uint256; "0" is an agent. */
-  agentId: string
-  registry: Address
-  checks: Record<'control' | 'pay' | 'file' | 'domain', IdentityCheck>
-}
-
 export interface Merchant {
   id: string
   /** Who signs its writes; `null` while nobody claimed what was found in payments. */
@@ -99,6 +86,8 @@ export interface Merchant {
   agentId: string | null
   identity: Identity | null
   offer: { to: Address; until: number } | null
+  /** The owner whom the key of a payTo vouched for; `payToProofOf` says whether it still counts. */
+  confirmation: { owner: Address; payTo: Address } | null
   /** Unix seconds. */
   createdAt: number
   updatedAt: number
@@ -125,12 +114,14 @@ export type ListingChange =
   | {
       kind: 'save'
       merchant: Pick<Merchant, 'name' | 'description' | 'network' | 'asset' | 'payTo'>
-      endpoints: (ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> })[]
+      endpoints: (DescribedEndpoint & EndpointHealth)[]
     }
   | { kind: 'delete' }
   | { kind: 'offer'; to: Address; until: number }
   | { kind: 'accept' }
   | { kind: 'link'; agentId: string | null }
+  /** By the key that is paid; `null` takes its word back. */
+  | { kind: 'confirm'; owner: Address | null }
 
 export type WriteResult =
   | { state: 'applied'; merchant: Merchant }
@@ -143,11 +134,16 @@ export type WriteResult =
   | { state: 'missing' }
   /** An `accept` without an open offer to the signer. */
   | { state: 'notOffered' }
+  /** A `confirm` by another key than the one that is paid. */
+  | { state: 'notPayTo' }
 
 export interface CatalogChange {
   sequence: number
   merchantId: string
 }
+
+/** An endpoint in somebody's words. */
+export type DescribedEndpoint = ListedEndpoint & { extras: Record<string, unknown> }
 
 /** An endpoint with whom it belongs to: what a discovery item is made of. */
 export interface CatalogEntry {
@@ -204,43 +200,27 @@ export interface ListingReader extends OwnedListings {
 }
 
 /** Times are Unix seconds. Each call is one commit, on disk when it resolves. */
-export interface ListingStore extends ListingReader {
+export interface ListingStore extends ListingReader, OperatorListings {
   /** Checks nonce, owner and revision, keeps the message and makes the change: all or nothing. */
   applyWrite(write: SignedWrite, change: ListingChange): Promise<WriteResult>
-  /** Keeps what a look found; `lastUpdated` moves only if `accepts` did. */
-  saveProbe(endpointId: number, health: EndpointHealth, now: number): Promise<void>
+  /**
+   * Keeps what a look found, and the endpoint's own words where they are told and nobody owns it; `lastUpdated` moves if
+   * what is published does.
+   */
+  saveProbe(
+    endpointId: number,
+    health: EndpointHealth,
+    now: number,
+    described?: DescribedEndpoint,
+  ): Promise<void>
   /** Keeps the checks of an agent; `null` drops them. */
   saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
-  /** Adds or refreshes a resource seen in a settled payment; `owned` when an owner's listing has it. */
+  /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
   saveUnclaimed(
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
-    endpoint: ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> },
+    endpoint: DescribedEndpoint & EndpointHealth,
     now: number,
-  ): Promise<'added' | 'refreshed' | 'owned'>
-  /** What only the operator may say; `false` when there is no such merchant. */
-  setFlags(
-    merchantId: string,
-    flags: Partial<Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>>,
-    now: number,
-  ): Promise<boolean>
-  /** The operator's own entry, without a signature: made, or put in place of what stands. */
-  saveByOperator(
-    merchant: Pick<
-      Merchant,
-      | 'id'
-      | 'owner'
-      | 'name'
-      | 'description'
-      | 'network'
-      | 'asset'
-      | 'payTo'
-      | 'isOfficial'
-      | 'isPartner'
-      | 'hiddenReason'
-    >,
-    endpoints: (ListedEndpoint &
-      EndpointHealth & { extras: Record<string, unknown>; isHosted: boolean })[],
-    now: number,
-  ): Promise<void>
-  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+    /** The number of an unclaimed endpoint that was looked at in vain, and gives way. */
+    evicted?: number,
+  ): Promise<UnclaimedResult>
 }

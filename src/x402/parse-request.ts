@@ -91,6 +91,7 @@ export function readPayer(body: unknown): Address | undefined {
   const candidates = [
     member(member(payload, 'authorization'), 'from'),
     member(member(payload, 'permit2Authorization'), 'from'),
+    member(member(payload, 'channelConfig'), 'payer'),
   ]
   for (const candidate of candidates) {
     const parsed = address.safeParse(candidate)
@@ -126,7 +127,7 @@ function parseRequirements(
   })
 }
 
-function versionProblem(body: Record<string, unknown>): string | undefined {
+export function versionProblem(body: Record<string, unknown>): string | undefined {
   if (body.x402Version !== 2) {
     return `x402Version must be the number 2, got ${quote(body.x402Version)}.`
   }
@@ -145,16 +146,21 @@ function readQuotedDomain(extra: Record<string, unknown> | null | undefined) {
 }
 
 /** A payment is never refused for its `resource`: what cannot be read is left out. */
-function readResourceUrl(resource: unknown): string | undefined {
+export function readResourceUrl(resource: unknown): string | undefined {
   const url = member(resource, 'url')
   return typeof url === 'string' && url.length <= MAX_TEXT_CHARS ? url : undefined
 }
 
-function malformed(reason: Rejection['reason'], message: string) {
+export function malformed(reason: Rejection['reason'], message: string) {
   return { ok: false, rejection: { reason, message } } as const
 }
 
-function badShape(reason: Rejection['reason'], root: string, error: z.ZodError, body: unknown) {
+export function badShape(
+  reason: Rejection['reason'],
+  root: string,
+  error: z.ZodError,
+  body: unknown,
+) {
   const issue = error.issues[0]
   const path = [root, ...(issue?.path ?? [])].join('.')
   let actual: unknown = body

@@ -1,5 +1,18 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { Payment } from './payment.js'
+
+/** What was paid for, whatever the scheme. Amounts in 6-decimal units. */
+export type AnsweredPayment = Pick<
+  Payment,
+  'network' | 'asset' | 'payTo' | 'amount' | 'resourceUrl'
+> & { payer: Address }
+
+/** The same of an `exact` payment. */
+export function toAnsweredPayment(payment: Payment): AnsweredPayment {
+  const { network, asset, payTo, amount, authorization, resourceUrl } = payment
+  const payer = authorization.from
+  return { network, asset, payTo, amount, payer, ...(resourceUrl && { resourceUrl }) }
+}
 
 /** What was answered about a payment, for those who count answers and list what was paid for. */
 export interface PaymentAnswer {
@@ -7,7 +20,7 @@ export interface PaymentAnswer {
   /** Unix milliseconds. */
   at: number
   latencyMs: number
-  payment: Payment
+  payment: AnsweredPayment
   state: 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
   /** Wire code of a refusal. */
   reason: string | null

@@ -11,4 +11,16 @@ export const reasonsNotProduced = {
   invalid_exact_evm_payload_signature: 'the current reference says invalid_exact_evm_signature',
   invalid_exact_evm_payload_recipient_mismatch:
     'the current reference says invalid_exact_evm_recipient_mismatch',
+  'invalid_batch_settlement_evm_permit2_*, _eip2612_*, _erc20_approval_unavailable':
+    'Permit2 deposits are refused as unsupported_payload_type',
+  invalid_batch_settlement_evm_erc3009_authorization_required:
+    'a deposit without an authorization is malformed: invalid_payload',
+  invalid_batch_settlement_evm_smart_wallet_deployment_failed:
+    'ERC-6492 deployments are refused before',
+  invalid_batch_settlement_evm_rpc_read_failed:
+    'a chain that cannot be read is a 500: unexpected_verify_error or unexpected_settle_error',
+  invalid_batch_settlement_evm_authorizer_address_mismatch:
+    'there is no authorizer of ours whose address could differ',
+  'invalid_batch_settlement_evm_cumulative_amount_mismatch, _channel_busy, _missing_channel and the like':
+    "the merchant's own package gives them",
 } as const

@@ -1,11 +1,5 @@
-/** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
-interface Reason {
-  code: string
-  status: 200 | 400 | 413 | 429 | 500
-  source: 'x402' | 'x402-spec' | 'arcus'
-  /** When the code is given, in one sentence; rendered into the documentation. */
-  meaning: string
-}
+import { batchReasons } from './batch-reasons.js'
+import type { Reason } from './reason.js'
 
 /** Every code Arcus can answer, once. */
 export const reasons = {
@@ -237,6 +231,7 @@ export const reasons = {
     source: 'x402-spec',
     meaning: 'The chain could not be reached; nothing was sent for this payment.',
   },
+  ...batchReasons,
 } as const satisfies Record<string, Reason>
 
 export type ReasonKey = keyof typeof reasons

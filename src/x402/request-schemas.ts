@@ -24,12 +24,14 @@ const uint256 = z.string().transform((value, context) => {
   return z.NEVER
 })
 
-const bytes32 = z
+/** Lower-cased. */
+export const bytes32 = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes of hex with 0x prefix')
   .transform((value) => value.toLowerCase() as Hex)
 
-const signature = z
+/** Lower-cased; bytes of any wallet. */
+export const signature = z
   .string()
   .max(2 + 2 * MAX_SIGNATURE_BYTES, `must be at most ${MAX_SIGNATURE_BYTES} bytes`)
   .regex(/^0x([0-9a-fA-F]{2})*$/, 'must be hex bytes with 0x prefix')

@@ -46,8 +46,8 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
   [
     'batch-settlement with zero amounts',
     { requirement: { scheme: 'batch-settlement', amount: '0', maxTimeoutSeconds: 0 } },
-    'unsupportedScheme',
-    /batch-settlement/,
+    'batchPayloadType',
+    /deposit.*claim.*refund/,
   ],
   ['another accepted scheme', { accepted: { scheme: 'upto' } }, 'schemeMismatch', /upto.*exact/],
   ['an unknown network', { requirement: { network: 'eip155:1' } }, 'invalidNetwork', /eip155:5042/],

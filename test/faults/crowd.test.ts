@@ -1,17 +1,10 @@
-import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
-import { encodeTransferWithAuthorization } from '../../src/chain/abi.js'
-import { call } from '../../src/devnet/rpc.js'
-import { pause } from './support/behaviours.js'
-import { usedCode } from './support/client.js'
-import { aSignedPayment, asset, type SignedPayment, somePayments } from './support/payments.js'
+import { forgetful, pause } from './support/behaviours.js'
+import { pendingCode, usedCode } from './support/client.js'
+import { aSignedPayment, type SignedPayment, somePayments } from './support/payments.js'
 import { ConnectionDropped } from './support/rpc-proxy.js'
+import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
 import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
-
-// An account that anvil signs for.
-const stranger = mnemonicToAccount('test test test test test test test test test test test junk', {
-  addressIndex: 9,
-}).address
 
 let world: World
 
@@ -38,7 +31,7 @@ describe('a third party that submits every authorization itself', () => {
     const settling = world.client.settleAll(payments)
     await until('everything was sent', () => world.proxy.count('eth_sendRawTransaction') > 0)
     await pause(500)
-    for (const payment of payments) await submitAsStranger(payment)
+    for (const payment of payments) await submitAsStranger(world.chainUrl, payment)
     await goOn()
     const answers = await settling
     expect(answers.map(({ body }) => body?.success)).toEqual(payments.map(() => true))
@@ -51,8 +44,8 @@ describe('a third party that submits every authorization itself', () => {
     for (const payment of payments) {
       const lift = world.proxy.onCall('eth_estimateGas', 'before', async () => {
         lift()
-        await submitAsStranger(payment)
-        await isMined()
+        await submitAsStranger(world.chainUrl, payment)
+        await untilStrangerMined(world.chainUrl)
       })
       const { body } = await world.client.settle(payment)
       expect(body?.success).toBe(true)
@@ -68,13 +61,27 @@ describe('a third party that submits every authorization itself', () => {
       const mine = payments.filter(({ nonce }) => String(params[0]).includes(nonce.slice(2)))
       for (const payment of mine.filter((it) => !raced.has(it))) {
         raced.add(payment)
-        await submitAsStranger(payment)
+        await submitAsStranger(world.chainUrl, payment)
       }
-      await isMined()
+      await untilStrangerMined(world.chainUrl)
     })
     await world.client.settleAll(payments)
     expect(raced.size).toBe(payments.length)
     await expectAllSettledAndTrue(world, payments)
+  })
+
+  it('while no node shows its receipt, which proves nothing against it', async () => {
+    world = await startWorld()
+    const payment = await aSignedPayment()
+    expect(await world.client.verify(payment)).toBe(true)
+    const lift = world.proxy.fault('eth_getTransactionReceipt', forgetful)
+    await submitAsStranger(world.chainUrl, payment)
+    await untilStrangerMined(world.chainUrl)
+    const { body } = await world.client.settle(payment)
+    expect(body).toMatchObject({ success: false, errorReason: pendingCode })
+    expect(body?.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    lift()
+    await expectAllSettledAndTrue(world, [payment])
   })
 
   it('while Arcus is dead', async () => {
@@ -86,8 +93,8 @@ describe('a third party that submits every authorization itself', () => {
       throw new ConnectionDropped()
     })
     await world.client.settle(payment)
-    await submitAsStranger(payment)
-    await isMined()
+    await submitAsStranger(world.chainUrl, payment)
+    await untilStrangerMined(world.chainUrl)
     await world.restart()
     await expectAllSettledAndTrue(world, [payment])
   })
@@ -125,18 +132,4 @@ async function expectOneSuccess(payment: SignedPayment, times: number): Promise<
   expect(answers.filter(({ body }) => body?.success)).toHaveLength(1)
   expect(answers.filter(({ body }) => body?.errorReason === usedCode)).toHaveLength(times - 1)
   await expectAllSettledAndTrue(world, [payment])
-}
-
-async function submitAsStranger({ authorization, signature }: SignedPayment): Promise<void> {
-  const data = encodeTransferWithAuthorization(authorization, signature)
-  const fees = { maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0xba43b7400' }
-  const transaction = { from: stranger, to: asset, data, gas: '0x30d40', ...fees }
-  await call(world.chainUrl, 'eth_sendTransaction', [transaction])
-}
-
-async function isMined(): Promise<void> {
-  const count = async (tag: string) =>
-    Number(await call<string>(world.chainUrl, 'eth_getTransactionCount', [stranger, tag]))
-  const wanted = await count('pending')
-  await until('the stranger is mined', async () => (await count('latest')) >= wanted)
 }

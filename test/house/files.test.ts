@@ -33,5 +33,8 @@ it('names files in kebab-case, and has no room for odds and ends', () => {
 })
 
 it('prints through the logger, and in the commands through their own printer', () => {
-  expect(paths(({ text }) => /\bconsole\.\w+\(/.test(text))).toEqual([])
+  // Programs that the console shows for copying print as programs do.
+  const shown = 'src/dashboard/merchant/snippets.ts'
+  const printing = paths(({ text }) => /\bconsole\.\w+\(/.test(text))
+  expect(printing.filter((path) => path !== shown)).toEqual([])
 })

@@ -3,18 +3,24 @@ import { readSources } from './source-files.js'
 
 const sources = readSources()
 
-const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted']
+const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
 const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
 const appLevel = [
   'app.ts',
   'compose.ts',
   'compose-directory.ts',
+  'compose-discovery.ts',
+  'compose-hosted.ts',
+  'compose-mcp.ts',
   'compose-network.ts',
+  'compose-probing.ts',
+  'compose-teardown.ts',
+  'discovery-thread.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
-const appRooms = [...metrics, 'metrics', ...appLevel]
+const appRooms = [...metrics, 'metrics', 'merchant', ...appLevel]
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -26,6 +32,8 @@ const mayImport: Record<string, readonly string[]> = {
   relayer: ['x402', 'chain', 'store'],
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
+  // The operator's own merchant is built of what strangers install.
+  hosted: [...belowFeatures, 'merchant'],
   /** Runs in a browser: what it knows of the service travels over HTTP. */
   dashboard: ['listing-client'],
   metrics,
@@ -105,9 +113,24 @@ describe('what only one room does', () => {
   it.each([
     ['better-sqlite3', ['store']],
     ['undici', ['chain', 'directory']],
-    ['pino', ['http', 'main.ts', 'compose.ts', 'compose-directory.ts', 'compose-network.ts']],
+    [
+      'pino',
+      [
+        'http',
+        'main.ts',
+        'compose.ts',
+        'compose-directory.ts',
+        'compose-hosted.ts',
+        'compose-network.ts',
+        'compose-probing.ts',
+      ],
+    ],
+    ['@modelcontextprotocol/sdk', ['mcp']],
   ])('is %s in %j', (name, rooms) => {
-    const users = faults(({ room }, target) => target === name && !rooms.includes(room))
+    const users = faults(
+      ({ room }, target) =>
+        (target === name || target.startsWith(`${name}/`)) && !rooms.includes(room),
+    )
     expect(users).toEqual([])
   })
 

@@ -1,4 +1,6 @@
 import { pino } from 'pino'
+import { createDiscoveryAnswers } from '../../src/discovery/answers.js'
+import { createCatalogAnswers } from '../../src/discovery/catalog-answers.js'
 import { createCatalogSearch } from '../../src/discovery/catalog-search.js'
 import { discoveryRoutes } from '../../src/discovery/routes.js'
 import { installCors } from '../../src/http/cors.js'
@@ -20,7 +22,9 @@ export async function aDiscoveryServer({ isLoading = false } = {}) {
   installNotFound(app)
   await installCors(app)
   const search = createCatalogSearch(turns)
-  await app.register(discoveryRoutes, { index, search, listings: store, turns })
+  const made = createDiscoveryAnswers({ index, search, items: store, turns })
+  const answers = createCatalogAnswers({ answers: made, listings: store })
+  await app.register(discoveryRoutes, { answers })
   app.addHook('onClose', () => index.stop())
   if (!isLoading) await whenReady(index)
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })

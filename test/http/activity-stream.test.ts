@@ -24,7 +24,7 @@ let url: string
 beforeEach(async () => {
   feed = createActivityFeed()
   sessions = createSessions(Date.now)
-  merchant = { id: 'weather', owner } as Merchant
+  merchant = { id: 'weather', owner, payTo: owner, deletedAt: null } as Merchant
   const findMerchant = async (id: string) => (id === 'weather' ? merchant : undefined)
   app = fastify()
   installErrorHandling(app)

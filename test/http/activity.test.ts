@@ -23,6 +23,7 @@ const stranger = privateKeyToAccount(generatePrivateKey())
 let app: FastifyInstance
 let store: ActivityStore
 let clock: number
+let merchant: Merchant
 let isContractSignature: () => Promise<boolean>
 
 beforeEach(async () => {
@@ -30,9 +31,12 @@ beforeEach(async () => {
   const now = () => clock
   const database = openDatabase(':memory:')
   store = createActivityStore(database, createGroupCommit(database))
-  const merchant = {
+  merchant = {
     id: 'weather',
     owner: owner.address.toLowerCase(),
+    payTo: owner.address.toLowerCase(),
+    confirmation: null,
+    isOfficial: false,
     deletedAt: null,
     hiddenReason: null,
   } as Merchant
@@ -163,6 +167,33 @@ describe('activity', () => {
     }
   })
 
+  it('is shown to an owner who is paid elsewhere once the key that is paid confirmed him', async () => {
+    const cookie = await signIn(owner)
+    const elsewhere = '0x6666666666666666666666666666666666666666'
+    merchant.payTo = elsewhere
+    const refused = await get('/api/merchants/weather/activity/table', cookie)
+    expect(refused.statusCode).toBe(403)
+    expect(refused.json()).toMatchObject({ error: 'pay_to_unproven' })
+    const confirmed = { owner: merchant.owner as typeof elsewhere, payTo: merchant.payTo }
+    merchant.confirmation = { ...confirmed, owner: elsewhere }
+    expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(403)
+    merchant.confirmation = confirmed
+    expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(200)
+  })
+
+  it('of a merchant that is gone, hidden or was never there is answered by its own code', async () => {
+    const cookie = await signIn(owner)
+    const of = async (path: string) => (await get(`/api/merchants/${path}`, cookie)).json().error
+    expect(await of('nobody/activity')).toBe('merchant_not_found')
+    merchant.hiddenReason = 'fraud'
+    expect(await of('weather/stats')).toBe('merchant_hidden')
+    expect(await of('weather/activity')).toBeUndefined()
+    merchant.deletedAt = 1
+    for (const path of ['activity', 'activity/table', 'activity.csv', 'stats']) {
+      expect(await of(`weather/${path}`)).toBe('merchant_deleted')
+    }
+  })
+
   it('sums up a range: counts, success, revenue, payers, failures', async () => {
     await store.append([
       anActivity(),
@@ -178,9 +209,9 @@ describe('activity', () => {
     const day = await read('24h')
     expect(day.summary).toMatchObject({
       verify: { count: 2, valid: 1 },
-      settle: { count: 3, settled: 2, failed: 1, successRate: 2 / 3, p50Ms: 750 },
+      settle: { count: 2, settled: 1, failed: 1, successRate: 1 / 2, p50Ms: 750 },
       revenue: { amount: '10000', usd: '0.01' },
-      selfPayments: { count: 1, usd: '0.000005' },
+      selfPayments: { verifies: 0, count: 1, failed: 0, amount: '5', usd: '0.000005' },
       payers: { unique: 1, repeat: 0, topShare: 1 },
       failures: expect.arrayContaining([
         { kind: 'settle', reason: 'insufficient_funds', count: 1 },
@@ -190,7 +221,7 @@ describe('activity', () => {
       {
         at: Date.parse('2026-11-20T12:00:00Z') / 1000,
         verifies: 2,
-        settled: 2,
+        settled: 1,
         failed: 1,
         amount: '10000',
         usd: '0.01',
@@ -243,12 +274,26 @@ describe('activity', () => {
 })
 
 describe('totals', () => {
-  it('are public, and leave self-payments out', async () => {
-    await store.append([anActivity(), anActivity({ isSelf: true, amount: 99n })])
+  it('are public, and leave self-payments out of every figure', async () => {
+    await store.append([
+      anActivity(),
+      anActivity({ isSelf: true, amount: 99n, latencyMs: 9_000 }),
+      anActivity({ isSelf: true, state: 'failed', reason: 'x', latencyMs: 9_000 }),
+    ])
+    const figures = {
+      settled: 1,
+      successRate: 1,
+      settleP50Ms: 750,
+      settleP95Ms: 750,
+      revenue: { amount: '10000', usd: '0.01' },
+      payers: { unique: 1, repeat: 0, topShare: 1 },
+    }
     const mine = (await get('/api/merchants/weather/stats')).json()
-    expect(mine['24h']).toMatchObject({ revenue: { usd: '0.01' }, payers: { unique: 1 } })
     const whole = (await get('/api/stats')).json()
-    expect(whole.all.revenue.usd).toBe('0.01')
-    expect((await get('/api/merchants/nobody/stats')).statusCode).toBe(404)
+    for (const range of ['24h', '7d', '30d', 'all']) {
+      expect(mine[range]).toEqual(figures)
+      expect(whole[range]).toEqual(figures)
+    }
+    expect((await get('/api/merchants/nobody/stats')).json().error).toBe('merchant_not_found')
   })
 })

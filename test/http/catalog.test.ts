@@ -10,7 +10,7 @@ import { catalogRoutes } from '../../src/directory/catalog/routes.js'
 import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
-import type { Identity } from '../../src/store/listings.js'
+import type { Identity } from '../../src/store/identity.js'
 import {
   anEndpoint,
   asset,
@@ -156,13 +156,23 @@ describe('GET /api/merchants', () => {
   it('shows what the operator says, and what nobody claimed', async () => {
     await listings.list('m')
     await listings.store.setFlags('m', { isOfficial: true, isPartner: true }, 5)
-    const unclaimed = { id: 'found', name: 'Found', network: 'eip155:5042', asset, payTo }
-    const url = 'https://other.example/'
-    await listings.store.saveUnclaimed(unclaimed, anEndpoint({ url }), 5)
+    const id = `payto-${payTo}`
+    const unclaimed = { id, name: '0x1234…5678', network: 'eip155:5042', asset, payTo }
+    const found = anEndpoint({ url: 'https://other.example/', status: 'unverified' })
+    await listings.store.saveUnclaimed(unclaimed, found, 5)
+    expect(await merchants()).toMatchObject([{ id: 'm' }])
+    const [{ id: number } = { id: 0 }] = await listings.store.endpointsOf(id)
+    await listings.store.saveProbe(number, { ...found, status: 'live' }, 6)
+    const waiting = anEndpoint({ url: 'https://other.example/2', status: 'unverified' })
+    await listings.store.saveUnclaimed(unclaimed, waiting, 7)
     expect(await merchants()).toMatchObject([
-      { id: 'found', claimed: false, official: false },
       { id: 'm', claimed: true, official: true, partner: true },
+      { id, claimed: false, official: false, endpoints: [{ url: 'https://other.example/' }] },
     ])
+    const tools = (await ask(`/api/merchants/${id}/tools.json`)).json()
+    expect(tools.tools ?? tools).toHaveLength(1)
+    await listings.store.saveProbe(number, { ...found, status: 'failing' }, 8)
+    expect(await merchants()).toMatchObject([{ id: 'm' }])
   })
 
   it('shows the agent while its control is shown, "0" too, and not after it is lost', async () => {
@@ -407,16 +417,22 @@ describe('GET /api/merchants/:id/openapi.json', () => {
     expect((await ask('/api/merchants/m/openapi.json', known)).statusCode).toBe(200)
   })
 
-  it('is 404 for who is unknown, deleted or hidden', async () => {
+  it('says of who is unknown, deleted or hidden which of these it is', async () => {
     await listings.list('gone')
     await listings.write('gone', { kind: 'delete' })
     await listings.list('hidden')
-    await listings.store.setFlags('hidden', { hiddenReason: 'fraud' }, 5)
-    for (const id of ['nobody', 'gone', 'hidden', '__proto__', '%3Cscript%3E']) {
+    await listings.store.setFlags('hidden', { hiddenReason: 'Fraud.' }, 5)
+    for (const [id, status, error, message] of [
+      ['nobody', 404, 'merchant_not_found', /no merchant/],
+      ['__proto__', 404, 'merchant_not_found', /no merchant/],
+      ['%3Cscript%3E', 404, 'merchant_not_found', /no merchant/],
+      ['gone', 410, 'merchant_deleted', /deleted by its owner/],
+      ['hidden', 403, 'merchant_hidden', /^The operator hides this merchant: Fraud\.$/],
+    ] as const) {
       for (const file of ['openapi.json', 'tools.json']) {
         const { statusCode, ...answer } = await ask(`/api/merchants/${id}/${file}`)
-        expect(statusCode).toBe(404)
-        expect(answer.json()).toEqual({ error: 'not_found', message: expect.any(String) })
+        expect(statusCode).toBe(status)
+        expect(answer.json()).toEqual({ error, message: expect.stringMatching(message) })
       }
     }
   })
@@ -488,7 +504,7 @@ describe('GET /api/merchants/:id/tools.json', () => {
     await listings.list('m')
     const answer = await ask('/api/merchants/m/tools.json?format=yaml')
     expect(answer.statusCode).toBe(400)
-    expect(answer.json().message).toBe('format must be one of function, mcp.')
+    expect(answer.json().message).toBe('format must be function or mcp.')
   })
 })
 

@@ -53,7 +53,7 @@ describe('GET /discovery/resources', () => {
   it('knows one type of resource', async () => {
     await save(store, {}, numbered(2))
     expect(await titles('?type=http')).toEqual(numbers(0, 2))
-    for (const type of ['mcp', 'HTTP', '']) {
+    for (const type of ['mcp', 'HTTP', '', 'x'.repeat(300)]) {
       expect(await titles(`?type=${type}`)).toEqual([])
       expect(await total(`?type=${type}`)).toBe(0)
     }
@@ -85,6 +85,24 @@ describe('GET /discovery/resources', () => {
     expect(await titles('?merchant=a')).toEqual(['one', 'two'])
     expect(await titles('?merchant=a&q=two')).toEqual(['two'])
     expect(await titles('?merchant=c')).toEqual([])
+  })
+
+  it('shows what was found in payments once it was seen live, and before to who names it', async () => {
+    const found = { id: `payto-${payTo}`, owner: null, name: '0x3333…3333' }
+    const states = ['unverified', 'failing', 'live'] as const
+    await save(
+      store,
+      found,
+      states.map((status) => ({ title: status, status })),
+    )
+    expect(await titles('')).toEqual(['live'])
+    expect(await titles('?q=i')).toEqual(['live'])
+    expect(await titles(`?payTo=${payTo}`)).toEqual([...states])
+    const { items } = (await get(`/discovery/resources?merchant=${found.id}`)).json()
+    const told = items.map((item: { status?: string }) => item.status)
+    expect(told).toEqual(['unverified', 'failing', undefined])
+    await save(store, { ...found, owner: payTo }, [{ title: 'claimed', status: 'unverified' }])
+    expect(await titles('')).toEqual(['claimed'])
   })
 
   it('narrows by what one entry of accepts asks for, and by extension', async () => {
@@ -130,14 +148,22 @@ describe('GET /discovery/resources', () => {
     ['limit=abc', 'limit must be an integer from 1 to 100.'],
     ['limit=', 'limit must be an integer from 1 to 100.'],
     ['limit=99999999999999999999', 'limit must be an integer from 1 to 100.'],
-    ['limit=5&limit=6', 'limit must be given once.'],
+    [
+      'limit=5&limit=6',
+      'limit must be given once, as limit=…; it must be an integer from 1 to 100.',
+    ],
+    ['limit[]=5', 'limit must be given once, as limit=…; it must be an integer from 1 to 100.'],
+    [
+      'merchant[0]=a',
+      'merchant must be given once, as merchant=…; it must be at most 200 characters.',
+    ],
     ['offset=-1', 'offset must be an integer from 0 to 9007199254740991.'],
     ['offset=1.0', 'offset must be an integer from 0 to 9007199254740991.'],
     ['offset=9007199254740992', 'offset must be an integer from 0 to 9007199254740991.'],
     ['offset=Infinity', 'offset must be an integer from 0 to 9007199254740991.'],
     [`q=${'x'.repeat(201)}`, 'q must be at most 200 characters.'],
-    ['q=a&q=b', 'q must be given once.'],
-    ['type=http&type=http', 'type must be given once.'],
+    ['q=a&q=b', 'q must be given once, as q=…; it must be at most 200 characters.'],
+    ['type=http&type=http', 'type must be given once, as type=…; it must be a text.'],
     ['merchant=', 'merchant must not be empty; leave it out instead.'],
     [`merchant=${'x'.repeat(201)}`, 'merchant must be at most 200 characters.'],
     ['network=', 'network must not be empty; leave it out instead.'],
@@ -338,7 +364,7 @@ describe('GET /discovery/search', () => {
     ['query=', 'query is required: words to look for, at most 200 characters.'],
     ['query=%20', 'query is required: words to look for, at most 200 characters.'],
     [`query=${'x'.repeat(201)}`, 'query must be at most 200 characters.'],
-    ['query=x&query=y', 'query must be given once.'],
+    ['query=x&query=y', 'query must be given once, as query=…; it must be at most 200 characters.'],
     ['query=x&limit=101', 'limit must be an integer from 1 to 100.'],
     ['query=x&method=PUT', 'method must be GET or POST.'],
     ['query=x&pricing=free', 'pricing must be fixed or metered.'],

@@ -5,6 +5,8 @@ import { parseListing } from '../../src/directory/listing-body.js'
 import { hashBody } from '../../src/listing-client/canonical-json.js'
 import {
   LISTING_PRIMARY_TYPE,
+  type ListingAction,
+  listingActions,
   listingTypedData,
   listingWriteTypes,
   toListingWrite,
@@ -234,21 +236,28 @@ describe('a write is refused', () => {
     expect(await refusal(request)).toEqual([404, 'merchant_not_found'])
   })
 
-  it.each(['ab', 'Weather', '-weather', 'weather-', 'a_b_c', 'a'.repeat(41), 'we ather'])(
-    'for the malformed id %j',
-    async (id) => {
-      const request = await aSignedWrite(owner, { message: { merchantId: id } })
-      expect(await refusal(request, encodeURIComponent(id))).toEqual([400, 'invalid_merchant_id'])
-    },
-  )
+  it.each([
+    'ab',
+    'openapi.json',
+    '__proto__',
+    'Weather',
+    '-weather',
+    'weather-',
+    'a_b_c',
+    'a'.repeat(41),
+    'we ather',
+  ])('for the malformed id %j', async (id) => {
+    const request = await aSignedWrite(owner, { message: { merchantId: id } })
+    expect(await refusal(request, encodeURIComponent(id))).toEqual([400, 'invalid_merchant_id'])
+  })
 
-  it.each(['validate', 'signing', 'payto-shop', `payto-${zeroAddress}`])(
-    'for the reserved id %s',
-    async (id) => {
-      const request = await aSignedWrite(owner, { message: { merchantId: id } })
-      expect(await refusal(request, id)).toEqual([400, 'invalid_merchant_id'])
-    },
-  )
+  it.each([
+    ...['validate', 'signing', 'constructor', 'prototype', 'tools', 'activity', 'owner-offer'],
+    ...['payto-shop', `payto-${zeroAddress}`],
+  ])('for the reserved id %s', async (id) => {
+    const request = await aSignedWrite(owner, { message: { merchantId: id } })
+    expect(await refusal(request, id)).toEqual([400, 'invalid_merchant_id'])
+  })
 
   it.each([
     ['nothing', undefined],
@@ -508,6 +517,12 @@ describe('ownership', () => {
     expect(await refusal(await accept(other, 4))).toEqual([403, 'not_offered'])
   })
 
+  it('is not offered to the owner there is', async () => {
+    await create()
+    expect(await refusal(await offer(owner.address))).toEqual([400, 'offer_to_self'])
+    expect((await directory.app.inject('/api/merchants/weather')).json().revision).toBe(1)
+  })
+
   it('of what was found in payments is claimed by the key that is paid, and by no other', async () => {
     const id = `payto-${owner.address.toLowerCase()}`
     const [endpoint] = parseListing(aListing()).endpoints
@@ -522,7 +537,7 @@ describe('ownership', () => {
     await directory.store.saveUnclaimed(
       {
         id,
-        name: 'api.example.com',
+        name: '0x1111…1111',
         network: 'eip155:5042',
         asset: '0x3600000000000000000000000000000000000000',
         payTo: owner.address.toLowerCase() as never,
@@ -543,6 +558,69 @@ describe('ownership', () => {
     const claimed = await send(directory, await aSignedWrite(owner, { body, message }), id)
     expect(claimed.statusCode).toBe(201)
     expect(claimed.json()).toMatchObject({ owner: owner.address, flags: { unclaimed: false } })
+  })
+})
+
+describe('the address that is paid', () => {
+  const treasury = anAccount()
+  const confirm = (to: string | null, revision = 2, by = treasury, payTo = treasury.address) =>
+    aSignedWrite(by, {
+      action: 'payto.confirm',
+      body: { owner: to },
+      message: { revision, payTo },
+    })
+  const proof = async () => (await directory.app.inject('/api/merchants/weather')).json().payToProof
+  const save = (action: ListingAction, revision: number, payTo = treasury.address) =>
+    aSignedWrite(owner, { action, body: aListing({ payTo }), message: { payTo, revision } })
+
+  it('stands behind its own listings without a word, and behind others once its key says so', async () => {
+    const own = { body: aListing({ payTo: owner.address }), message: { payTo: owner.address } }
+    await send(directory, await aSignedWrite(owner, own))
+    expect(await proof()).toBe('owner')
+    await send(directory, await save('listing.update', 2))
+    expect(await proof()).toBeNull()
+    const confirmed = await send(directory, await confirm(owner.address, 3))
+    expect(confirmed.statusCode).toBe(200)
+    expect(confirmed.json()).toMatchObject({ owner: owner.address, payToProof: 'confirmation' })
+    await send(directory, await save('listing.update', 4))
+    expect(await proof()).toBe('confirmation')
+    await send(directory, await confirm(null, 5))
+    expect(await proof()).toBeNull()
+  })
+
+  it('stands behind that owner and that address alone', async () => {
+    await send(directory, await save('listing.create', 1))
+    await send(directory, await confirm(owner.address))
+    await send(directory, await save('listing.update', 3, anAccount().address))
+    expect(await proof()).toBeNull()
+    await send(directory, await save('listing.update', 4))
+    expect(await proof()).toBe('confirmation')
+    const { address } = treasury
+    const offer = { action: 'owner.offer', body: { to: other.address } } as const
+    await send(
+      directory,
+      await aSignedWrite(owner, { ...offer, message: { revision: 5, payTo: address } }),
+    )
+    const accept = { action: 'owner.accept', body: {} } as const
+    await send(
+      directory,
+      await aSignedWrite(other, { ...accept, message: { revision: 6, payTo: address } }),
+    )
+    expect(await proof()).toBeNull()
+  })
+
+  it('is believed by its own signature only, for the owner there is, at a listing that is there', async () => {
+    expect(await refusal(await confirm(owner.address, 1))).toEqual([404, 'merchant_not_found'])
+    await send(directory, await save('listing.create', 1))
+    const bySomebody = await confirm(owner.address, 2, owner)
+    expect(await refusal(bySomebody)).toEqual([403, 'not_pay_to'])
+    const forged = { ...(await confirm(owner.address)), signature: bySomebody.signature }
+    expect(await refusal(forged)).toEqual([401, 'invalid_signature'])
+    expect(await refusal(await confirm(other.address))).toEqual([400, 'invalid_listing'])
+    const request = await confirm(owner.address)
+    expect((await send(directory, request)).statusCode).toBe(200)
+    expect(await refusal(request)).toEqual([409, 'replayed_nonce'])
+    expect(await refusal(await confirm(owner.address))).toEqual([409, 'stale_revision'])
   })
 })
 
@@ -666,8 +744,8 @@ describe('the history', () => {
   })
 
   it.each([
-    ['limit=0', 'limit must be a whole number from 1 to 100'],
-    ['limit=101', 'limit must be a whole number from 1 to 100'],
+    ['limit=0', 'limit must be an integer from 1 to 100'],
+    ['limit=101', 'limit must be an integer from 1 to 100'],
     ['after=-1', 'after must be'],
     ['after=1&after=2', 'after must be'],
   ])('names the wrong parameter and its limit: %s', async (query, message) => {
@@ -696,6 +774,6 @@ describe('GET /api/signing', () => {
       time: { now: startSeconds, skewSeconds: 60, maxDeadlineSeconds: 600 },
       limits: { name: { maxChars: 60 }, endpoints: { max: 100 } },
     })
-    expect(Object.keys(response.json().actions)).toHaveLength(6)
+    expect(Object.keys(response.json().actions)).toEqual([...listingActions])
   })
 })

@@ -135,6 +135,8 @@ describe('the service', () => {
     expect(of(`arcus_lane_runway_days{${network}}`)).toBeGreaterThan(1)
     expect(of(`arcus_rpc_node_up{${network},node="0"}`)).toBe(1)
     expect(of(`arcus_queue_length{${network}}`)).toBe(0)
+    const idle = 'probe_queue_length probes_under_way activity_dropped discovery_changed_endpoints'
+    for (const name of idle.split(' ')) expect(of(`arcus_${name}`)).toBe(0)
     expect(text.match(/^arcus_lane_open\{.*\} 1$/gm)?.length).toBeGreaterThan(0)
     expect(text).not.toContain('arcus_broken_promises_total{')
     expect(text).not.toContain('NaN')

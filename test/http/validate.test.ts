@@ -267,7 +267,7 @@ describe('POST /api/merchants/:id/probe', () => {
 
   it.each([
     ['nobody', {}, 404],
-    ['gone', {}, 404],
+    ['gone', {}, 410],
     ['weather', { endpointId: 99 }, 404],
     ['weather', { endpointId: '1' }, 400],
     ['weather', { endpointId: 0 }, 400],

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/ports.js'
+import { createListingClient } from '../../src/listing-client/client.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
 })
 afterAll(() => world.stop())
 
@@ -56,4 +57,53 @@ it('the buyer of the examples says why it was not served', async () => {
   const env = { PRIVATE_KEY: `0x${'11'.repeat(32)}` }
   const said = await textOf(run('buyer', [`http://127.0.0.1:${port}/story`], env))
   expect(said).toMatch(/^402 .*\nRefused: invalid_exact_evm_insufficient_balance/)
+})
+
+describe('the agent of the examples', () => {
+  const listAs = (url: string, price: string) =>
+    createListingClient({
+      directoryUrl: world.url,
+      // The service was told no public name, so it goes by the default one.
+      audience: `http://localhost:${new URL(world.url).port}`,
+      signer: devnetMerchant.account,
+    }).save('weather-house', {
+      name: 'Weather house',
+      description: '',
+      payTo: devnetMerchant.address,
+      endpoints: [
+        {
+          url,
+          method: 'GET',
+          title: 'Weather of a city',
+          price,
+          example: { queryParams: { city: 'Lisbon' } },
+          inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+        },
+      ],
+    })
+  const ask = async (...args: string[]) => {
+    const agent = run('agent', args, { ARCUS_URL: world.url })
+    return { said: await textOf(agent), balance: await balanceOf() }
+  }
+  const balanceOf = () => usdcBalance(world.chainUrl, devnetMerchant.address)
+
+  it('finds, pays within its limit and calls; above the limit, or what is not as listed, it does not pay', async () => {
+    const port = await startMerchant('fastify-merchant')
+    const url = `http://127.0.0.1:${port}/weather`
+    await listAs(url, '10000')
+    const before = await balanceOf()
+    const bought = await ask('weather', '--param', 'city=Porto')
+    expect(bought.said).toMatch(
+      /Found .*\nAsks for +10000 .*\nAnswer +200 {"city":"Porto".*\nPaid in +0x/,
+    )
+    expect(bought.balance - before).toBe(10_000n)
+
+    const [dear, odd] = await Promise.all([
+      ask('weather', '--max', '0.009'),
+      ask('weather', '--param', 'planet=Mars'),
+    ])
+    expect(dear.said).toMatch(/Nothing for at most \$0.009/)
+    expect(odd.said).toMatch(/It takes city, not planet/)
+    expect(odd.balance).toBe(bought.balance)
+  }, 90_000)
 })

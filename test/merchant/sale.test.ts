@@ -162,6 +162,7 @@ describe('a payment', () => {
     expect(response.statusCode).toBe(200)
     expect(response.json()).toEqual({
       payer,
+      scheme: 'exact',
       amount: '10000',
       asset: '0x3600000000000000000000000000000000000000',
       network: 'eip155:5042',

@@ -63,6 +63,7 @@ export function aSettlingService(payment: Payment, world: World) {
       return database.transaction(write).immediate()
     },
     defer: (write) => write(),
+    hold: () => () => {},
     close: async () => {},
   }
   const journal = createSettlementJournal(database, commit)

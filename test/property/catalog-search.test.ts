@@ -36,7 +36,9 @@ const anyDraft = fc.record({
   ),
 })
 
-const anyId = fc.constantFrom('one', 'two', 'three')
+/** The last one was found in payments. */
+const foundId = `payto-0x${'3'.repeat(40)}`
+const anyId = fc.constantFrom('one', 'two', foundId)
 const anyChange = fc.oneof(
   {
     weight: 3,
@@ -96,14 +98,15 @@ function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: Catalo
     (payTo === undefined || String(quote.payTo).toLowerCase() === payTo.toLowerCase()) &&
     (scheme === undefined || quote.scheme === scheme) &&
     (network === undefined || quote.network === network)
+  const isShown =
+    endpoint.status === 'live' || (endpoint.status === 'unverified' && merchant.owner !== null)
   const hasQuoteFilter = [payTo, scheme, network].some((it) => it !== undefined)
   const amounts = endpoint.accepts.map(({ amount }) => Number(amount))
   const price = amounts.length === 0 ? Number(endpoint.price) : Math.min(...amounts)
   return (
     words.every((word) => texts.some((it) => fold(it).includes(word))) &&
-    (filter.merchant === undefined
-      ? endpoint.status !== 'failing'
-      : merchant.id === filter.merchant) &&
+    (filter.merchant === undefined || merchant.id === filter.merchant) &&
+    (isShown || filter.merchant !== undefined || payTo !== undefined) &&
     (!hasQuoteFilter || endpoint.accepts.some(isQuoted)) &&
     (extension === undefined || Object.hasOwn(Object(endpoint.extras.extensions), extension)) &&
     (filter.method === undefined || endpoint.method === filter.method) &&
@@ -114,8 +117,11 @@ function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: Catalo
 }
 
 async function make(store: ListingStore, change: Change, now: number): Promise<void> {
-  if (change.kind === 'save') await save(store, change.merchant, change.endpoints, now)
-  else if (change.kind === 'hide') await store.setFlags(change.id, change, now)
+  if (change.kind === 'save') {
+    const { merchant, endpoints } = change
+    const isFoundOne = merchant.id === foundId
+    await save(store, { ...merchant, ...(isFoundOne ? { owner: null } : {}) }, endpoints, now)
+  } else if (change.kind === 'hide') await store.setFlags(change.id, change, now)
   else {
     const [endpoint] = await store.endpointsOf(change.id)
     if (endpoint === undefined) return

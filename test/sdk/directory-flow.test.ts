@@ -43,13 +43,31 @@ afterAll(async () => {
   await world.stop()
 })
 
-const client = () =>
+const client = (signer = devnetMerchant.account) =>
   createListingClient({
     directoryUrl: world.url,
     // The service was told no public name, so it goes by the default one.
     audience: `http://localhost:${new URL(world.url).port}`,
-    signer: devnetMerchant.account,
+    signer,
   })
+
+/** Signs in, and reads as who did. */
+async function signIn({ account } = devnetMerchant) {
+  const { nonce, domain, uri, chainId } = (await world.get('/api/session/nonce')).body
+  const message = createSiweMessage({
+    address: account.address,
+    ...{ nonce, domain, uri, chainId, version: '1', issuedAt: new Date() },
+  })
+  const signed = await world.post('/api/session', {
+    message,
+    signature: await account.signMessage({ message }),
+  })
+  const cookie = String(signed.headers.get('set-cookie')).split(';')[0] as string
+  return async (path: string) => {
+    const answer = await fetch(world.url + path, { headers: { cookie } })
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+}
 
 const listing = () => ({
   name: 'Weather house',
@@ -114,22 +132,9 @@ it('counts a payment for its endpoint, once, and shows it to the owner who signs
   expect((await pay(`${paidUrl}/weather?city=Porto`)).body.success).toBe(true)
   const settled = async () =>
     (await world.get('/api/merchants/weather-house/stats')).body.all.settled
-  await vi.waitUntil(async () => (await settled()) === 1, { timeout: 5_000, interval: 100 })
-  const { nonce, domain, uri, chainId } = (await world.get('/api/session/nonce')).body
-  const { account } = devnetMerchant
-  const message = createSiweMessage({
-    address: account.address,
-    ...{ nonce, domain, uri, chainId, version: '1', issuedAt: new Date() },
-  })
-  const signed = await world.post('/api/session', {
-    message,
-    signature: await account.signMessage({ message }),
-  })
-  const cookie = String(signed.headers.get('set-cookie')).split(';')[0] as string
-  const table = await fetch(`${world.url}/api/merchants/weather-house/activity/table`, {
-    headers: { cookie },
-  })
-  const { items } = (await table.json()) as { items: Record<string, unknown>[] }
+  await vi.waitUntil(async () => (await settled()) === 1, { timeout: 15_000, interval: 100 })
+  const read = await signIn()
+  const { items } = (await read('/api/merchants/weather-house/activity/table')).body
   expect(items).toMatchObject([
     {
       kind: 'settle',
@@ -140,6 +145,30 @@ it('counts a payment for its endpoint, once, and shows it to the owner who signs
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     },
   ])
+})
+
+it('shows nothing of what somebody is paid to whoever lists his address, until his key says so', async () => {
+  const copyist = devnetPayer
+  await client(copyist.account).save('copy-house', { ...listing(), name: 'Copy house' })
+  expect((await pay(`${paidUrl}/weather?city=Porto`)).body.success).toBe(true)
+  const settled = async (id: string) =>
+    (await world.get(`/api/merchants/${id}/stats`)).body.all.settled
+  await vi.waitUntil(async () => (await settled('weather-house')) === 2, {
+    timeout: 15_000,
+    interval: 100,
+  })
+  expect(await settled('copy-house')).toBe(0)
+  const read = await signIn(copyist)
+  expect(await read('/api/merchants/copy-house/activity')).toMatchObject({
+    status: 403,
+    body: { error: 'pay_to_unproven' },
+  })
+  await client().confirmPayTo('copy-house', copyist.address)
+  expect(await read('/api/merchants/copy-house/activity/table')).toMatchObject({
+    status: 200,
+    body: { items: [] },
+  })
+  await client(copyist.account).delete('copy-house')
 })
 
 it('tells people how it stands, and their browsers where they are', async () => {
@@ -191,7 +220,7 @@ it('lists what a payment was for until an owner does, and says so to the merchan
     bazaar: { status: 'processing' },
   })
   const items = async () => (await world.get('/discovery/resources')).body.items
-  await vi.waitUntil(async () => (await items()).length === 2, { timeout: 5_000, interval: 100 })
+  await vi.waitUntil(async () => (await items()).length === 2, { timeout: 15_000, interval: 100 })
   const unclaimed = (await items())[1]
   expect(unclaimed).toMatchObject({ resource: `${paidUrl}/stars`, accepts: [requirement] })
   expect(unclaimed.metadata.merchant.id).toBe(`payto-${devnetMerchant.address.toLowerCase()}`)
@@ -219,10 +248,10 @@ it('shows the agent the owner holds, and drops it when it is sold', async () => 
   await client().linkAgent('weather-house', '0')
   const identity = async () =>
     (await world.get('/discovery/resources')).body.items[0].metadata.merchant.identity
-  await vi.waitUntil(async () => (await identity()) !== null, { timeout: 5_000, interval: 100 })
+  await vi.waitUntil(async () => (await identity()) !== null, { timeout: 15_000, interval: 100 })
   expect(await identity()).toEqual({ agentId: '0' })
   await send('transferFrom', [devnetMerchant.address, devnetPayer.address, 0n])
   // Any write has the agent looked at again at once; else the events of the registry tell within a minute.
   await client().save('weather-house', listing())
-  await vi.waitUntil(async () => (await identity()) === null, { timeout: 5_000, interval: 100 })
+  await vi.waitUntil(async () => (await identity()) === null, { timeout: 15_000, interval: 100 })
 })

@@ -210,6 +210,7 @@ const routes = {
   'owner.offer': { method: 'POST', path: '/owner-offer' },
   'owner.accept': { method: 'POST', path: '/owner-acceptance' },
   'agent.link': { method: 'PUT', path: '/agent' },
+  'payto.confirm': { method: 'POST', path: '/payto-confirmation' },
 } as const
 
 /** Sends a request to the route of its action, or of another. */

@@ -15,10 +15,10 @@ export const FILE_VERSION = 1
 
 type Saved = Parameters<ListingStore['saveByOperator']>
 
-/** A merchant of a file, in the form in which the store takes it; health is decided at the import. */
+/** A merchant of a file, in the form in which the store takes it; when to look next is decided at the import. */
 export interface FiledMerchant {
   merchant: Saved[0]
-  endpoints: Omit<Saved[1][number], 'status' | 'probe' | 'failures' | 'nextProbeAt'>[]
+  endpoints: Omit<Saved[1][number], 'nextProbeAt'>[]
 }
 
 /** What a file must agree with besides its own form. */
@@ -63,9 +63,9 @@ const accepts = z
 
 /** What owners write, under the same law, beside what only the operator says. */
 const endpoint = z.looseObject({}).transform((members, context) => {
-  const { isHosted, extras: extra, accepts: quoted, ...listed } = members
+  const { isHosted, extras: extra, accepts: quoted, status, failures, probe, ...listed } = members
   const body = endpointBody.safeParse(listed, { error: describeIssue })
-  const own = { isHosted, extras: extra, accepts: quoted }
+  const own = { isHosted, extras: extra, accepts: quoted, status, failures, probe }
   const rest = restOfEndpoint.safeParse(own, { error: describeIssue })
   for (const parsed of [body, rest]) {
     for (const { path, message } of parsed.error?.issues ?? []) {
@@ -76,7 +76,28 @@ const endpoint = z.looseObject({}).transform((members, context) => {
   return { ...body.data, ...rest.data }
 })
 
-const restOfEndpoint = z.object({ isHosted: z.boolean().default(false), extras, accepts })
+/** What the last look found, in words and facts of ours. */
+const probe = z
+  .strictObject({
+    verdict: z.string().max(64),
+    message: text({ kind: 'one-line', minChars: 0, maxChars: 1_000 }),
+    warnings: z.array(z.string().max(64)).max(10),
+    seen: z.record(z.string().max(64), z.union([z.string().max(2_048), z.number(), z.null()])),
+    checkedAt: z.int().nonnegative(),
+  })
+  .superRefine((record, context) => {
+    const problem = jsonProblem(record, extrasBounds)
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem })
+  })
+
+const restOfEndpoint = z.object({
+  isHosted: z.boolean().default(false),
+  extras,
+  accepts,
+  status: z.enum(['live', 'unverified', 'failing']).default('unverified'),
+  failures: z.int().nonnegative().default(0),
+  probe: probe.nullable().default(null),
+})
 
 const merchant = z.strictObject({
   id: z.string().refine((id) => ['chosen', 'found'].includes(merchantIdKind(id)), {

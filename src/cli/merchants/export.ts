@@ -53,6 +53,8 @@ function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
 function toFiledEndpoint(endpoint: Endpoint) {
   const { url, method, title, description, pricing, price, tags } = endpoint
   const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
+  const { status, failures, probe } = endpoint
   const listed = { url, method, title, description, pricing, price: price.toString(), tags }
-  return { ...listed, example, inputSchema, output, isHosted, extras, accepts }
+  const health = { status, failures, probe }
+  return { ...listed, example, inputSchema, output, isHosted, extras, accepts, ...health }
 }

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { getAddress } from 'viem'
 import type { EndpointHealth } from '../../store/listings.js'
 import { type FiledMerchant, parseCatalogFile } from './catalog-file.js'
 import type { Desk } from './desk.js'
@@ -24,17 +25,25 @@ export async function importMerchants(
   { isDryRun, replaces }: ImportOptions,
 ): Promise<string> {
   const filed = readFiled(desk, path, await readText(path))
-  const { added, replaced, signed } = await compare(desk, filed)
-  if (signed.length > 0 && !replaces) {
-    const named = signed.slice(0, 5).join(', ')
-    const rest = signed.length > 5 ? ` and ${signed.length - 5} more` : ''
+  const { added, replaced, signed, emptied } = await compare(desk, filed)
+  if (emptied.length > 0) {
     throw new Refusal(
-      `The owners of ${named}${rest} signed what stands: leave them out, or say --replace. Nothing was written.`,
+      `The file has no endpoints for ${named(emptied)}, which would take away those that stand: leave it out, or hide it. Nothing was written.`,
+    )
+  }
+  if (signed.length > 0 && !replaces) {
+    throw new Refusal(
+      `The owners of ${named(signed)} signed what stands: leave them out, or say --replace. Nothing was written.`,
     )
   }
   if (!isDryRun) await save(desk, filed)
   const would = isDryRun ? 'would be ' : ''
   return `${added} ${would}added, ${replaced} ${would}replaced; every endpoint ${isDryRun ? 'would be' : 'is'} looked at anew`
+}
+
+function named(ids: readonly string[]): string {
+  const rest = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
+  return `${ids.slice(0, 5).join(', ')}${rest}`
 }
 
 async function readText(path: string): Promise<string> {
@@ -61,14 +70,17 @@ function readFiled({ config }: Desk, path: string, content: string): FiledMercha
 
 async function compare({ store }: Desk, filed: readonly FiledMerchant[]) {
   const signed: string[] = []
+  const emptied: string[] = []
   let replaced = 0
-  for (const { merchant } of filed) {
+  for (const { merchant, endpoints } of filed) {
     const present = await store.findMerchant(merchant.id)
     if (present === undefined) continue
     replaced++
     if (present.revision > 0) signed.push(merchant.id)
+    const isEmptied = endpoints.length === 0 && (await store.endpointsOf(merchant.id)).length > 0
+    if (isEmptied) emptied.push(merchant.id)
   }
-  return { added: filed.length - replaced, replaced, signed }
+  return { added: filed.length - replaced, replaced, signed, emptied }
 }
 
 async function save(desk: Desk, filed: readonly FiledMerchant[]): Promise<void> {
@@ -86,9 +98,12 @@ async function save(desk: Desk, filed: readonly FiledMerchant[]): Promise<void> 
   }
 }
 
-/** What a file says of an endpoint is shown until the service has looked for itself, which it does at once. */
+/**
+ * What a file says of an endpoint, and how it was found to be, is shown until the service has looked for itself, which
+ * it does at once.
+ */
 function healthOf(
-  { accepts, price }: FiledMerchant['endpoints'][number],
+  { accepts, price, status, failures, probe }: FiledMerchant['endpoints'][number],
   { network, asset, payTo }: FiledMerchant['merchant'],
   now: number,
 ): EndpointHealth {
@@ -96,15 +111,15 @@ function healthOf(
     scheme: 'exact',
     network,
     amount: price.toString(),
-    asset,
-    payTo,
+    asset: getAddress(asset),
+    payTo: getAddress(payTo),
     maxTimeoutSeconds: 300,
   }
   return {
     accepts: accepts.length > 0 ? accepts : [listed],
-    status: 'unverified',
-    probe: null,
-    failures: 0,
+    status,
+    probe,
+    failures,
     nextProbeAt: now,
   }
 }

@@ -4,12 +4,13 @@ import type { Address } from 'viem'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { formatNative } from '../../x402/amounts.js'
+import { presentInPublic } from '../merchant-fault.js'
 import type { Sessions } from '../session/sessions.js'
 import { renderCsv } from './csv.js'
 import { createPublicTotals } from './public-totals.js'
 import { exportQuery, readQuery, summaryQuery, tableQuery } from './query.js'
 import { spanOf } from './ranges.js'
-import { requireOwner, unknownMerchant, type WithId } from './require-owner.js'
+import { requireOwner, type WithId } from './require-owner.js'
 import { money, readActivity } from './summary.js'
 
 export interface ActivityRoutesOptions {
@@ -64,23 +65,13 @@ export async function activityRoutes(
   })
 
   app.get<WithId>('/api/merchants/:id/stats', async (request, reply) => {
-    const merchant = await findPublicMerchant(request.params.id, options.listings)
+    const merchant = presentInPublic(await options.listings.findMerchant(request.params.id))
     return reply.header('cache-control', 'public, max-age=60').send(await readTotals(merchant.id))
   })
 
   app.get('/api/stats', async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
   )
-}
-
-async function findPublicMerchant(
-  id: string,
-  listings: Pick<ListingReader, 'findMerchant'>,
-): Promise<Merchant> {
-  const merchant = await listings.findMerchant(id)
-  const isPublic = merchant?.deletedAt === null && merchant.hiddenReason === null
-  if (merchant === undefined || !isPublic) throw unknownMerchant()
-  return merchant
 }
 
 function toFilter(

@@ -1,5 +1,7 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
+import { type PayToProof, payToProofOf } from '../../store/pay-to-proof.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { createPathIndex, type PathIndex } from './path-index.js'
 
 /** Whom an answer is about. */
@@ -27,7 +29,7 @@ interface PaidMerchant {
 /** Recipients and endpoints that are remembered: anybody may name any payTo. */
 const MAX_RECIPIENTS = 5_000
 const MAX_ENDPOINTS = 50_000
-/** Listings of one recipient that are looked through: anybody may list any payTo. */
+/** Listings of one recipient that are looked through. */
 const MAX_MERCHANTS = 20
 /** More changes than these at once, and everything is forgotten. */
 const MAX_CHANGES = 500
@@ -55,6 +57,7 @@ export function createAttributor(
     if (known !== undefined) return known
     if (found.size >= MAX_RECIPIENTS || endpoints >= MAX_ENDPOINTS) forgetAll()
     const paid = (await listings.merchantsPaidTo(payTo))
+      .filter(isAttributed)
       .sort((a, b) => rankOf(a) - rankOf(b))
       .slice(0, MAX_MERCHANTS)
       .map(({ id, owner }) => ({ id, owner, paths: undefined }))
@@ -104,10 +107,19 @@ export function createAttributor(
   }
 }
 
-/** Of listings with one payTo, that of its key comes first, then those somebody signed for; hidden ones come last. */
-function rankOf({ owner, payTo, hiddenReason }: Merchant): number {
-  const rank = owner === payTo ? 0 : owner !== null ? 1 : 2
-  return hiddenReason === null ? rank : rank + 3
+/**
+ * Whose activity a payment may be: of the listings that the address behind it stands behind, or of what was found in
+ * payments to it, which its key alone can claim. Whoever else lists the address gets nothing of it, now or later.
+ */
+function isAttributed(merchant: Merchant): boolean {
+  return payToProofOf(merchant) !== null || isUnclaimed(merchant)
+}
+
+/** The listing of the key itself comes first, then those it confirmed, then what nobody claimed; hidden ones come last. */
+function rankOf(merchant: Merchant): number {
+  const order: (PayToProof | null)[] = ['owner', 'confirmation', 'operator', null]
+  const rank = order.indexOf(payToProofOf(merchant))
+  return merchant.hiddenReason === null ? rank : rank + order.length
 }
 
 /** `undefined` for what is no web address. */

@@ -7,7 +7,7 @@ export const MAX_TABLE_ROWS = 200
 
 const wholeNumber = (max: number) =>
   z
-    .string()
+    .string('must be given once, as a whole number')
     .regex(/^\d{1,16}$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value <= max, `must be at most ${max}`)

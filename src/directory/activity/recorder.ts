@@ -59,8 +59,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   sweeper.unref()
 
   function toRow(answer: PaymentAnswer, resource: string | null, found?: Attribution): NewActivity {
-    const { network, payTo, amount, authorization } = answer.payment
-    const payer = authorization.from
+    const { network, payTo, amount, payer } = answer.payment
     return {
       at: answer.at,
       kind: answer.kind,

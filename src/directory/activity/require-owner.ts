@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import { RequestFault } from '../../http/request-fault.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
+import { payToProofOf } from '../../store/pay-to-proof.js'
+import { present } from '../merchant-fault.js'
 import { requireSession } from '../session/session-routes.js'
 import type { Sessions } from '../session/sessions.js'
+import { WriteFault } from '../write-codes.js'
 
 export type WithId = { Params: { id: string } }
 
@@ -11,26 +13,21 @@ export interface OwnerCheckOptions {
   sessions: Sessions
 }
 
-/** Throws 401 unless somebody is signed in, 404 without such a merchant, 403 when it is not theirs. */
+/**
+ * Throws 401 unless somebody is signed in, 404 or 410 without such a merchant, 403 when it is not theirs, or when the
+ * address it is paid at may be a stranger's: what he was paid is not for whoever lists his address.
+ */
 export async function requireOwner(
   request: FastifyRequest<WithId>,
   { listings, sessions }: OwnerCheckOptions,
 ): Promise<Merchant> {
   const session = requireSession(request, sessions)
-  const merchant = await listings.findMerchant(request.params.id)
-  if (merchant === undefined) throw unknownMerchant()
-  if (merchant.owner === session.address) return merchant
-  throw new RequestFault({
-    statusCode: 403,
-    code: 'not_owner',
-    message: 'Only the owner of this listing may read its activity.',
-  })
-}
-
-export function unknownMerchant(): RequestFault {
-  return new RequestFault({
-    statusCode: 404,
-    code: 'not_found',
-    message: 'There is no merchant of this id.',
-  })
+  const merchant = present(await listings.findMerchant(request.params.id))
+  if (merchant.owner !== session.address) {
+    throw new WriteFault('notOwner', 'Only the owner of this listing may read its activity.')
+  }
+  if (payToProofOf(merchant) !== null) return merchant
+  const text =
+    'Activity is shown to the owner whom the key of payTo confirmed (payto.confirm), or who is that key.'
+  throw new WriteFault('payToUnproven', text)
 }

@@ -49,6 +49,7 @@ export async function activityStreamRoutes(
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
         // What an ended stream leaves behind would keep the server from closing.
         connection: 'close',
       })

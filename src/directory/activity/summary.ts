@@ -1,5 +1,7 @@
 import type {
+  ActivityKind,
   ActivityScope,
+  ActivityState,
   ActivityStore,
   ActivitySum,
   PayerTotals,
@@ -10,7 +12,8 @@ type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
 
 /**
- * What a merchant sees of a range: its sums, and the same by hour or day. Amounts are decimal strings of atomic units
+ * What a merchant sees of a range: its sums, and the same by hour or day. Payments of the owner, the recipient or a
+ * relayer to themselves stand apart in `selfPayments` and in nothing else. Amounts are decimal strings of atomic units
  * beside their dollars.
  */
 export async function readActivity(store: Reads, scope: ActivityScope) {
@@ -20,7 +23,15 @@ export async function readActivity(store: Reads, scope: ActivityScope) {
     store.latencies(scope, 'verify'),
     store.latencies(scope, 'settle'),
   ])
-  return { summary: summarize(sums, payers, { verifies, settles }), series: toSeries(sums) }
+  const others = sums.filter(({ isSelf }) => !isSelf)
+  const own = sums.filter(({ isSelf }) => isSelf)
+  return {
+    summary: {
+      ...summarize(others, payers, { verifies, settles }),
+      selfPayments: summarizeOwn(own),
+    },
+    series: toSeries(others),
+  }
 }
 
 function summarize(
@@ -28,38 +39,41 @@ function summarize(
   payers: PayerTotals,
   { verifies, settles }: Record<'verifies' | 'settles', readonly LatencyStep[]>,
 ) {
-  const settled = sums.filter((it) => it.kind === 'settle' && it.state === 'settled')
-  const failed = sums.filter((it) => it.kind === 'settle' && it.state === 'failed')
-  const revenue = total(settled.filter(({ isSelf }) => !isSelf))
+  const settled = of(sums, 'settle', 'settled')
+  const failed = of(sums, 'settle', 'failed')
   return {
     verify: {
-      count: count(sums.filter(({ kind }) => kind === 'verify')),
-      valid: count(sums.filter(({ kind, state }) => kind === 'verify' && state === 'valid')),
+      count: count(of(sums, 'verify')),
+      valid: count(of(sums, 'verify', 'valid')),
       ...percentiles(verifies),
     },
     settle: {
-      count: count(sums.filter(({ kind }) => kind === 'settle')),
+      count: count(of(sums, 'settle')),
       settled: count(settled),
       failed: count(failed),
       successRate: rate(count(settled), count(settled) + count(failed)),
       ...percentiles(settles),
     },
-    revenue: money(revenue),
-    selfPayments: {
-      count: count(settled.filter(({ isSelf }) => isSelf)),
-      ...money(total(settled.filter(({ isSelf }) => isSelf))),
-    },
+    revenue: money(total(settled)),
     payers: {
       unique: payers.unique,
       repeat: payers.repeat,
       topShare:
         payers.amount === 0n ? null : Number((payers.topAmount * 10_000n) / payers.amount) / 10_000,
     },
-    gasUsd: formatUnits(
-      settled.reduce((sum, { gas }) => sum + gas, 0n),
-      12,
-    ),
+    gasUsd: gasUsd(settled),
     failures: failuresByReason(sums),
+  }
+}
+
+function summarizeOwn(sums: readonly ActivitySum[]) {
+  const settled = of(sums, 'settle', 'settled')
+  return {
+    verifies: count(of(sums, 'verify')),
+    count: count(settled),
+    failed: count(of(sums, 'settle', 'failed')),
+    ...money(total(settled)),
+    gasUsd: gasUsd(settled),
   }
 }
 
@@ -72,15 +86,30 @@ function toSeries(all: readonly ActivitySum[]) {
     else bucket.push(sum)
   }
   return [...buckets].map(([bucket, sums]) => {
-    const settled = sums.filter(({ state }) => state === 'settled')
+    const settled = of(sums, 'settle', 'settled')
     return {
       at: bucket,
-      verifies: count(sums.filter(({ kind }) => kind === 'verify')),
+      verifies: count(of(sums, 'verify')),
       settled: count(settled),
-      failed: count(sums.filter(({ kind, state }) => kind === 'settle' && state === 'failed')),
-      ...money(total(settled.filter(({ isSelf }) => !isSelf))),
+      failed: count(of(sums, 'settle', 'failed')),
+      ...money(total(settled)),
     }
   })
+}
+
+function of(
+  sums: readonly ActivitySum[],
+  kind: ActivityKind,
+  state?: ActivityState,
+): readonly ActivitySum[] {
+  return sums.filter((sum) => sum.kind === kind && (state === undefined || sum.state === state))
+}
+
+function gasUsd(sums: readonly ActivitySum[]): string {
+  return formatUnits(
+    sums.reduce((sum, { gas }) => sum + gas, 0n),
+    12,
+  )
 }
 
 export function money(amount: bigint): { amount: string; usd: string } {

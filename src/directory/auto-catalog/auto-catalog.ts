@@ -1,23 +1,25 @@
-import type { ListingStore } from '../../store/listings.js'
+import type { Endpoint, ListingStore } from '../../store/listings.js'
 import type { BazaarStatus } from '../../x402/extension-responses.js'
-import type { SchemaCheck } from '../schema-check.js'
+import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
 import { createGrowthLimit } from './growth.js'
-import { agrees, healthAfterPayment } from './health.js'
-import { createInfoCheck } from './info-schema.js'
+import { agrees, healthOfFound, isStale } from './health.js'
+import type { InfoCheck } from './info-schema.js'
 import { type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
 import { createOfferQueue } from './offer-queue.js'
-import { findPlace } from './place.js'
+import { findPlace, type Place } from './place.js'
 import { createPreparation } from './preparation.js'
 import { createRecentOffers } from './recent.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<
     ListingStore,
-    'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed' | 'saveProbe'
+    'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed'
   >
-  /** Best one of its own, so that strangers' schemas do not keep owners waiting. */
-  schemaCheck: Pick<SchemaCheck, 'check'>
+  /** Best with a thread of its own, so that strangers' schemas do not keep owners waiting. */
+  infoCheck: InfoCheck
+  /** Has an endpoint looked at as soon as its host's turn comes. */
+  look: (endpointId: number) => void
   /** Unix milliseconds. */
   now: () => number
   log: {
@@ -32,12 +34,14 @@ export interface AutoCatalogOptions extends OfferRules {
 
 export interface AutoCatalog {
   /**
-   * Takes in what a settled payment says of the resource it paid for; `undefined` when it says nothing. Answers at
-   * once and never throws; the work comes later.
+   * Takes in what a settled payment says of the resource it paid for; `undefined` when it says nothing. Answers after a
+   * few reads of the store, never throws and never rejects; the work comes later.
    */
-  offer(settled: SettledPayment): BazaarStatus | undefined
+  offer(settled: SettledPayment): Promise<BazaarStatus> | undefined
   /** Starts to judge the extension before the payment has settled, so that `offer` can tell the outcome. Never throws. */
   prepare(payload: unknown): void
+  /** Resolves when every offer so far was judged. */
+  idle(): Promise<void>
   /** Drops what waits; resolves when what is under way has ended. */
   stop(): Promise<void>
 }
@@ -45,22 +49,27 @@ export interface AutoCatalog {
 const MAX_WAITING = 500
 const MAX_WAITING_PER_PAY_TO = 20
 const MAX_NEW_PER_HOUR = 1_000
+/** What the catalog says stays true that long; what no entry can be made of, as long as discovery may be cached. */
+const STANDING_MS = 1_000
+const REJECTED_MS = 60_000
+/** A payment's answer waits no longer for the catalog's. */
+const ANSWER_MS = 250
 
-/** Lists what settled payments were for, until an owner does. The URL is a buyer's word: the next look confirms it. */
+const processing: BazaarStatus = { status: 'processing' }
+
+/** Lists what settled payments were for, until an owner does. The URL is a buyer's word: a look must confirm it. */
 export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
-  const { store, now, log } = options
-  const infoCheck = createInfoCheck(options.schemaCheck, now)
+  const { store, infoCheck, now, log } = options
   const growth = createGrowthLimit(options.maxNewPerHour ?? MAX_NEW_PER_HOUR, now)
   const recent = createRecentOffers(now)
+  const nowSeconds = () => Math.floor(now() / 1000)
   const queue = createOfferQueue<Offer>({
     max: MAX_WAITING,
     maxPerGroup: MAX_WAITING_PER_PAY_TO,
     async run(offer) {
-      // Offered again while it was at work.
-      if (recent.find(offer.key, offer.fingerprint) !== undefined) return
       const status = await catalogue(offer)
-      recent.keep(offer.key, offer.fingerprint, status)
       if (status.status !== 'rejected') return
+      recent.keep(offer.key, offer.fingerprint, status, REJECTED_MS)
       const { settlementId, resource } = offer
       const { rejectedReason } = status
       log.info({ settlementId, url: resource.url, rejectedReason }, 'paid resource not listed')
@@ -69,58 +78,122 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
       log.warn({ err, settlementId }, 'paid resource could not be listed'),
   })
 
-  async function catalogue({ resource, terms }: Offer): Promise<BazaarStatus> {
+  const placeOf = ({ resource: { url, method }, terms: { network, payTo } }: Offer) =>
+    findPlace(store, { url, method, network, payTo })
+
+  async function catalogue(offer: Offer): Promise<BazaarStatus> {
+    const { resource, terms, blockedBecause } = offer
     const verdict = await infoCheck.judge(resource)
     if (!verdict.ok) return rejected(verdict.rejectedReason)
     const drafted = draftUnclaimed(resource, terms)
     if (!drafted.ok) return rejected(drafted.rejectedReason)
     const { merchant, endpoint, accepts } = drafted.draft
-    const place = await findPlace(store, drafted.draft)
-    if (!place.isFree) return rejected(place.rejectedReason)
-    const { current } = place
-    const nowSeconds = Math.floor(now() / 1000)
-    const health = healthAfterPayment(current, accepts, nowSeconds)
-    if (current?.status === 'live' && !agrees(current.accepts, accepts)) {
-      // At another price than it asks for itself: the words beside it need not be its own either.
-      await store.saveProbe(current.id, health, nowSeconds)
-      return rejected('the endpoint itself asks for other terms than were paid.')
-    }
-    if (current === undefined && !growth.take()) {
+    const place = await placeOf(offer)
+    const standing = judgePlace(offer, place)
+    if (standing !== undefined) return standing
+    if (place.state === 'free' && !growth.take()) {
       return rejected('too many new resources were seen within the hour.')
     }
-    const saved = await store.saveUnclaimed(merchant, { ...endpoint, ...health }, nowSeconds)
-    if (saved === 'owned') return rejected('its owner lists this URL.')
+    const health = healthOfFound(accepts, blockedBecause, nowSeconds())
+    const evicted = place.state === 'free' ? place.evicted : undefined
+    const saved = await store.saveUnclaimed(
+      merchant,
+      { ...endpoint, ...health },
+      nowSeconds(),
+      evicted,
+    )
+    if (saved.state === 'owned') return rejected('its owner lists this URL.')
+    if (saved.state === 'known') return processing
     options.onChange?.(merchant.id)
-    return { status: 'success' }
+    if (blockedBecause !== undefined) return rejected(neverLive(blockedBecause))
+    options.look(saved.endpointId)
+    return processing
   }
 
-  function answer(settled: SettledPayment): BazaarStatus | undefined {
-    const read = readOffer(settled, options)
-    if (read === undefined) return undefined
-    if (!read.ok) return rejected(read.rejectedReason)
-    const { offer } = read
-    const known = recent.find(offer.key, offer.fingerprint)
+  /** What can be said of a resource where something stands already; `undefined` when it is to be taken in. */
+  function judgePlace({ terms }: Offer, place: Place): BazaarStatus | undefined {
+    if (place.state === 'free') return undefined
+    if (place.state === 'taken') {
+      if (place.rival !== undefined) lookAgain(place.rival)
+      return rejected(place.rejectedReason)
+    }
+    const { endpoint } = place
+    const isAsPaid = agrees(endpoint.accepts, [terms.requirement])
+    if (place.state === 'listed') {
+      if (!isAsPaid) lookAgain(endpoint)
+      return { status: 'success' }
+    }
+    const { status, probe } = endpoint
+    if (status === 'live') {
+      if (isAsPaid) return { status: 'success' }
+      lookAgain(endpoint)
+      return rejected('the endpoint itself asks for other terms than were paid.')
+    }
+    if (status === 'failing') {
+      if (isStale(endpoint, nowSeconds())) return undefined
+      return rejected(`a look at it found: ${probe?.message ?? 'no answer.'}`)
+    }
+    const isNeverCalled = endpoint.nextProbeAt === null
+    return isNeverCalled ? rejected(neverLive(probe?.message ?? '')) : processing
+  }
+
+  /** A payment on other terms, or to somebody else: the endpoint may have changed since it was seen. */
+  function lookAgain(endpoint: Endpoint): void {
+    if (isStale(endpoint, nowSeconds())) options.look(endpoint.id)
+  }
+
+  async function answer(offer: Offer): Promise<BazaarStatus> {
+    const { key, fingerprint } = offer
+    const known = recent.find(key, fingerprint)
     if (known !== undefined) return known
+    const standing = judgePlace(offer, await placeOf(offer))
+    if (standing !== undefined) {
+      recent.keep(key, fingerprint, standing, STANDING_MS)
+      return standing
+    }
     const verdict = infoCheck.known(offer.resource)
     if (verdict?.ok === false) return rejected(verdict.rejectedReason)
-    if (queue.add(offer.key, settled.payTo, offer)) return { status: 'processing' }
+    if (queue.add(key, offer.terms.payTo, offer)) return processing
     return rejected('too many resources wait; the next payment offers it again.')
+  }
+
+  function unreadable(err: unknown, { settlementId }: SettledPayment): BazaarStatus {
+    log.warn({ err, settlementId }, 'extension could not be read')
+    return rejected('the extension could not be read.')
   }
 
   return {
     offer(settled) {
       try {
-        return answer(settled)
+        const read = readOffer(settled, options)
+        if (read === undefined) return undefined
+        if (!read.ok) return Promise.resolve(rejected(read.rejectedReason))
+        return within(
+          ANSWER_MS,
+          answer(read.offer).catch((err) => unreadable(err, settled)),
+        )
       } catch (err) {
-        log.warn({ err, settlementId: settled.settlementId }, 'extension could not be read')
-        return rejected('the extension could not be read.')
+        return Promise.resolve(unreadable(err, settled))
       }
     },
     prepare: createPreparation(infoCheck, now),
+    idle: () => queue.idle(),
     stop: () => queue.stop(),
   }
 }
 
+/** What takes longer than that is still at work. */
+function within(ms: number, work: Promise<BazaarStatus>): Promise<BazaarStatus> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms, processing)
+    void work.then(resolve).finally(() => clearTimeout(timer))
+  })
+}
+
+function neverLive(reason: string): string {
+  return `${reason} It is kept as unverified, outside the default order.`
+}
+
 function rejected(rejectedReason: string): BazaarStatus {
-  return { status: 'rejected', rejectedReason }
+  return { status: 'rejected', rejectedReason: asSentence(rejectedReason) }
 }

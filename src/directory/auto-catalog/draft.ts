@@ -1,5 +1,11 @@
 import type { Address } from 'viem'
-import type { ListedEndpoint, Merchant, QuotedRequirement } from '../../store/listings.js'
+import type {
+  DescribedEndpoint,
+  ListedEndpoint,
+  Merchant,
+  QuotedRequirement,
+} from '../../store/listings.js'
+import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 import { endpointBody } from '../listing-endpoint.js'
@@ -12,7 +18,7 @@ import { readInputSchema } from './input-schema.js'
 /** A resource in the form in which the catalog keeps it, held to the limits of what owners write. */
 export interface Draft {
   merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>
-  endpoint: ListedEndpoint & { extras: Record<string, unknown> }
+  endpoint: DescribedEndpoint
   accepts: QuotedRequirement[]
 }
 
@@ -29,40 +35,50 @@ interface Terms {
 const zeroWidth = /[\u200b\u2060-\u2064]/g
 const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
 
-/** The id of the merchant nobody claimed yet who is paid at an address (lower case). */
-export function unclaimedId(payTo: Address): string {
-  return `payto-${payTo}`
-}
-
 /** Drafts the entry of a paid resource; a reason when not even its bare URL and price can be listed. */
 export function draftUnclaimed(
   resource: BazaarResource,
-  terms: Terms,
+  { network, asset, payTo, amount, requirement }: Terms,
 ): { ok: true; draft: Draft } | { ok: false; rejectedReason: string } {
-  const said = JSON.stringify({ info: resource.info, schema: resource.schema })
-  const cleaned = cleanJson(JSON.parse(said.replace(zeroWidth, '')), jsonLimits)
+  const described = describeEndpoint(resource, amount)
+  if (!described.ok) return described
+  const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
+  return { ok: true, draft: { merchant, endpoint: described.endpoint, accepts: [requirement] } }
+}
+
+/** What a payment or a 402 says of an endpoint: words of a stranger, bounded. */
+export type SaidOfEndpoint = Pick<BazaarResource, 'url' | 'method'> &
+  Partial<Omit<BazaarResource, 'example'>>
+
+/** An endpoint in a stranger's words, in the form and within the limits of what owners write. */
+export function describeEndpoint(
+  said: SaidOfEndpoint,
+  amount: bigint,
+): { ok: true; endpoint: DescribedEndpoint } | { ok: false; rejectedReason: string } {
+  const described = said.info !== undefined && said.schema !== undefined
+  const bare = JSON.stringify({ info: said.info ?? {}, schema: said.schema ?? {} })
+  const cleaned = cleanJson(JSON.parse(bare.replace(zeroWidth, '')), jsonLimits)
   const info = memberOf(cleaned, 'info')
   const schema = memberOf(cleaned, 'schema')
   if (!isObject(info) || !isObject(schema)) {
     return { ok: false, rejectedReason: 'info and schema hold a text that is too long.' }
   }
-  const listed = readEndpoint({ ...resource, info, schema }, terms.amount)
+  const listed = readEndpoint({ ...said, info, schema }, amount)
   if (!listed.ok) return listed
-  const { network, asset, payTo, requirement } = terms
-  const name = resource.serviceName?.trim() ?? hostOf(resource.url)
-  return {
-    ok: true,
-    draft: {
-      merchant: { id: unclaimedId(payTo), name, network, asset, payTo },
-      endpoint: { ...listed.endpoint, extras: extrasOf(resource, { info, schema }) },
-      accepts: [requirement],
-    },
-  }
+  const extras = extrasOf(said, described ? { info, schema } : undefined)
+  return { ok: true, endpoint: { ...listed.endpoint, extras } }
 }
 
 /** The same law as for owners; what is optional and breaks it is left out. */
 function readEndpoint(
-  { url, method, tags = [], description = '', info, schema }: BazaarResource,
+  {
+    url,
+    method,
+    tags = [],
+    description = '',
+    info,
+    schema,
+  }: SaidOfEndpoint & Pick<BazaarResource, 'info' | 'schema'>,
   amount: bigint,
 ): { ok: true; endpoint: ListedEndpoint } | { ok: false; rejectedReason: string } {
   const bare = {
@@ -110,16 +126,15 @@ function outputOf(info: Record<string, unknown>) {
 }
 
 function extrasOf(
-  { serviceName, iconUrl, mimeType, routeTemplate }: BazaarResource,
-  described: { info: Record<string, unknown>; schema: Record<string, unknown> },
+  { serviceName, iconUrl, mimeType, routeTemplate }: SaidOfEndpoint,
+  described: { info: Record<string, unknown>; schema: Record<string, unknown> } | undefined,
 ): Record<string, unknown> {
+  const template = routeTemplate === undefined ? {} : { routeTemplate }
   return {
     ...(serviceName === undefined ? {} : { serviceName }),
     ...(iconUrl === undefined ? {} : { iconUrl }),
     ...(mimeType === undefined ? {} : { mimeType }),
-    extensions: {
-      bazaar: { ...described, ...(routeTemplate === undefined ? {} : { routeTemplate }) },
-    },
+    ...(described === undefined ? {} : { extensions: { bazaar: { ...described, ...template } } }),
   }
 }
 
@@ -127,8 +142,4 @@ function extrasOf(
 function oneLine(text: string, maxChars: number): string {
   const cleaned = cleanText(text.replace(zeroWidth, ''), maxChars)
   return findUnwelcome(cleaned, 'one-line') === undefined ? cleaned : ''
-}
-
-function hostOf(url: string): string {
-  return new URL(url).host.slice(0, listingLimits.name.maxChars)
 }

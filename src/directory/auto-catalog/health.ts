@@ -4,27 +4,24 @@ import type { Endpoint, EndpointHealth, QuotedRequirement } from '../../store/li
 const FRESH_LOOK_SECONDS = 600
 
 /**
- * The health of an entry after a payment for it. What the endpoint itself answered stands over what a buyer brought;
- * where it never answered, the requirement that was settled is shown until the next look, which comes soon.
+ * The health of an entry that nobody looked at: it waits for its first look, which is due at once, or is never called
+ * because of its address, and says why.
  */
-export function healthAfterPayment(
-  current: Endpoint | undefined,
+export function healthOfFound(
   accepts: QuotedRequirement[],
+  blockedBecause: string | undefined,
   nowSeconds: number,
 ): EndpointHealth {
-  if (current === undefined) {
-    return { accepts, status: 'unverified', probe: null, failures: 0, nextProbeAt: nowSeconds }
+  const waiting = { accepts, status: 'unverified', probe: null, failures: 0 } as const
+  if (blockedBecause === undefined) return { ...waiting, nextProbeAt: nowSeconds }
+  const probe = {
+    verdict: 'blocked_target',
+    message: blockedBecause,
+    warnings: [],
+    seen: {},
+    checkedAt: nowSeconds,
   }
-  const { status, probe, failures } = current
-  const isLive = status === 'live'
-  const isSettled = isLive && agrees(current.accepts, accepts)
-  return {
-    accepts: isLive ? current.accepts : accepts,
-    status,
-    probe,
-    failures,
-    nextProbeAt: isSettled ? current.nextProbeAt : soon(current, nowSeconds),
-  }
+  return { ...waiting, probe, nextProbeAt: null }
 }
 
 /** Whether a live endpoint asks for just what was paid. */
@@ -38,8 +35,7 @@ export function agrees(
   return paid.every((requirement) => asked.has(terms(requirement)))
 }
 
-function soon({ probe, nextProbeAt }: Endpoint, nowSeconds: number): number {
-  const earliest = probe === null ? nowSeconds : probe.checkedAt + FRESH_LOOK_SECONDS
-  const wanted = Math.max(nowSeconds, earliest)
-  return nextProbeAt === null ? wanted : Math.min(nextProbeAt, wanted)
+/** Whether a look at it was so long ago that a payment may ask for another. */
+export function isStale({ probe }: Pick<Endpoint, 'probe'>, nowSeconds: number): boolean {
+  return probe === null || nowSeconds - probe.checkedAt >= FRESH_LOOK_SECONDS
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { referenceProblem } from '../json-bounds.js'
 import type { SchemaCheck, SchemaVerdict } from '../schema-check.js'
+import { asSentence } from '../sentence.js'
 
 /** Whether `info` is what its schema says; a reason that can be told when not. */
 export type InfoVerdict =
@@ -88,7 +89,7 @@ function reasonOf({ fault, message }: Extract<SchemaVerdict, { ok: false }>): st
 }
 
 function rejected(reason: string) {
-  return { ok: false, rejectedReason: `${reason.replace(/\.$/, '')}.` } as const
+  return { ok: false, rejectedReason: asSentence(reason) } as const
 }
 
 function keyOf({ info, schema }: Described): string {

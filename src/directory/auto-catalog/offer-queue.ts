@@ -2,6 +2,8 @@
 export interface OfferQueue<Work> {
   /** Newer work of the same key takes the place of what waits; `false` when there is no room. */
   add(key: string, group: string, work: Work): boolean
+  /** Resolves when nothing waits and nothing is under way. */
+  idle(): Promise<void>
   /** Drops what waits; resolves when what is under way has ended. */
   stop(): Promise<void>
 }
@@ -51,6 +53,7 @@ export function createOfferQueue<Work>(options: OfferQueueOptions<Work>): OfferQ
       running ??= drain()
       return true
     },
+    idle: async () => running,
     async stop() {
       isStopped = true
       waiting.clear()

@@ -30,13 +30,15 @@ export interface Offer {
   terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'amount'> & {
     requirement: QuotedRequirement
   }
+  /** Why its URL is never called, in a sentence. */
+  blockedBecause: string | undefined
   settlementId: string
 }
 
 export interface OfferRules {
   /** Networks whose endpoints the directory lists, each with its stablecoin in lower case. */
   networks: ReadonlyMap<string, { asset: Address }>
-  /** What may be looked at may be listed. */
+  /** What may not be looked at never becomes live. */
   targetRules: TargetRules
   /** Whom the operator refuses as recipient; asked with lower-case addresses. */
   isPayToBlocked: (payTo: Address) => boolean
@@ -60,12 +62,12 @@ export function readOffer(
   }
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
   const target = judgeTarget(resource.url, rules.targetRules)
-  if (!target.isAllowed) return rejected(target.message)
   const offer = {
     key: `${payTo} ${network} ${resource.method} ${resource.url}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
     terms: { network, asset, payTo, amount, requirement },
+    blockedBecause: target.isAllowed ? undefined : target.message,
     settlementId,
   }
   return { ok: true, offer }

@@ -1,13 +1,11 @@
 import type { BazaarStatus } from '../../x402/extension-responses.js'
 
-/** What became of the last offers, so that the next payment for the same resource is told, and writes nothing. */
+/** What the last offers were answered, so that a storm of payments for one resource reads and judges little. */
 export interface RecentOffers {
   find(key: string, fingerprint: string): BazaarStatus | undefined
-  keep(key: string, fingerprint: string, status: BazaarStatus): void
+  keep(key: string, fingerprint: string, status: BazaarStatus, forMs: number): void
 }
 
-/** As long as discovery may be cached. */
-const KEPT_MS = 60_000
 const MAX_KEPT = 5_000
 
 /** `now` in Unix milliseconds. */
@@ -19,9 +17,9 @@ export function createRecentOffers(now: () => number): RecentOffers {
       const isSame = offer?.fingerprint === fingerprint && offer.until > now()
       return isSame ? offer.status : undefined
     },
-    keep(key, fingerprint, status) {
+    keep(key, fingerprint, status, forMs) {
       kept.delete(key)
-      kept.set(key, { fingerprint, status, until: now() + KEPT_MS })
+      kept.set(key, { fingerprint, status, until: now() + forMs })
       const [oldest] = kept.keys()
       if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
     },

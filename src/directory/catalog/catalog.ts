@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { type Block, changeBlocks, type Piece, packBlocks } from './blocks.js'
 import { toFragment } from './fragment.js'
-import { isPublished } from './published.js'
+import { isPublished, shownEndpoints } from './published.js'
 import { createPause } from './slices.js'
 
 export interface CatalogOptions {
@@ -39,8 +40,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
   let sequence = -1
   let refreshing: Promise<void> | undefined
 
-  const fragmentOf = async (merchant: Merchant) =>
-    toFragment(merchant, await store.endpointsOf(merchant.id), checksum)
+  /** `undefined` for one nobody claimed of which nothing was seen live. */
+  async function fragmentOf(merchant: Merchant): Promise<Buffer | undefined> {
+    const shown = shownEndpoints(merchant, await store.endpointsOf(merchant.id))
+    if (shown.length === 0 && isUnclaimed(merchant)) return undefined
+    return toFragment(merchant, shown, checksum)
+  }
 
   async function build(id: string): Promise<Buffer | undefined> {
     const merchant = await store.findMerchant(id)
@@ -58,9 +63,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (last === undefined) break
       const pieces: Piece[] = []
       for (const merchant of page) {
-        const bytes = readyBytes < maxReadyBytes ? await fragmentOf(merchant) : undefined
+        const isKept = readyBytes < maxReadyBytes
+        const bytes = isKept ? await fragmentOf(merchant) : undefined
         readyBytes += bytes?.length ?? 0
-        pieces.push({ id: merchant.id, bytes })
+        if (!isKept || bytes !== undefined) pieces.push({ id: merchant.id, bytes })
         await pause()
       }
       loaded.push(...packBlocks(pieces))

@@ -1,4 +1,5 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { formatAtomic } from '../../x402/amounts.js'
 
 /** The agent a merchant is shown with: only while its owner controls the agent that is linked. */
@@ -10,6 +11,12 @@ export function publishedIdentity({ agentId, identity }: Merchant): { agentId: s
 /** Whether the public may read of it. */
 export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
   return hiddenReason === null && deletedAt === null
+}
+
+/** What of a merchant is shown unasked: of one that nobody claimed only what was seen live. */
+export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[]): Endpoint[] {
+  const isWaiting = ({ status }: Endpoint) => isUnclaimed(merchant) && status !== 'live'
+  return endpoints.filter((endpoint) => !isWaiting(endpoint))
 }
 
 /** Dollars as the nearest number to the exact decimal: 10000 is 0.01. */

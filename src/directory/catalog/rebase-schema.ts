@@ -1,3 +1,4 @@
+import { schemasByName } from '../schema-keywords.js'
 import { isRecord } from './published.js'
 
 /** Deeper than any schema that is let in. */
@@ -20,13 +21,6 @@ const nested = new Set([
   'anyOf',
   'oneOf',
   'prefixItems',
-])
-const named = new Set([
-  'properties',
-  'patternProperties',
-  'dependentSchemas',
-  '$defs',
-  'definitions',
 ])
 /** Names that count for a whole document, which the schema no longer is. */
 const ofDocument = new Set([
@@ -53,7 +47,7 @@ export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown 
     if (references.has(key)) {
       const isWithin = typeof value === 'string' && (value === '#' || value.startsWith('#/'))
       if (isWithin) members.push(['$ref', base + value.slice(1)])
-    } else if (named.has(key) && isRecord(value)) {
+    } else if (schemasByName.has(key) && isRecord(value)) {
       const entries = Object.entries(value)
       members.push([key, Object.fromEntries(entries.map(([name, it]) => [name, deeper(it)]))])
     } else if (nested.has(key)) {

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { RequestFault } from '../../http/request-fault.js'
+import { readParameters } from '../../http/query-parameters.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { presentInPublic } from '../merchant-fault.js'
 import type { Catalog } from './catalog.js'
 import { writeOpenApi } from './openapi.js'
 import { type OwnerRoutesOptions, ownerRoutes } from './owner-routes.js'
-import { isPublished } from './published.js'
+import { shownEndpoints } from './published.js'
 import { createPause } from './slices.js'
 import { catalogBytes, streamCatalog } from './stream.js'
-import { type ToolFormat, toolFormats, toTools } from './tools.js'
+import { toolFormats, toTools } from './tools.js'
 
 export interface CatalogRoutesOptions extends OwnerRoutesOptions {
   catalog: Catalog
@@ -45,7 +46,7 @@ export async function catalogRoutes(
   app.get<OfMerchant & { Querystring: Record<string, unknown> }>(
     '/api/merchants/:id/tools.json',
     async (request, reply) => {
-      const format = readFormat(request.query.format)
+      const format = readParameters(request.query).oneOf('format', toolFormats) ?? 'function'
       const [merchant, endpoints] = await readMerchant(request.params.id)
       const tools = toTools(merchant, endpoints, format, checksum)
       return sendJson(request, reply, [JSON.stringify(tools)])
@@ -53,26 +54,9 @@ export async function catalogRoutes(
   )
 
   async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
-    const merchant = await store.findMerchant(id)
-    if (merchant !== undefined && isPublished(merchant)) {
-      return [merchant, await store.endpointsOf(id)]
-    }
-    throw new RequestFault({
-      statusCode: 404,
-      code: 'not_found',
-      message: 'There is no merchant with this id in the directory.',
-    })
+    const merchant = presentInPublic(await store.findMerchant(id))
+    return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
   }
-}
-
-function readFormat(value: unknown): ToolFormat {
-  const format = toolFormats.find((known) => known === (value ?? 'function'))
-  if (format !== undefined) return format
-  throw new RequestFault({
-    statusCode: 400,
-    code: 'invalid_request',
-    message: `format must be one of ${toolFormats.join(', ')}.`,
-  })
 }
 
 async function sendJson(
@@ -97,7 +81,6 @@ function isKnown(request: FastifyRequest, reply: FastifyReply, tag: string): boo
   reply.headers({
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'public, max-age=60',
-    'x-content-type-options': 'nosniff',
     etag,
   })
   if (!matches(request.headers['if-none-match'], tag)) return false

@@ -1,6 +1,7 @@
 import { type Address, getAddress } from 'viem'
 import type { Agent } from '../../chain/identity-registry.js'
-import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
+import type { Identity } from '../../store/identity.js'
+import type { Endpoint, Merchant } from '../../store/listings.js'
 import { zeroAddress } from '../../x402/address.js'
 import {
   type AgentName,

@@ -1,4 +1,5 @@
-import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
+import type { Identity } from '../../store/identity.js'
+import type { Endpoint, Merchant } from '../../store/listings.js'
 import { checkControl, checkDomain, checkFile, checkPay, type Finding } from './checks.js'
 import type { GuardedGet } from './registration-file.js'
 import type { IdentityRegistry } from './registry.js'

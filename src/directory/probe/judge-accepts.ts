@@ -63,16 +63,29 @@ function toLive(
   expected: Expected,
   base: Verdict['seen'],
 ): Verdict {
-  const oddities = findOddities(quoted, chosen, expected)
   const { scheme, network, amount, asset, payTo } = chosen
+  const foreign = quoted.accepts.filter((terms) => isForeign(terms, chosen))
+  const oddities = findOddities(quoted, chosen, expected)
+  if (foreign.length > 0) oddities.set('foreign_pay_to', tellForeign(foreign, chosen))
   return {
     state: 'live',
     message: ['The endpoint answered 402 as it should.', ...oddities.values()].join(' '),
     warnings: [...oddities.keys()],
     seen: { ...base, scheme, network, amount, asset, payTo },
     chosen,
+    accepts: quoted.accepts.filter((terms) => !foreign.includes(terms)),
     quoted,
   }
+}
+
+/** Paid on the same network to somebody else: no buyer who was sent here means to pay him. */
+function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolean {
+  return network === chosen.network && payTo.toLowerCase() !== chosen.payTo.toLowerCase()
+}
+
+function tellForeign(foreign: readonly QuotedTerms[], { network, payTo }: QuotedTerms): string {
+  const others = named(foreign.map((terms) => terms.payTo))
+  return `It also asks for payment on ${network} to ${others}: such requirements are not published, only those that pay ${payTo}.`
 }
 
 function findOddities(

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { EndpointHealth } from '../../store/listings.js'
 import type { ProbeResult } from './probe.js'
 
@@ -26,8 +26,8 @@ export function freshHealth({ network, asset, payTo, price }: ListedTerms): Endp
     scheme: 'exact',
     network,
     amount: price.toString(),
-    asset: address,
-    payTo,
+    asset: getAddress(address),
+    payTo: getAddress(payTo),
     maxTimeoutSeconds: 300,
     extra: { name, version },
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
+import { present } from '../merchant-fault.js'
 import type { CallBudget } from './call-budget.js'
 import { isRecord } from './clean-json.js'
 import { hostKey } from './host-pace.js'
@@ -26,10 +27,7 @@ export async function probeRoutes(
   app.post<{ Params: { id: string } }>('/api/merchants/:id/probe', async (request, reply) => {
     const endpointId = parseEndpointId(request.body)
     const { id } = request.params
-    const merchant = await store.findMerchant(id)
-    if (merchant === undefined || merchant.deletedAt !== null) {
-      throw fault(404, 'not_found', 'There is no merchant of this id.')
-    }
+    present(await store.findMerchant(id))
     const wanted = pick(await store.endpointsOf(id), endpointId)
     const answers = []
     for (const endpoint of wanted) {
@@ -61,7 +59,7 @@ function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[]
   }
   const endpoint = endpoints.find(({ id }) => id === endpointId)
   if (endpoint === undefined) {
-    throw fault(404, 'not_found', 'endpointId names no endpoint of this merchant.')
+    throw fault(404, 'endpoint_not_found', 'endpointId names no endpoint of this merchant.')
   }
   return [endpoint]
 }

@@ -3,6 +3,7 @@ import type { ListedEndpoint, ProbeRecord, QuotedRequirement } from '../../store
 import type { GuardedFetch } from './guarded-fetch.js'
 import type { QuotedPayment } from './payment-required.js'
 import { toProbeRequest } from './probe-request.js'
+import type { QuotedTerms } from './quoted-terms.js'
 import { type Expected, isDefinite, judgeAnswer, type Verdict } from './verdict.js'
 
 export type ProbedEndpoint = Pick<
@@ -16,6 +17,8 @@ export interface ProbeResult {
   accepts: QuotedRequirement[]
   /** The endpoint is wrong: a save is refused. Otherwise it is live, or could not be judged now. */
   isDefinite: boolean
+  /** What the 402 said beside, and the requirement a buyer would choose; only of a live endpoint. */
+  quote?: { chosen: QuotedTerms; quoted: QuotedPayment }
   /** Optional members of a discovery item, from the 402: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
   extras: Record<string, unknown>
 }
@@ -38,11 +41,14 @@ export function createProbe({ fetch, network, asset, now }: ProbeOptions): Probe
     const answer = await fetch(toProbeRequest(endpoint))
     const hasSchema = inputSchema !== null
     const verdict = judgeAnswer(answer, { network, asset, payTo, price, hasSchema, method })
+    const { chosen, quoted } = verdict
+    const isLive = verdict.state === 'live' && chosen !== undefined && quoted !== undefined
     return {
       record: toProbeRecord(verdict, Math.floor(now() / 1000)),
-      accepts: verdict.state === 'live' ? toRequirements(verdict.quoted) : [],
+      accepts: (verdict.accepts ?? []).map((terms) => ({ ...terms })),
       isDefinite: isDefinite(verdict.state),
-      extras: verdict.state === 'live' ? toExtras(verdict.quoted) : {},
+      extras: isLive ? toExtras(quoted) : {},
+      ...(isLive ? { quote: { chosen, quoted } } : {}),
     }
   }
 }
@@ -53,12 +59,7 @@ export function toProbeRecord(verdict: Verdict, checkedAt: number): ProbeRecord 
   return { verdict: state, message, warnings, seen, checkedAt }
 }
 
-function toRequirements(quoted: QuotedPayment | undefined): QuotedRequirement[] {
-  return (quoted?.accepts ?? []).map((terms) => ({ ...terms }))
-}
-
-function toExtras(quoted: QuotedPayment | undefined): Record<string, unknown> {
-  if (quoted === undefined) return {}
+function toExtras(quoted: QuotedPayment): Record<string, unknown> {
   const { mimeType, serviceName, iconUrl } = quoted.resource
   return {
     ...(mimeType === undefined ? {} : { mimeType }),

@@ -1,10 +1,11 @@
 import '../../http/route-config.js'
 import type { FastifyInstance } from 'fastify'
 import { callerOf } from '../../http/rate-limit.js'
-import { type CallBudget, tooMany } from './call-budget.js'
+import type { CallBudget } from './call-budget.js'
 import { type HostPace, hostKey } from './host-pace.js'
-import { parseValidateBody, type ValidateRequest } from './validate-body.js'
-import type { Validation, Validator } from './validator.js'
+import { inTurn } from './live-terms.js'
+import { parseValidateBody } from './validate-body.js'
+import type { Validator } from './validator.js'
 
 export interface ValidateRoutesOptions {
   validator: Validator
@@ -14,27 +15,11 @@ export interface ValidateRoutesOptions {
   pace: HostPace
 }
 
-/** How long a request waits for the turn of the host it names. */
-const TURN_WAIT_MS = 5_000
-const BUSY_SECONDS = 5
-
 /** `POST /discovery/validate`: the verdict of a probe for anybody, and a listing drafted from the live 402. */
 export async function validateRoutes(
   app: FastifyInstance,
   { validator, budget, pace }: ValidateRoutesOptions,
 ): Promise<void> {
-  async function validateInTurn(wanted: ValidateRequest): Promise<Validation> {
-    const host = hostKey(wanted.url)
-    if (!(await pace.enterWithin(host, TURN_WAIT_MS))) {
-      throw tooMany('This host is being checked at this moment', BUSY_SECONDS)
-    }
-    try {
-      return await validator.validate(wanted)
-    } finally {
-      pace.leave(host)
-    }
-  }
-
   app.post('/discovery/validate', async (request, reply) => {
     const wanted = parseValidateBody(request.body)
     reply.header('cache-control', 'no-store')
@@ -42,6 +27,8 @@ export async function validateRoutes(
     const refused = validator.refuse(wanted)
     if (refused !== undefined) return refused
     const { url } = wanted
-    return budget.spend(callerOf(request.ip), hostKey(url), () => validateInTurn(wanted))
+    return budget.spend(callerOf(request.ip), hostKey(url), () =>
+      inTurn(pace, url, () => validator.validate(wanted)),
+    )
   })
 }

@@ -26,6 +26,7 @@ export type VerdictWarning =
   | 'header_missing'
   | 'header_url_safe'
   | 'requirements_unusable'
+  | 'foreign_pay_to'
 
 export interface Verdict {
   state: VerdictState
@@ -35,6 +36,8 @@ export interface Verdict {
   seen: Record<string, string | number | null>
   /** The requirement a buyer on the served network would choose; only with `live`. */
   chosen?: QuotedTerms
+  /** What of its requirements may be published: all but those that pay somebody else; only with `live`. */
+  accepts?: QuotedTerms[]
   /** What the 402 said, when there was one to read. */
   quoted?: QuotedPayment
 }

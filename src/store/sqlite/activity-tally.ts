@@ -68,7 +68,7 @@ function groupRows(rows: readonly NewActivity[]): Iterable<Group> {
     const amount = isPaid ? capped(row.amount) : 0n
     const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
     add(group.sums, [kind, state, row.reason ?? '', Number(row.isSelf)], 1, amount, gas)
-    addLatency(group.latencies, kind, row.latencyMs)
+    if (!row.isSelf) addLatency(group.latencies, kind, row.latencyMs)
     if (state === 'settled' && !row.isSelf) add(group.payers, [payer], 1, amount, 0n)
   }
   return groups.values()

@@ -30,6 +30,11 @@ export function openDatabase(path: string): Database {
   return database
 }
 
+/** A second connection to a file that is open, for a thread that only reads. */
+export function openReader(path: string): Database {
+  return new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
+}
+
 function migrate(database: Database): void {
   const files = readdirSync(migrationsFolder)
     .filter((file) => /^\d{4}-[a-z-]+\.sql$/.test(file))

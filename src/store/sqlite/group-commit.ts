@@ -9,6 +9,8 @@ export interface GroupCommit {
   write<Result>(write: () => Result): Promise<Result>
   /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
   defer(write: () => void): void
+  /** From now on nothing is committed, until what it answers is called: writes wait, nothing is lost. */
+  hold(): () => void
   /** Commits what waits and resolves when all of it is on disk; the last call, before the database is closed. */
   close(): Promise<void>
 }
@@ -33,6 +35,8 @@ export function createGroupCommit(database: Database): GroupCommit {
   let deferred: (() => void)[] = []
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
+  let held: Promise<void> | undefined
+  let isClosing = false
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
   const commitTogether = database.transaction((group: Waiting[]) =>
@@ -69,6 +73,7 @@ export function createGroupCommit(database: Database): GroupCommit {
 
   async function flush(): Promise<void> {
     while (waiting.length > 0) {
+      if (held !== undefined) await held
       const group = waiting
       waiting = []
       try {
@@ -91,6 +96,10 @@ export function createGroupCommit(database: Database): GroupCommit {
   function flushDeferred(): void {
     clearTimeout(timer)
     timer = undefined
+    if (held !== undefined && !isClosing) {
+      timer = setTimeout(flushDeferred, DEFER_MS)
+      return
+    }
     const writes = deferred
     deferred = []
     try {
@@ -110,7 +119,19 @@ export function createGroupCommit(database: Database): GroupCommit {
       deferred.push(write)
       timer ??= setTimeout(flushDeferred, DEFER_MS)
     },
+    hold() {
+      let goOn = () => {}
+      const holding = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      held = holding
+      return () => {
+        if (held === holding) held = undefined
+        goOn()
+      }
+    },
     async close() {
+      isClosing = true
       flushDeferred()
       await schedule()
       await disk.sync()

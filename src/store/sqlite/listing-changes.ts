@@ -46,6 +46,10 @@ export function createChangeWriter(
     `UPDATE merchants SET agent_id = @agentId, identity = NULL, revision = @revision, updated_at = @now
      WHERE id = @id`,
   )
+  const confirm = database.prepare(
+    `UPDATE merchants SET confirmed_owner = @confirmed, confirmed_pay_to = pay_to, revision = @revision,
+       updated_at = @now WHERE id = @id`,
+  )
 
   function refusal(
     row: MerchantRow | undefined,
@@ -60,6 +64,8 @@ export function createChangeWriter(
       const isOffered =
         row.offered_to === write.owner && (row.offered_until ?? 0) > write.acceptedAt
       if (!isOffered) return { state: 'notOffered' }
+    } else if (kind === 'confirm') {
+      if (row.owner === null || row.pay_to !== write.owner) return { state: 'notPayTo' }
     } else if (row.owner !== null ? row.owner !== write.owner : !isClaim(row, write, isSave)) {
       return { state: 'notOwner' }
     }
@@ -86,6 +92,7 @@ export function createChangeWriter(
       endpoints.removeAll(id)
       deleteMerchant.run(common)
     } else if (change.kind === 'offer') offer.run({ ...common, to: change.to, until: change.until })
+    else if (change.kind === 'confirm') confirm.run({ ...common, confirmed: change.owner })
     else if (change.kind === 'accept') {
       accept.run(common)
       endpoints.touch(id, now)

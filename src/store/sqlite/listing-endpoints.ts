@@ -1,5 +1,10 @@
 import type { Address } from 'viem'
-import type { EndpointHealth, EndpointMethod, ListedEndpoint } from '../listings.js'
+import type {
+  DescribedEndpoint,
+  EndpointHealth,
+  EndpointMethod,
+  ListedEndpoint,
+} from '../listings.js'
 import type { Database } from './database.js'
 import {
   type EndpointColumns,
@@ -7,6 +12,7 @@ import {
   type EndpointRow,
   publishedColumns,
   toColumns,
+  toHealthColumns,
 } from './listing-rows.js'
 
 /** Looks kept for the health strip. */
@@ -16,7 +22,6 @@ const writable: readonly (keyof EndpointColumns)[] = [
   'url',
   'method',
   ...publishedColumns,
-  'status',
   'probe',
   'failures',
   'next_probe_at',
@@ -39,7 +44,7 @@ export function createEndpointWriter(database: Database) {
   )
   const remove = database.prepare('DELETE FROM endpoints WHERE id = ?')
   const touch = database.prepare(
-    'UPDATE endpoints SET last_updated = MAX(last_updated, ?) WHERE merchant_id = ?',
+    'UPDATE endpoints SET last_updated = MAX(last_updated + 1, ?) WHERE merchant_id = ?',
   )
   const updateHealth = database.prepare(
     `UPDATE endpoints SET accepts = @accepts, status = @status, probe = @probe, failures = @failures,
@@ -84,8 +89,8 @@ export function createEndpointWriter(database: Database) {
     }
     // Only the operator says who hosts; an owner's save leaves it.
     if (draft.isHosted === undefined) columns.is_hosted = row.is_hosted
-    const isChanged = isTouched || publishedColumns.some((name) => row[name] !== columns[name])
-    const last_updated = isChanged ? Math.max(now, row.last_updated) : row.last_updated
+    const isChanged = isTouched || isOther(row, columns)
+    const last_updated = isChanged ? stampAfter(row, now) : row.last_updated
     update.run({ ...columns, position, last_updated, id: row.id })
     keepProbe(row.id, draft)
     return row.id
@@ -100,6 +105,9 @@ export function createEndpointWriter(database: Database) {
       for (const { id } of numbers.all(merchantId) as { id: number }[]) {
         if (!kept.has(id)) remove.run(id)
       }
+    },
+    remove(id: number) {
+      remove.run(id)
     },
     removeAll(merchantId: string) {
       for (const { id } of numbers.all(merchantId) as { id: number }[]) remove.run(id)
@@ -125,21 +133,24 @@ export function createEndpointWriter(database: Database) {
         }
       }
     },
-    saveHealth(id: number, health: EndpointHealth, now: number): EndpointRow | undefined {
+    /** Answers the row as it was, and whether anything that is published has changed. */
+    saveLook(
+      id: number,
+      health: EndpointHealth,
+      now: number,
+      described: DescribedEndpoint | undefined,
+    ): { merchantId: string; isChanged: boolean } | undefined {
       const row = findById.get(id) as EndpointRow | undefined
       if (row === undefined) return undefined
-      const accepts = JSON.stringify(health.accepts)
-      updateHealth.run({
-        id,
-        accepts,
-        status: health.status,
-        probe: health.probe === null ? null : JSON.stringify(health.probe),
-        failures: health.failures,
-        next_probe_at: health.nextProbeAt,
-        last_updated: accepts === row.accepts ? row.last_updated : Math.max(now, row.last_updated),
-      })
+      const looked = toHealthColumns(health)
+      const columns = described === undefined ? row : toColumns({ ...health, ...described })
+      const after = { ...columns, ...looked, is_hosted: row.is_hosted }
+      const isChanged = isOther(row, after)
+      const last_updated = isChanged ? stampAfter(row, now) : row.last_updated
+      if (described === undefined) updateHealth.run({ ...looked, last_updated, id })
+      else update.run({ ...after, position: row.position, last_updated, id })
       keepProbe(id, health)
-      return row
+      return { merchantId: row.merchant_id, isChanged }
     },
     find: (merchantId: string, url: string, method: EndpointMethod) =>
       find.get(merchantId, url, method) as EndpointRow | undefined,
@@ -149,4 +160,14 @@ export function createEndpointWriter(database: Database) {
       noteChange.run(merchantId, now)
     },
   }
+}
+
+/** Whether an item made of the one is not the same as one made of the other. */
+function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
+  return publishedColumns.some((name) => row[name] !== columns[name])
+}
+
+/** Two changes within a second are two: the later one is a second ahead rather than unseen. */
+function stampAfter({ last_updated }: EndpointRow, now: number): number {
+  return Math.max(now, last_updated + 1)
 }

@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
 import type {
+  DescribedEndpoint,
   Endpoint,
   EndpointHealth,
   EndpointMethod,
   EndpointStatus,
   IndexedEndpoint,
-  ListedEndpoint,
   Merchant,
   Pricing,
   SignedWrite,
@@ -27,6 +27,8 @@ export interface MerchantRow {
   identity: string | null
   offered_to: Address | null
   offered_until: number | null
+  confirmed_owner: Address | null
+  confirmed_pay_to: Address | null
   created_at: number
   updated_at: number
   deleted_at: number | null
@@ -34,6 +36,7 @@ export interface MerchantRow {
 
 export function toMerchant(row: MerchantRow): Merchant {
   const { offered_to: to, offered_until: until } = row
+  const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
   return {
     id: row.id,
     owner: row.owner,
@@ -49,6 +52,7 @@ export function toMerchant(row: MerchantRow): Merchant {
     agentId: row.agent_id,
     identity: row.identity === null ? null : JSON.parse(row.identity),
     offer: to === null || until === null ? null : { to, until },
+    confirmation: owner === null || payTo === null ? null : { owner, payTo },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     deletedAt: row.deleted_at,
@@ -144,8 +148,7 @@ export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
 }
 
 /** What is written about an endpoint, whoever writes it. */
-export type EndpointDraft = ListedEndpoint &
-  EndpointHealth & { extras: Record<string, unknown>; isHosted?: boolean }
+export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
 
 /** The columns an item publishes: only a change in these moves `lastUpdated`. */
 export const publishedColumns = [
@@ -160,6 +163,7 @@ export const publishedColumns = [
   'extras',
   'is_hosted',
   'accepts',
+  'status',
 ] as const
 
 export type EndpointColumns = Omit<
@@ -181,11 +185,17 @@ export function toColumns(draft: EndpointDraft): EndpointColumns {
     output: draft.output === null ? null : JSON.stringify(draft.output),
     extras: JSON.stringify(draft.extras),
     is_hosted: draft.isHosted === true ? 1 : 0,
-    accepts: JSON.stringify(draft.accepts),
-    status: draft.status,
-    probe: draft.probe === null ? null : JSON.stringify(draft.probe),
-    failures: draft.failures,
-    next_probe_at: draft.nextProbeAt,
+    ...toHealthColumns(draft),
+  }
+}
+
+export function toHealthColumns(health: EndpointHealth) {
+  return {
+    accepts: JSON.stringify(health.accepts),
+    status: health.status,
+    probe: health.probe === null ? null : JSON.stringify(health.probe),
+    failures: health.failures,
+    next_probe_at: health.nextProbeAt,
   }
 }
 

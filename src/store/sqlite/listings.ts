@@ -1,15 +1,11 @@
+import type { Address } from 'viem'
 import type { ListingStore, Merchant } from '../listings.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 import { createChangeWriter } from './listing-changes.js'
 import { createEndpointWriter } from './listing-endpoints.js'
 import { createListingReader } from './listing-reads.js'
-import {
-  type EndpointDraft,
-  type EndpointRow,
-  type MerchantRow,
-  toEndpoint,
-} from './listing-rows.js'
+import type { MerchantRow } from './listing-rows.js'
 
 export function createListingStore(database: Database, commit: GroupCommit): ListingStore {
   const endpoints = createEndpointWriter(database)
@@ -19,9 +15,11 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
     `INSERT INTO merchants (id, name, description, network, asset, pay_to, revision, created_at, updated_at)
      VALUES (@id, @name, '', @network, @asset, @payTo, 0, @now, @now)`,
   )
+  // An owner who never got its endpoint to answer keeps nobody else from the URL.
   const ownedTwin = database.prepare(
     `SELECT 1 FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
-     WHERE e.url = ? AND e.method = ? AND m.owner IS NOT NULL AND m.deleted_at IS NULL`,
+     WHERE e.url = ? AND e.method = ? AND m.owner IS NOT NULL AND m.deleted_at IS NULL
+       AND (m.pay_to = ? OR e.status = 'live')`,
   )
   const putMerchant = database.prepare(
     `INSERT INTO merchants (id, owner, name, description, network, asset, pay_to, revision, is_official,
@@ -41,9 +39,23 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
     'UPDATE merchants SET identity = ?, updated_at = ? WHERE id = ?',
   )
   const setHosted = database.prepare(
-    'UPDATE endpoints SET is_hosted = ?, last_updated = MAX(last_updated, ?) WHERE id = ?',
+    'UPDATE endpoints SET is_hosted = ?, last_updated = MAX(last_updated + 1, ?) WHERE id = ?',
   )
   const rowOf = (id: string) => find.get(id) as MerchantRow | undefined
+
+  function ownerOf(endpointId: number): Address | null | undefined {
+    const row = endpoints.findById(endpointId)
+    return row === undefined ? undefined : rowOf(row.merchant_id)?.owner
+  }
+
+  /** Unless it was claimed or mended meanwhile. */
+  function evict(endpointId: number, now: number): void {
+    const row = endpoints.findById(endpointId)
+    if (row === undefined || row.status === 'live' || row.probe === null) return
+    if (ownerOf(endpointId) !== null) return
+    endpoints.remove(endpointId)
+    endpoints.noteChange(row.merchant_id, now)
+  }
 
   return {
     ...createListingReader(database),
@@ -53,14 +65,13 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
         if (result.state === 'applied') endpoints.noteChange(write.merchantId, write.acceptedAt)
         return result
       }),
-    saveProbe: (endpointId, health, now) =>
+    saveProbe: (endpointId, health, now, described) =>
       commit.write(() => {
-        const before = endpoints.saveHealth(endpointId, health, now)
-        if (before === undefined) return
+        // Claimed since it was looked at: the words are the owner's from now on.
+        const isOwned = described !== undefined && ownerOf(endpointId) !== null
+        const saved = endpoints.saveLook(endpointId, health, now, isOwned ? undefined : described)
         // A look that finds what the last one found changes nothing anybody reads from an index.
-        const isSame =
-          before.status === health.status && before.accepts === JSON.stringify(health.accepts)
-        if (!isSame) endpoints.noteChange(before.merchant_id, now)
+        if (saved?.isChanged === true) endpoints.noteChange(saved.merchantId, now)
       }),
     saveIdentity: (merchantId, identity, now) =>
       commit.write(() => {
@@ -72,18 +83,24 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
         if (isAgent(before) !== isAgent(identity)) endpoints.touch(merchantId, now)
         endpoints.noteChange(merchantId, now)
       }),
-    saveUnclaimed: (merchant, endpoint, now) =>
+    saveUnclaimed: (merchant, endpoint, now, evicted) =>
       commit.write(() => {
-        if (ownedTwin.get(endpoint.url, endpoint.method) !== undefined) return 'owned'
+        const { url, method } = endpoint
+        if (ownedTwin.get(url, method, merchant.payTo) !== undefined) return { state: 'owned' }
         const row = rowOf(merchant.id)
+        if (row !== undefined && row.owner !== null) return { state: 'owned' }
+        const known = endpoints.find(merchant.id, url, method)
+        if (known !== undefined && known.status !== 'failing') return { state: 'known' }
+        if (evicted !== undefined) evict(evicted, now)
         if (row === undefined) insertUnclaimed.run({ ...merchant, now })
-        else if (row.owner !== null) return 'owned'
-        const known = endpoints.find(merchant.id, endpoint.url, endpoint.method)
         const position = known?.position ?? endpoints.count(merchant.id)
-        const draft = known === undefined ? endpoint : withNewerLook(endpoint, known)
-        endpoints.save(merchant.id, draft, { position, now, isTouched: false })
+        const endpointId = endpoints.save(merchant.id, endpoint, {
+          position,
+          now,
+          isTouched: false,
+        })
         endpoints.noteChange(merchant.id, now)
-        return known === undefined ? 'added' : 'refreshed'
+        return { state: known === undefined ? 'added' : 'renewed', endpointId }
       }),
     setFlags: (merchantId, flags, now) =>
       commit.write(() => {
@@ -121,11 +138,4 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
         return true
       }),
   }
-}
-
-/** What a look found since the draft was made stays: a payment says less than the endpoint itself. */
-function withNewerLook(draft: EndpointDraft, row: EndpointRow): EndpointDraft {
-  const { accepts, status, probe, failures, nextProbeAt } = toEndpoint(row)
-  if (probe === null || probe.checkedAt <= (draft.probe?.checkedAt ?? 0)) return draft
-  return { ...draft, accepts, status, probe, failures, nextProbeAt }
 }

@@ -29,8 +29,10 @@ export interface PaymentView {
 export interface Client {
   answers: Answer[]
   settle(payment: SignedPayment): Promise<Answer>
-  /** Asks, and closes the connection before an answer can come. */
-  settleAndHangUp(payment: SignedPayment): Promise<void>
+  /** Whether the payment was found valid; false also when the connection broke. */
+  verify(payment: SignedPayment): Promise<boolean>
+  /** Asks, and closes the connection, after 50 ms unless said, before an answer can come. */
+  settleAndHangUp(payment: SignedPayment, afterMs?: number): Promise<void>
   settleAll(payments: readonly SignedPayment[]): Promise<Answer[]>
   /** Settles again, as a merchant would, until each payment had its success or the time is over. */
   settleUntilTold(payments: readonly SignedPayment[], timeoutMs?: number): Promise<void>
@@ -47,6 +49,7 @@ const HANG_UP_MS = 50
 export function createClient(url: string): Client {
   const pool = new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 })
   const answers: Answer[] = []
+  const told = new Set<SignedPayment>()
 
   async function settle(payment: SignedPayment): Promise<Answer> {
     const answer: Answer = { payment, askedAt: Date.now(), answeredAt: 0 }
@@ -64,11 +67,12 @@ export function createClient(url: string): Client {
     }
     answer.answeredAt = Date.now()
     answers.push(answer)
+    if (answer.body?.success === true) told.add(payment)
     return answer
   }
 
   async function settleOneUntilTold(payment: SignedPayment, deadline: number): Promise<void> {
-    while (!isTold(answers, payment) && Date.now() < deadline) {
+    while (!told.has(payment) && Date.now() < deadline) {
       const { body } = await settle(payment)
       // Told used without ever being told paid: asking on would change nothing.
       if (body?.errorReason === usedCode) return
@@ -79,9 +83,18 @@ export function createClient(url: string): Client {
   return {
     answers,
     settle,
-    async settleAndHangUp({ body }) {
+    async verify({ body }) {
+      try {
+        const options = { method: 'POST', path: '/verify', headers, body } as const
+        const response = await pool.request(options)
+        return ((await response.body.json()) as { isValid: boolean }).isValid
+      } catch {
+        return false
+      }
+    },
+    async settleAndHangUp({ body }, afterMs = HANG_UP_MS) {
       const options = { method: 'POST', path: '/settle', headers, body } as const
-      const signal = AbortSignal.timeout(HANG_UP_MS)
+      const signal = AbortSignal.timeout(afterMs)
       await pool.request({ ...options, signal }).catch(() => {})
     },
     settleAll: (payments) => Promise.all(payments.map(settle)),
@@ -101,7 +114,3 @@ export function createClient(url: string): Client {
 
 export const usedCode = 'invalid_exact_evm_nonce_already_used'
 export const pendingCode = 'settlement_pending'
-
-export function isTold(answers: readonly Answer[], payment: SignedPayment): boolean {
-  return answers.some((it) => it.payment === payment && it.body?.success === true)
-}

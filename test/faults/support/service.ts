@@ -24,7 +24,7 @@ export interface ServiceOptions {
   env?: NodeJS.ProcessEnv
 }
 
-const READY_TIMEOUT_MS = 20_000
+const READY_TIMEOUT_MS = 45_000
 const STOP_GRACE_MS = 8_000
 const KEPT_LINES = 4_000
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Desk } from '../../../src/cli/merchants/desk.js'
 import { exportToFile } from '../../../src/cli/merchants/export.js'
@@ -181,10 +182,38 @@ describe('a file of merchants', () => {
     expect(await published(other)).toEqual(await published(desk))
     const [entry] = await other.store.dueEndpoints(2_000, 10)
     expect(entry?.endpoint).toMatchObject({
-      status: 'unverified',
-      accepts: [{ scheme: 'exact', amount: '10000', payTo }],
+      accepts: [{ scheme: 'exact', amount: '10000', payTo: getAddress(payTo) }],
     })
     await other.close()
+  })
+
+  it('carries how each endpoint was found to be', async () => {
+    const probe = {
+      verdict: 'unreachable',
+      message: 'It did not answer.',
+      warnings: [],
+      seen: { status: null },
+      checkedAt: 900,
+    }
+    const health = { status: 'failing' as const, failures: 4, probe }
+    await list(desk.store, 'weather', { endpoints: [anEndpoint(health)] })
+    await exportToFile(desk, path())
+    await importMerchants(desk, path(), { ...plain, replaces: true })
+    expect(await theEndpoint()).toMatchObject({ ...health, nextProbeAt: 2_000 })
+    const other = openDesk()
+    await importMerchants(other, path(), plain)
+    const [entry] = await other.store.dueEndpoints(2_000, 10)
+    expect(entry?.endpoint).toMatchObject(health)
+    await other.close()
+  })
+
+  it('takes nobody’s endpoints away for having none', async () => {
+    await list(desk.store, 'weather')
+    writeFileSync(path(), JSON.stringify(aFile([{ ...aMerchant(), endpoints: [] }])))
+    await expect(importMerchants(desk, path(), { ...plain, replaces: true })).rejects.toThrow(
+      'The file has no endpoints for weather',
+    )
+    expect(await theEndpoint()).toBeDefined()
   })
 
   it('writes nothing on a dry run', async () => {
@@ -227,7 +256,7 @@ describe('a file of merchants', () => {
     writeFileSync(path(), JSON.stringify(aFile([aMerchant()])))
     expect(await importMerchants(desk, path(), plain)).toMatch(/^1 added/)
     expect((await theEndpoint())?.accepts).toMatchObject([
-      { scheme: 'exact', amount: '10000', payTo },
+      { scheme: 'exact', amount: '10000', payTo: getAddress(payTo) },
     ])
     expect((await merchant())?.owner).toBeNull()
   })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { ConfigError } from '../../../src/config/config-error.js'
@@ -53,6 +54,8 @@ describe('readConfig', () => {
       trustProxy: false,
       probeAllowPrivateHosts: false,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+      mcpAllowedOrigins: [],
+      hosted: undefined,
       activityRetentionDays: 90,
       bodyLimitBytes: 262_144,
       logLevel: 'info',
@@ -109,6 +112,38 @@ describe('readConfig', () => {
       }
     },
   )
+
+  it('hosts endpoints where the buyback wallet and a key are set', () => {
+    const buyback = `0x${'ab'.repeat(20)}`
+    const on = { HOSTED_ENDPOINTS: 'true', HOSTED_PRIVATE_KEY: '0x1' }
+    expect(read({ ...on, BUYBACK_ADDRESS: buyback }).hosted).toEqual({
+      payTo: getAddress(buyback),
+      claimSeconds: 3_600,
+    })
+    expect(read({ BUYBACK_ADDRESS: buyback }).hosted).toBeUndefined()
+    expect(problems({ HOSTED_ENDPOINTS: 'true' })).toEqual([
+      expect.stringContaining('BUYBACK_ADDRESS is not set'),
+      expect.stringContaining('HOSTED_PRIVATE_KEY is not set'),
+    ])
+  })
+
+  it('takes the origins of pages that may call the tools, and nothing with a path', () => {
+    const list = 'https://agent.example.com, http://localhost:6274/'
+    expect(read({ MCP_ALLOWED_ORIGINS: list }).mcpAllowedOrigins).toEqual([
+      'https://agent.example.com',
+      'http://localhost:6274',
+    ])
+    for (const wrong of [
+      '*',
+      'agent.example.com',
+      'https://a.example/page',
+      'https://a.example,',
+    ]) {
+      expect(problems({ MCP_ALLOWED_ORIGINS: wrong })).toEqual([
+        expect.stringContaining('MCP_ALLOWED_ORIGINS must be a comma list'),
+      ])
+    }
+  })
 
   it('takes the rate limit from off to its upper edge', () => {
     expect(read({ RATE_LIMIT_MAX: '0' }).rateLimit.max).toBe(0)

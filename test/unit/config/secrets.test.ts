@@ -89,6 +89,27 @@ describe('readSecrets', () => {
   })
 })
 
+describe('the key of hosted endpoints', () => {
+  const hosting = { RELAYER_PRIVATE_KEYS: keyA, HOSTED_ENDPOINTS: 'true' }
+
+  it('is read where endpoints are hosted', () => {
+    const { hostedPrivateKey } = readSecrets({ ...hosting, HOSTED_PRIVATE_KEY: keyB })
+    expect(hostedPrivateKey).toBe(keyB)
+    expect(
+      readSecrets({ RELAYER_PRIVATE_KEYS: keyA, HOSTED_PRIVATE_KEY: keyB }).hostedPrivateKey,
+    ).toBeUndefined()
+  })
+
+  it('is a key, and none of a relayer, and is not repeated in a complaint', () => {
+    const said = (key: string) =>
+      problemsOf(() => readSecrets({ ...hosting, HOSTED_PRIVATE_KEY: key })).join()
+    expect(said('0x1')).toMatch(/HOSTED_PRIVATE_KEY is not a private key/)
+    expect(said(`0x${'0'.repeat(64)}`)).toMatch(/HOSTED_PRIVATE_KEY is not a private key/)
+    expect(said(keyA)).toMatch(/HOSTED_PRIVATE_KEY repeats RELAYER_PRIVATE_KEYS entry 1/)
+    expect(said(keyA)).not.toContain('a1a1')
+  })
+})
+
 describe('readSettings', () => {
   it('reports the problems of settings and keys together', () => {
     const found = problemsOf(() =>

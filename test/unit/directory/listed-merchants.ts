@@ -15,9 +15,9 @@ export const asset: Address = '0x3600000000000000000000000000000000000000'
 
 export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> }
 
-/** A listing store over memory, and a way to write to it as an owner whose message passed every check. */
-export function openListings() {
-  const database = openDatabase(':memory:')
+/** A listing store over memory or a file, and a way to write to it as an owner whose message passed every check. */
+export function openListings(path = ':memory:') {
+  const database = openDatabase(path)
   const commit = createGroupCommit(database)
   const store = createListingStore(database, commit)
   let nonces = 0
@@ -41,6 +41,7 @@ export function openListings() {
   }
 
   return {
+    database,
     store,
     write,
     list: (id: string, endpoints: EndpointDraft[] = [anEndpoint()], name = `Merchant ${id}`) =>

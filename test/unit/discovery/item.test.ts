@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toItem } from '../../../src/discovery/item.js'
-import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
+import type { Identity } from '../../../src/store/identity.js'
+import type { CatalogEntry, Endpoint, Merchant } from '../../../src/store/listings.js'
 import { aMerchant, anEndpoint, aQuote } from './a-catalog.js'
 
 function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {
@@ -19,6 +20,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       agentId: null,
       identity: null,
       offer: null,
+      confirmation: null,
       createdAt: 1_000,
       updatedAt: 1_000,
       deletedAt: null,

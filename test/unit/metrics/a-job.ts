@@ -11,7 +11,11 @@ export const aBody = (network = 'eip155:5042') => ({
 })
 
 /** The job of that body. */
-export const aJob = { network: 'eip155:5042', key: `0x${'a5'.repeat(20)}/${payer}/${nonce}` } as Job
+export const aJob = {
+  kind: 'exact',
+  network: 'eip155:5042',
+  key: `0x${'a5'.repeat(20)}/${payer}/${nonce}`,
+} as Job
 
 export const confirmed: Outcome = {
   state: 'confirmed',

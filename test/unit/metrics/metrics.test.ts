@@ -44,6 +44,26 @@ async function pageOf(watched: WatchedNetwork): Promise<string> {
 }
 
 describe('a scrape', () => {
+  it('shows how discovery and directory stand', async () => {
+    const metrics = createMetrics(aClock().now)
+    metrics.watchDirectory({
+      index: () => ({ endpoints: 12, changed: 3, buildSeconds: 1.5 }),
+      probes: () => ({ queued: 4, underWay: 2 }),
+      dropped: () => 5,
+    })
+    const { text } = await metrics.render()
+    for (const line of [
+      'arcus_discovery_endpoints 12',
+      'arcus_discovery_changed_endpoints 3',
+      'arcus_discovery_build_seconds 1.5',
+      'arcus_probe_queue_length 4',
+      'arcus_probes_under_way 2',
+      'arcus_activity_dropped 5',
+    ]) {
+      expect(text).toContain(`\n${line}\n`)
+    }
+  })
+
   it('shows queue, head and lanes as they stand', async () => {
     const page = await pageOf(aWatched())
     for (const line of [
@@ -109,6 +129,20 @@ describe('what the relayer tells', () => {
     expect(text).toContain(`arcus_settlement_gas_usd_sum{network="${network}"} 0.0016`)
     expect(text).toContain(`arcus_settlement_gas_usd_count{network="${network}"} 1`)
     expect(text).toContain(`arcus_gas_usd_total{network="${network}"} 0.002`)
+  })
+
+  it('counts jobs by what they were, and gas of payments only of payments', async () => {
+    const metrics = createMetrics(aClock().now)
+    const events = metrics.relayerEvents(network)
+    events.decided({ ...aJob, kind: 'batch-claim' }, confirmed)
+    events.decided({ ...aJob, kind: 'batch-claim' }, confirmed)
+    events.decided(aJob, failed)
+    const { text } = await metrics.render()
+    const count = (kind: string, state: string) =>
+      `arcus_jobs_total{network="${network}",kind="${kind}",state="${state}"}`
+    expect(text).toContain(`${count('batch-claim', 'confirmed')} 2`)
+    expect(text).toContain(`${count('exact', 'failed')} 1`)
+    expect(text).not.toContain('arcus_settlement_gas_usd_sum')
   })
 })
 

@@ -151,6 +151,23 @@ describe('lastUpdated', () => {
     expect(await lastUpdated()).toEqual([1_800])
     expect(await store.lastChange()).toBe(2)
   })
+
+  it('moves at each change, also of the same second', async () => {
+    await save()
+    await save({ revision: 2 }, aSave({}, [anEndpoint({ title: 'Sky' })]))
+    expect(await lastUpdated()).toEqual([1_001])
+    const [entry] = await store.scanEntries(0, 10)
+    const dearer = anEndpoint({ accepts: [{ amount: '20000' }] })
+    await store.saveProbe(entry?.endpoint.id as number, dearer, 1_000)
+    expect(await lastUpdated()).toEqual([1_002])
+  })
+
+  it('moves when an item says that it is live no more', async () => {
+    await save()
+    const [entry] = await store.scanEntries(0, 10)
+    await store.saveProbe(entry?.endpoint.id as number, anEndpoint({ status: 'failing' }), 1_900)
+    expect(await lastUpdated()).toEqual([1_900])
+  })
 })
 
 describe('ownership', () => {
@@ -186,44 +203,73 @@ describe('ownership', () => {
 })
 
 describe('what is found in payments', () => {
-  const found = { id: `payto-${payTo}`, name: 'api.example.com', network, asset, payTo }
-  const see = (over = {}) => store.saveUnclaimed(found, anEndpoint(over), 1_000)
+  const found = { id: `payto-${payTo}`, name: '0x3333…3333', network, asset, payTo }
+  const see = (over = {}, evicted?: number) =>
+    store.saveUnclaimed(found, anEndpoint({ probe: null, ...over }), 1_000, evicted)
+  const theId = async () => (await store.scanEntries(0, 10))[0]?.endpoint.id as number
 
-  it('is listed without an owner, and refreshed', async () => {
-    expect(await see()).toBe('added')
-    expect(await see({ title: 'Forecast' })).toBe('refreshed')
+  it('is listed without an owner, in the words of the first payment', async () => {
+    expect(await see()).toEqual({ state: 'added', endpointId: 1 })
+    expect(await see({ title: 'Forecast' })).toEqual({ state: 'known' })
     const [entry] = await store.scanEntries(0, 10)
-    expect(entry).toMatchObject({ merchant: { owner: null }, endpoint: { title: 'Forecast' } })
+    expect(entry).toMatchObject({ merchant: { owner: null }, endpoint: { title: 'Weather' } })
   })
 
-  it('keeps what a look found since', async () => {
+  it('is put in place of one that failed, and keeps its number', async () => {
     await see()
-    const [entry] = await store.scanEntries(0, 10)
-    const probe = { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: 3_000 }
-    const looked = {
-      accepts: [{ amount: '7' }],
-      status: 'live',
-      failures: 0,
-      nextProbeAt: 9,
-    } as const
-    await store.saveProbe(
-      entry?.endpoint.id as number,
-      { ...looked, accepts: [{ amount: '7' }], probe },
-      3_000,
-    )
-    await see({ title: 'Later', status: 'unverified' })
-    const [after] = await store.scanEntries(0, 10)
-    expect(after?.endpoint).toMatchObject({
-      title: 'Later',
-      status: 'live',
-      accepts: [{ amount: '7' }],
+    await store.saveProbe(await theId(), anEndpoint({ status: 'failing' }), 1_500)
+    expect(await see({ title: 'Forecast', status: 'unverified' })).toEqual({
+      state: 'renewed',
+      endpointId: 1,
     })
+    const [entry] = await store.scanEntries(0, 10)
+    expect(entry?.endpoint).toMatchObject({ title: 'Forecast', status: 'unverified' })
+  })
+
+  it('is put into its own words by a look, and lastUpdated tells', async () => {
+    await see()
+    const own = { ...anEndpoint({ title: 'Own', price: 7n }), extras: { mimeType: 'text/csv' } }
+    await store.saveProbe(await theId(), anEndpoint(), 1_500, own)
+    const [entry] = await store.scanEntries(0, 10)
+    expect(entry?.endpoint).toMatchObject({ ...own, lastUpdated: 1_500 })
+    await store.saveProbe(await theId(), anEndpoint(), 1_600, own)
+    expect((await store.scanEntries(0, 10))[0]?.endpoint.lastUpdated).toBe(1_500)
+  })
+
+  it('is not put into other words by a look that ends after it was claimed', async () => {
+    await see()
+    await save({ merchantId: found.id, owner: payTo }, aSave({}, [anEndpoint({ title: 'Mine' })]))
+    await store.saveProbe(await theId(), anEndpoint(), 1_500, anEndpoint({ title: 'Late' }))
+    expect((await store.scanEntries(0, 10))[0]?.endpoint.title).toBe('Mine')
+  })
+
+  it('has only what was looked at in vain give way', async () => {
+    const other = (path: string) => ({ url: `https://api.example.com/${path}` })
+    await see()
+    await see(other('two'), 1)
+    expect(await store.scanEntries(0, 10)).toHaveLength(2)
+    await store.saveProbe(1, anEndpoint({ status: 'live' }), 1_500)
+    await see(other('three'), 1)
+    expect(await store.scanEntries(0, 10)).toHaveLength(3)
+    await store.saveProbe(1, anEndpoint({ status: 'failing' }), 1_600)
+    await see(other('four'), 1)
+    const ids = (await store.scanEntries(0, 10)).map(({ endpoint }) => endpoint.id)
+    expect(ids).toEqual([2, 3, 4])
   })
 
   it('never goes over the listing of an owner', async () => {
     await save()
-    expect(await see()).toBe('owned')
+    expect(await see()).toEqual({ state: 'owned' })
     expect(await store.scanEntries(0, 10)).toHaveLength(1)
+  })
+
+  it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {
+    const elsewhere = (status: 'live' | 'unverified') =>
+      aSave({ payTo: other }, [anEndpoint({ status })])
+    await save({}, elsewhere('live'))
+    expect(await see()).toEqual({ state: 'owned' })
+    await save({ revision: 2 }, elsewhere('unverified'))
+    expect(await see()).toMatchObject({ state: 'added' })
   })
 
   it('gives way to the listing of the key that is paid and of nobody else', async () => {
@@ -240,7 +286,7 @@ describe('what is found in payments', () => {
     const claim = { merchantId: found.id, revision: 1 }
     expect(await save({ ...claim, owner: other })).toEqual({ state: 'notOwner' })
     expect(await save({ ...claim, owner: payTo })).toMatchObject({ merchant: { owner: payTo } })
-    expect(await see({ title: 'Mine now' })).toBe('owned')
+    expect(await see({ title: 'Mine now' })).toEqual({ state: 'owned' })
   })
 })
 

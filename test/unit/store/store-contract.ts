@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { BlockStore } from '../../../src/store/blocks.js'
 import type { BudgetStore } from '../../../src/store/budgets.js'
 import type { DeliveryStore } from '../../../src/store/deliveries.js'
+import type { HostedRecords } from '../../../src/store/hosted-records.js'
 import type {
   Attempt,
   Job,
@@ -18,6 +19,7 @@ export interface Stores {
   sightings: SightingStore
   budgets: BudgetStore
   blocks: BlockStore
+  hosted: HostedRecords
 }
 
 /** An engine under test, empty. */
@@ -521,6 +523,26 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await blocks.removeBlock('payer', relayer)).toBe(true)
       expect(await blocks.removeBlock('payer', relayer)).toBe(false)
       expect(await blocks.listBlocks()).toHaveLength(1)
+    })
+
+    it('changes a hosted record in one step, whoever else changes it', async () => {
+      const add = (current = '0') => String(Number(current) + 1)
+      const many = Array.from({ length: 20 }, () => stores.hosted.change('channel', 'a', add))
+      expect((await Promise.all(many)).sort()).toContain('20')
+      await stores.hosted.change('channel', 'b', () => '7')
+      await stores.hosted.change('refund', 'a', () => 'other kind')
+      expect(await stores.hosted.find('channel', 'a')).toBe('20')
+      expect(await stores.hosted.list('channel')).toEqual(['20', '7'])
+      expect(await stores.hosted.change('channel', 'a', (current) => current)).toBe('20')
+      const failing = stores.hosted.change('channel', 'b', () => {
+        throw new Error('not so')
+      })
+      await expect(failing).rejects.toThrow('not so')
+      stores = await engine.reopen()
+      expect(await stores.hosted.find('channel', 'b')).toBe('7')
+      expect(await stores.hosted.change('channel', 'a', () => undefined)).toBeUndefined()
+      expect(await stores.hosted.find('channel', 'a')).toBeUndefined()
+      expect(await stores.hosted.list('refund')).toEqual(['other kind'])
     })
 
     it('keeps everything when it is opened anew', async () => {

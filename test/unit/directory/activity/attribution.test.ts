@@ -24,7 +24,8 @@ beforeEach(() => {
 })
 
 function list(id: string, urls: string[], over: Partial<Merchant> = {}): void {
-  const merchant = { id, owner, payTo, hiddenReason: null, deletedAt: null, ...over } as Merchant
+  const state = { hiddenReason: null, deletedAt: null, confirmation: null, isOfficial: false }
+  const merchant = { id, owner: payTo, payTo, ...state, ...over } as Merchant
   listed.set(id, { merchant, urls })
   changes.push(id)
 }
@@ -51,39 +52,61 @@ describe('an answer about a payment', () => {
   it('counts for the endpoint that is paid, else for the merchant, else for nobody', async () => {
     list('weather', ['https://api.example.com/forecast', 'https://api.example.com/weather'])
     const { find } = anAttributor()
-    expect(await find(payTo, weather)).toEqual({ merchantId: 'weather', endpointId: 2, owner })
-    const merchantOnly = { merchantId: 'weather', endpointId: null, owner }
+    expect(await find(payTo, weather)).toEqual({
+      merchantId: 'weather',
+      endpointId: 2,
+      owner: payTo,
+    })
+    const merchantOnly = { merchantId: 'weather', endpointId: null, owner: payTo }
     expect(await find(payTo, new URL('https://elsewhere.example/'))).toEqual(merchantOnly)
     expect(await find(payTo, undefined)).toEqual(merchantOnly)
     expect(await find(otherPayTo, weather)).toBeUndefined()
   })
 
-  it('counts for the listing signed by the key that is paid, whoever listed it first', async () => {
+  it('counts for who is proven to be paid: the key, whom it confirmed, the operator; else for what it may claim', async () => {
     const urls = ['https://api.example.com/weather']
-    list('hidden', urls, { owner: payTo, hiddenReason: 'fraud' })
-    list('found', urls, { owner: null })
-    list('copy', urls)
-    list('own', urls, { owner: payTo })
+    const foundId = `payto-${payTo}`
+    list('hidden', urls, { hiddenReason: 'fraud' })
+    list(foundId, urls, { owner: null })
+    list('official', urls, { owner, isOfficial: true })
+    list('confirmed', urls, { owner, confirmation: { owner, payTo } })
+    list('own', urls)
+    for (const merchantId of ['own', 'confirmed', 'official', foundId, 'hidden']) {
+      expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId })
+      listed.delete(merchantId)
+    }
+  })
+
+  it('never counts for whoever lists the address of somebody else, alone or first', async () => {
+    list('copy', ['https://api.example.com/weather'], { owner })
+    expect(await anAttributor().find(payTo, weather)).toBeUndefined()
+    list('own', [])
     expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'own' })
-    listed.delete('own')
-    expect(await anAttributor().find(payTo, undefined)).toMatchObject({ merchantId: 'copy' })
-    listed.delete('copy')
-    expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'found' })
+  })
+
+  it('never counts for an owner or an address that were not the ones confirmed', async () => {
+    const urls = ['https://api.example.com/weather']
+    list('sold', urls, { owner, confirmation: { owner: otherPayTo, payTo } })
+    list('moved', urls, { owner, confirmation: { owner, payTo: otherPayTo } })
+    expect(await anAttributor().find(payTo, weather)).toBeUndefined()
   })
 
   it('counts where the URL is listed before it counts where it is not', async () => {
-    list('own', ['https://api.example.com/forecast'], { owner: payTo })
-    list('agency', ['https://api.example.com/weather'])
+    list('own', ['https://api.example.com/forecast'])
+    list('agency', ['https://api.example.com/weather'], {
+      owner,
+      confirmation: { owner, payTo },
+    })
     expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'agency' })
   })
 
   it('is looked up once, until a listing it is about changes', async () => {
     list('weather', ['https://api.example.com/weather'])
-    list('news', [], { payTo: otherPayTo })
+    list('news', [], { owner: otherPayTo, payTo: otherPayTo })
     const attributor = anAttributor()
     await attributor.refresh()
     await attributor.find(payTo, weather)
-    list('news', ['https://news.example/'], { payTo: otherPayTo })
+    list('news', ['https://news.example/'], { owner: otherPayTo, payTo: otherPayTo })
     await attributor.refresh()
     await attributor.find(payTo, weather)
     expect(reads).toBe(1)
@@ -99,7 +122,7 @@ describe('an answer about a payment', () => {
     await attributor.refresh()
     expect(await attributor.find(payTo, weather)).toBeDefined()
     expect(await attributor.find(otherPayTo, weather)).toBeUndefined()
-    list('weather', ['https://api.example.com/weather'], { payTo: otherPayTo })
+    list('weather', ['https://api.example.com/weather'], { owner: otherPayTo, payTo: otherPayTo })
     await attributor.refresh()
     expect(await attributor.find(payTo, weather)).toBeUndefined()
     expect(await attributor.find(otherPayTo, weather)).toMatchObject({ endpointId: 1 })

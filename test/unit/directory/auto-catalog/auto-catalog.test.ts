@@ -5,9 +5,10 @@ import {
   type AutoCatalogOptions,
   createAutoCatalog,
 } from '../../../../src/directory/auto-catalog/auto-catalog.js'
+import { createInfoCheck } from '../../../../src/directory/auto-catalog/info-schema.js'
 import { unclaimedLimits } from '../../../../src/directory/auto-catalog/place.js'
 import { createSchemaCheck } from '../../../../src/directory/schema-check.js'
-import type { ListingStore } from '../../../../src/store/listings.js'
+import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
 import { anEndpoint, asset, openListings, payTo } from '../listed-merchants.js'
 import {
   aRequirement,
@@ -28,13 +29,15 @@ let schemaCheck: ReturnType<typeof createSchemaCheck>
 let catalog: AutoCatalog
 let clock = 1_000_000_000
 const changed: string[] = []
+const looks: number[] = []
 const logged: object[] = []
 
 function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   catalog = createAutoCatalog({
     store,
     networks: new Map([[network, { asset }]]),
-    schemaCheck,
+    infoCheck: createInfoCheck(schemaCheck, () => clock),
+    look: (endpointId) => looks.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
     now: () => clock,
@@ -54,6 +57,7 @@ afterAll(() => schemaCheck.close())
 beforeEach(() => {
   clock = 1_000_000_000
   changed.length = 0
+  looks.length = 0
   logged.length = 0
   listings = openListings()
   store = listings.store
@@ -65,15 +69,11 @@ afterEach(async () => {
   await listings.close()
 })
 
-/** Offers, and waits until it has become an entry or a reason. */
+/** Offers, and offers again once it was judged. */
 async function offer(payment = aSettledPayment()) {
-  const first = catalog.offer(payment)
-  for (let waited = 0; waited < 400; waited++) {
-    const status = catalog.offer(payment)
-    if (status?.status !== 'processing') return { first, later: status }
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  throw new Error('the offer was never judged')
+  const first = await catalog.offer(payment)
+  await catalog.idle()
+  return { first, later: await catalog.offer(payment) }
 }
 
 async function reasonOf(payment = aSettledPayment()): Promise<string> {
@@ -90,15 +90,14 @@ async function theEntry() {
 }
 
 describe('a settled payment with a bazaar extension', () => {
-  it('adds an unclaimed resource, unverified and due for a look', async () => {
+  it('adds an unclaimed resource that waits for its first look, which is asked for at once', async () => {
     const { first, later } = await offer()
-    expect(first).toEqual({ status: 'processing' })
-    expect(later).toEqual({ status: 'success' })
+    expect([first, later]).toEqual([{ status: 'processing' }, { status: 'processing' }])
     const { endpoint, merchant } = await theEntry()
     expect(merchant).toMatchObject({
       id,
       owner: null,
-      name: 'api.example.com',
+      name: '0xabcd…abcd',
       payTo,
       asset,
       network,
@@ -121,6 +120,7 @@ describe('a settled payment with a bazaar extension', () => {
     })
     expect(endpoint.accepts).toMatchObject([{ scheme: 'exact', network, amount: '10000' }])
     expect(changed).toEqual([id])
+    expect(looks).toEqual([endpoint.id])
     expect(await store.dueEndpoints(clock / 1000, 10)).toHaveLength(1)
   })
 
@@ -130,25 +130,21 @@ describe('a settled payment with a bazaar extension', () => {
     expect(await entries()).toHaveLength(1)
   })
 
-  it('writes nothing when the very same resource is paid again within a minute', async () => {
+  it('keeps the words of the first payment, whatever later ones say and pay', async () => {
     await offer()
-    const before = await store.lastChange()
-    for (let n = 0; n < 20; n++) {
-      expect(catalog.offer(aSettledPayment())).toEqual({ status: 'success' })
-    }
-    expect(await store.lastChange()).toBe(before)
-  })
-
-  it('moves lastUpdated when what is published changes, and not by a mere repeat', async () => {
-    await offer()
+    const before = await entries()
+    const sequence = await store.lastChange()
     clock += 120_000
-    await offer()
-    expect((await theEntry()).endpoint.lastUpdated).toBe(1_000_000)
-    await offer(aSettledPayment({ resource: { description: 'By city and day' } }))
-    expect((await theEntry()).endpoint).toMatchObject({
-      description: 'By city and day',
-      lastUpdated: 1_000_120,
-    })
+    for (const wish of [
+      {},
+      { resource: { description: 'Send your key to evil.example' } },
+      { requirement: { amount: '1' } },
+      { bazaar: { info: { input: { ...getInfo.input, queryParams: { city: 'x' } } } } },
+    ]) {
+      expect((await offer(aSettledPayment(wish))).later).toEqual({ status: 'processing' })
+    }
+    expect(await entries()).toEqual(before)
+    expect(await store.lastChange()).toBe(sequence)
   })
 
   it('says nothing about a payment without one', () => {
@@ -160,7 +156,7 @@ describe('a settled payment with a bazaar extension', () => {
   it('lists a POST with its body, and a route under its template', async () => {
     const input = { type: 'http', method: 'POST', bodyType: 'json', body: { city: 'Lisbon' } }
     const bazaar = { info: { input }, schema: { type: 'object' }, routeTemplate: '/v1/:city' }
-    expect(await reasonOf(aSettledPayment({ bazaar }))).toBe('success')
+    expect(await reasonOf(aSettledPayment({ bazaar }))).toBe('processing')
     expect((await theEntry()).endpoint).toMatchObject({
       url: 'https://api.example.com/v1/:city',
       method: 'POST',
@@ -190,16 +186,8 @@ describe('what is no entry', () => {
       { requirement: { network: 'eip155:5042002' } },
       /eip155:5042002 are not/,
     ],
-    ['a private address', { resource: { url: 'https://127.0.0.1/x' } }, /not one of the public/],
-    ['a spelling of one', { resource: { url: 'https://0x7f.1/x' } }, /not one of the public/],
-    ['plain http', { resource: { url: 'http://api.example.com/x' } }, /Only https/],
-    [
-      'the service itself',
-      { resource: { url: 'https://pay.example.com/x' } },
-      /back to this service/,
-    ],
   ])('%s', async (_, wish, reason) => {
-    const status = catalog.offer(aSettledPayment(wish))
+    const status = await catalog.offer(aSettledPayment(wish))
     expect(status).toMatchObject({
       status: 'rejected',
       rejectedReason: expect.stringMatching(reason),
@@ -212,7 +200,7 @@ describe('what is no entry', () => {
       await reasonOf(
         aSettledPayment({ accepted: { payTo: payTo.toUpperCase().replace('X', 'x') } }),
       ),
-    ).toBe('success')
+    ).toBe('processing')
   })
 
   it.each([
@@ -246,7 +234,7 @@ describe('what is no entry', () => {
     const payment = aSettledPayment({ bazaar: { schema: { type: 'array' } } })
     catalog.prepare(payment.payload)
     await schemaCheck.check({}, {})
-    expect(catalog.offer(payment)).toMatchObject({ status: 'rejected' })
+    expect(await catalog.offer(payment)).toMatchObject({ status: 'rejected' })
   })
 
   it('is a schema made to take for ever, which holds up nobody', async () => {
@@ -272,6 +260,95 @@ describe('what is no entry', () => {
   })
 })
 
+/** As a look leaves it. */
+async function lookedAt(endpointId: number, health: Partial<EndpointHealth>): Promise<void> {
+  const [entry] = await store.entriesById([endpointId])
+  if (entry === undefined) throw new Error('no such endpoint')
+  const { accepts } = entry.endpoint
+  const seconds = Math.floor(clock / 1000)
+  const probe = { verdict: 'seen', message: 'Seen.', warnings: [], seen: {}, checkedAt: seconds }
+  const whole = { accepts, status: 'live' as const, probe, failures: 0, nextProbeAt: seconds + 99 }
+  await store.saveProbe(endpointId, { ...whole, ...health }, seconds)
+  clock += 1_001
+}
+
+describe('what was seen of it', () => {
+  it('is live: later payments on the same terms hear success, and write nothing', async () => {
+    await offer()
+    const { endpoint } = await theEntry()
+    await lookedAt(endpoint.id, {})
+    const sequence = await store.lastChange()
+    const { later } = await offer(aSettledPayment({ resource: { description: 'Defaced' } }))
+    expect(later).toEqual({ status: 'success' })
+    expect((await theEntry()).endpoint.description).toBe('By city')
+    expect(await store.lastChange()).toBe(sequence)
+  })
+
+  it('stands against a payment on other terms, which asks for another look, not too often', async () => {
+    await offer()
+    const { endpoint } = await theEntry()
+    await lookedAt(endpoint.id, { accepts: [aRequirement({ amount: '20000' })] })
+    looks.length = 0
+    expect(await reasonOf()).toMatch(/other terms/)
+    expect(looks).toEqual([])
+    clock += 600_000
+    expect(await reasonOf()).toMatch(/other terms/)
+    expect(looks).toContain(endpoint.id)
+    expect((await theEntry()).endpoint.accepts).toMatchObject([{ amount: '20000' }])
+  })
+
+  it('keeps other payTos from its URL', async () => {
+    await offer()
+    await lookedAt((await theEntry()).endpoint.id, {})
+    const squatter = '0x4444444444444444444444444444444444444444'
+    expect(await reasonOf(aSettledPayment({ requirement: { payTo: squatter } }))).toMatch(
+      /names another payTo/,
+    )
+    expect(await entries()).toHaveLength(1)
+  })
+
+  it('is wrong: the next payment hears why, and a later one has it looked at anew in its own words', async () => {
+    await offer()
+    const { endpoint } = await theEntry()
+    await lookedAt(endpoint.id, { status: 'failing' })
+    expect(await reasonOf()).toBe('a look at it found: Seen.')
+    clock += 600_000
+    looks.length = 0
+    expect(await reasonOf(aSettledPayment({ resource: { description: 'Second' } }))).toBe(
+      'processing',
+    )
+    expect((await theEntry()).endpoint).toMatchObject({
+      id: endpoint.id,
+      status: 'unverified',
+      probe: null,
+      description: 'Second',
+    })
+    expect(looks).toEqual([endpoint.id])
+  })
+})
+
+describe('a URL that is never called', () => {
+  it.each([
+    ['a private address', 'https://127.0.0.1/x', 'not one of the public internet.'],
+    ['a spelling of one', 'https://0x7f.1/x', 'not one of the public internet.'],
+    ['plain http on this machine', 'http://localhost:4021/x', 'Only https URLs are called.'],
+    ['the service itself', 'https://pay.example.com/x', 'The URL leads back to this service.'],
+  ])('%s: is kept as unverified with the reason, and the payment is told', async (_, at, why) => {
+    const { first, later } = await offer(aSettledPayment({ resource: { url: at } }))
+    expect(first).toEqual({ status: 'processing' })
+    const rejectedReason = expect.stringMatching(
+      /^[^.]+(\.\d[^.]*)*\. It is kept as unverified, outside the default order\.$/,
+    )
+    expect(later).toEqual({ status: 'rejected', rejectedReason })
+    expect((await theEntry()).endpoint).toMatchObject({
+      status: 'unverified',
+      nextProbeAt: null,
+      probe: { verdict: 'blocked_target', message: expect.stringContaining(why) },
+    })
+    expect(looks).toEqual([])
+  })
+})
+
 describe('hostile text', () => {
   it('loses what cannot be seen or turns text around, in every field', async () => {
     const evil = 'a\u202eb\u0000c\u200bd\u{e0041}e'
@@ -287,15 +364,15 @@ describe('hostile text', () => {
         },
       },
     })
-    expect(await reasonOf(payment)).toBe('success')
+    expect(await reasonOf(payment)).toBe('processing')
     const entry = await theEntry()
     const text = JSON.stringify(entry, (_, value) =>
       typeof value === 'bigint' ? `${value}` : value,
     )
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
     expect(text).not.toMatch(/[\u0000-\u001f\u200b\u202e]|\\u|\u{e0041}/u)
-    expect(entry.merchant.name).toBe('api.example.com')
-    expect(entry.endpoint).toMatchObject({ tags: ['ok'], description: '<script>a b cd e' })
+    expect(entry.merchant.name).toBe('0xabcd…abcd')
+    expect(entry.endpoint).toMatchObject({ tags: ['ok'], description: '<script>ab cde' })
   })
 
   it('leaves out an example or a schema past the limits of listings, and keeps the entry', async () => {
@@ -304,11 +381,11 @@ describe('hostile text', () => {
       info: { input: { type: 'http', method: 'GET', queryParams: long } },
       schema: {},
     }
-    expect(await reasonOf(aSettledPayment({ bazaar }))).toBe('success')
+    expect(await reasonOf(aSettledPayment({ bazaar }))).toBe('processing')
     expect((await theEntry()).endpoint.example).toEqual({ queryParams: {} })
   })
 
-  it('never throws, whatever a payload is', () => {
+  it('never throws, whatever a payload is', async () => {
     const hostile = new Proxy(
       {},
       {
@@ -320,7 +397,7 @@ describe('hostile text', () => {
         },
       },
     )
-    expect(catalog.offer(aSettledPayment({ settled: { payload: hostile } }))).toMatchObject({
+    expect(await catalog.offer(aSettledPayment({ settled: { payload: hostile } }))).toMatchObject({
       status: 'rejected',
     })
     for (const payload of [null, 7, 'x', [], { extensions: [] }]) {
@@ -333,7 +410,7 @@ describe("an owner's listing", () => {
   it('stays as it is when the same URL and method are paid', async () => {
     await listings.list('weather')
     const before = await entries()
-    expect(await reasonOf()).toBe('its owner lists this URL.')
+    expect(await offer()).toEqual({ first: { status: 'success' }, later: { status: 'success' } })
     expect(await entries()).toEqual(before)
   })
 
@@ -361,93 +438,55 @@ describe("an owner's listing", () => {
   })
 })
 
-describe('what the endpoint itself answered', () => {
-  const live = { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: 1_000_000 }
-
-  async function seenLive(accepts = [aRequirement()]) {
-    await offer()
-    const { endpoint } = await theEntry()
-    const health = {
-      accepts,
-      status: 'live',
-      probe: live,
-      failures: 0,
-      nextProbeAt: 2_000_000,
-    } as const
-    await store.saveProbe(endpoint.id, health, 1_000_000)
-    clock += 120_000
-  }
-
-  it('stands when the same resource is paid again', async () => {
-    await seenLive()
-    expect(await reasonOf(aSettledPayment({ resource: { description: 'New words' } }))).toBe(
-      'success',
-    )
-    expect((await theEntry()).endpoint).toMatchObject({
-      description: 'New words',
-      status: 'live',
-      probe: live,
-      nextProbeAt: 2_000_000,
-    })
-  })
-
-  it('stands against a payment on other terms, which only brings the next look forward', async () => {
-    await seenLive([aRequirement({ amount: '20000' })])
-    expect(await reasonOf(aSettledPayment({ resource: { description: 'Defaced' } }))).toMatch(
-      /other terms/,
-    )
-    expect((await theEntry()).endpoint).toMatchObject({
-      description: 'By city',
-      accepts: [{ amount: '20000' }],
-      status: 'live',
-      nextProbeAt: 1_000_600,
-    })
-  })
-
-  it('keeps other payTos from its URL', async () => {
-    await seenLive()
-    const squatter = '0x4444444444444444444444444444444444444444'
-    expect(await reasonOf(aSettledPayment({ requirement: { payTo: squatter } }))).toMatch(
-      /names another payTo/,
-    )
-    expect(await entries()).toHaveLength(1)
-  })
-})
-
 describe('growth', () => {
+  const payToOf = (n: number): Address => `0x${(n + 64).toString(16).repeat(20)}`
   const at = (n: number) => aSettledPayment({ resource: { url: `https://api.example.com/${n}` } })
 
   it('is bounded for one payTo', async () => {
-    for (let n = 0; n < unclaimedLimits.perPayTo; n++) expect(await reasonOf(at(n))).toBe('success')
+    for (let n = 0; n < unclaimedLimits.perPayTo; n++)
+      expect(await reasonOf(at(n))).toBe('processing')
     expect(await reasonOf(at(unclaimedLimits.perPayTo))).toMatch(/too many URLs/)
     clock += 120_000
-    expect(await reasonOf(at(0))).toBe('success')
+    expect(await reasonOf(at(0))).toBe('processing')
     expect(await entries()).toHaveLength(unclaimedLimits.perPayTo)
   })
 
   it('is bounded for one URL', async () => {
-    const paidTo = (n: number) =>
-      aSettledPayment({ requirement: { payTo: `0x${`${n + 1}`.repeat(40)}` } })
-    const reasons = []
-    for (let n = 0; n <= unclaimedLimits.perUrl + 1; n++)
-      if (n !== 1) reasons.push(await reasonOf(paidTo(n)))
-    expect(reasons.slice(0, -1)).toEqual(Array(unclaimedLimits.perUrl).fill('success'))
-    expect(reasons.at(-1)).toMatch(/too many payTos/)
+    for (let n = 0; n < unclaimedLimits.perUrl; n++) {
+      expect(await reasonOf(aSettledPayment({ requirement: { payTo: payToOf(n) } }))).toBe(
+        'processing',
+      )
+    }
+    expect(await reasonOf()).toMatch(/too many payTos/)
+  })
+
+  it('is not used up by what was looked at in vain: the oldest of that gives way', async () => {
+    for (let n = 0; n < unclaimedLimits.perUrlInAll; n++) {
+      const { later } = await offer(aSettledPayment({ requirement: { payTo: payToOf(n) } }))
+      expect(later).toEqual({ status: 'processing' })
+      await lookedAt((await entries()).at(-1)?.endpoint.id as number, { status: 'failing' })
+    }
+    expect(await reasonOf()).toBe('processing')
+    const paid = (await entries()).map((entry) => entry.merchant.payTo)
+    expect(paid).toHaveLength(unclaimedLimits.perUrlInAll)
+    expect(paid).not.toContain(payToOf(0))
+    expect(paid).toContain(payTo)
   })
 
   it('is bounded within the hour, and goes on in the next', async () => {
     open({ maxNewPerHour: 2 })
-    expect(await reasonOf(at(0))).toBe('success')
-    expect(await reasonOf(at(1))).toBe('success')
+    expect(await reasonOf(at(0))).toBe('processing')
+    expect(await reasonOf(at(1))).toBe('processing')
     expect(await reasonOf(at(2))).toMatch(/within the hour/)
     clock += 3_600_000
-    expect(await reasonOf(at(2))).toBe('success')
+    expect(await reasonOf(at(2))).toBe('processing')
   })
 
-  it('of the queue is bounded for one payTo, and says so', () => {
-    const states = Array.from({ length: 25 }, (_, n) => catalog.offer(at(n))?.status)
+  it('of the queue is bounded for one payTo, and says so', async () => {
+    const offered = await Promise.all(Array.from({ length: 25 }, (_, n) => catalog.offer(at(n))))
+    const states = offered.map((status) => status?.status)
     expect(states.filter((status) => status === 'processing')).toHaveLength(20)
-    expect(catalog.offer(at(99))).toMatchObject({
+    expect(offered.at(-1)).toMatchObject({
       rejectedReason: expect.stringMatching(/too many resources wait/),
     })
   })
@@ -462,21 +501,21 @@ it('outlives a store that fails, and lists with the next payment', async () => {
         isBroken ? Promise.reject(new Error('disk full')) : store.saveUnclaimed(...saved),
     },
   })
-  catalog.offer(aSettledPayment())
+  await catalog.offer(aSettledPayment())
   while (logged.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(logged[0]).toMatchObject({ err: { message: 'disk full' } })
   isBroken = false
-  expect(await reasonOf()).toBe('success')
+  expect(await reasonOf()).toBe('processing')
 })
 
 it('stops with its work done or dropped, and takes no more', async () => {
   for (let n = 0; n < 10; n++) {
-    catalog.offer(aSettledPayment({ resource: { url: `https://api.example.com/${n}` } }))
+    void catalog.offer(aSettledPayment({ resource: { url: `https://api.example.com/${n}` } }))
   }
   await catalog.stop()
   const kept = (await entries()).length
   expect(kept).toBeLessThanOrEqual(1)
-  expect(catalog.offer(aSettledPayment())).toMatchObject({ status: 'rejected' })
+  expect(await catalog.offer(aSettledPayment())).toMatchObject({ status: 'rejected' })
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(await entries()).toHaveLength(kept)
 })

@@ -23,6 +23,7 @@ export function aMerchant(over: Partial<Merchant> = {}): Merchant {
     agentId: null,
     identity: null,
     offer: null,
+    confirmation: null,
     createdAt: 0,
     updatedAt: 0,
     deletedAt: null,

@@ -144,7 +144,7 @@ describe('what a 402 says of its resource', () => {
     }
     expect(quote({ resource }).resource).toEqual({
       ...resource,
-      description: 'Weather by city',
+      description: 'Weather bycity',
       tags: ['geo', 'weather', 'a', 'b', 'c'],
     })
   })

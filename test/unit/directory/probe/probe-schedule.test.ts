@@ -232,3 +232,30 @@ describe('a look by hand', () => {
     expect(await later).toMatchObject({ health: { failures: 2 } })
   })
 })
+
+describe('a look that is asked for', () => {
+  it('comes before its time and before all that is due, as soon as its host may be called', async () => {
+    const due = many(8, (id) => ({ url: `https://due-${id}.example/` }))
+    const wanted = anEndpoint({ id: 9, nextProbeAt: start + 3_600 })
+    const { schedule, calls } = open([...due, wanted])
+    schedule.start()
+    await vi.advanceTimersByTimeAsync(50)
+    expect(calls).toHaveLength(4)
+    schedule.lookSoon(9)
+    schedule.lookSoon(9)
+    schedule.lookSoon(404)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(calls.map(({ url }) => url).indexOf(wanted.url)).toBe(4)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(calls.filter(({ url }) => url === wanted.url)).toHaveLength(1)
+  })
+
+  it('begins at once when there is nothing else to do', async () => {
+    const { schedule, calls, saved } = open([anEndpoint({ nextProbeAt: start })])
+    schedule.lookSoon(1)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(calls).toMatchObject([{ from: 0 }])
+    await vi.advanceTimersByTimeAsync(100)
+    expect(saved).toMatchObject([{ id: 1, health: { status: 'live' } }])
+  })
+})

@@ -51,6 +51,7 @@ const quoting =
 describe('an endpoint is live', () => {
   it('when its 402 names network, asset and payout address', async () => {
     expect(await look((_, response) => ask(response))).toEqual({
+      quote: { chosen: aRequirement(), quoted: expect.objectContaining({ kind: 'quoted' }) },
       record: {
         verdict: 'live',
         message: 'The endpoint answered 402 as it should.',
@@ -86,6 +87,19 @@ describe('an endpoint is live', () => {
       seen: { scheme: 'exact', requirements: 3 },
     })
     expect(result.accepts).toEqual(accepts)
+  })
+
+  it('when one of several pays it and another one somebody else, which is not published', async () => {
+    const thief = '0x4444444444444444444444444444444444444444'
+    const elsewhere = aRequirement({ network: 'eip155:8453', payTo: thief })
+    const accepts = [aRequirement({ payTo: thief, amount: '1' }), elsewhere, aRequirement()]
+    const result = await look((_, response) => ask(response, { accepts }))
+    expect(result.record).toMatchObject({
+      verdict: 'live',
+      warnings: ['foreign_pay_to'],
+      message: `The endpoint answered 402 as it should. It also asks for payment on ${network} to ${thief}: such requirements are not published, only those that pay ${payTo}.`,
+    })
+    expect(result.accepts).toEqual([elsewhere, aRequirement()])
   })
 
   it('with another scheme than exact alone', async () => {

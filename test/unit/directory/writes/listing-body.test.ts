@@ -227,7 +227,31 @@ describe('payTo', () => {
 
 describe('text of strangers', () => {
   const hidden = ['\u0000', '\u0007', '\u001b', '\u007f', '\u0085', '\u2028', '\u202e', '\u2066']
-  const unseen = ['\u200b', '\ufeff', '\ud800', '\udc00', '\u{e0041}']
+  const unseen = [
+    ...[
+      '\u200b',
+      '\ufeff',
+      '\ud800',
+      '\udc00',
+      '\u{e0041}',
+      '\u00ad',
+      '\u061c',
+      '\u200d',
+      '\u200e',
+    ],
+    ...[
+      '\u200f',
+      '\ufe0f',
+      '\u{e0100}',
+      '\u3164',
+      '\u115f',
+      '\u1160',
+      '\uffa0',
+      '\u2800',
+      '\uffff',
+    ],
+    ...['\ufdd0', '\ufff9', '\u2060'],
+  ]
 
   it.each([...hidden, ...unseen])('is refused with %j in it, in every field', (char) => {
     const text = `a${char}b`
@@ -246,7 +270,14 @@ describe('text of strangers', () => {
     ]) {
       expect(refusal).toContain(' must ')
       expect(refusal).not.toContain(char)
+      const code = char.codePointAt(0) as number
+      expect(refusal).toContain(`U+${code.toString(16).toUpperCase().padStart(4, '0')}`)
     }
+  })
+
+  it.each(['👩‍💻 at work', '❤️ and 🏳️‍🌈', 'key 1️⃣', 'می‌خواهم', 'क्‍ष'])('may be %s', (text) => {
+    expect(ofListing({ name: text, description: text })).toBeUndefined()
+    expect(ofEndpoint({ title: text, tags: [text] })).toBeUndefined()
   })
 
   it('may have lines in descriptions, and nowhere else', () => {

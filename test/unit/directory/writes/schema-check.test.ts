@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { referenceProblem } from '../../../../src/directory/json-bounds.js'
 import { createSchemaCheck } from '../../../../src/directory/schema-check.js'
 
 const schemas = createSchemaCheck()
@@ -27,6 +28,33 @@ describe('a schema and its example', () => {
     expect(await faultOf({ type: 'object', 'x-note': 1, format: 'none' })).toBeUndefined()
     const tuple = { prefixItems: [{ type: 'string' }], items: false }
     expect(await faultOf({ properties: { a: tuple } }, { a: ['x', 1] })).toBe('value')
+  })
+
+  it('may have parameters with the names of keywords, or of what every object has', async () => {
+    for (const name of ['$async', '$id', '$ref', '$schema', '$defs', 'toString', 'constructor']) {
+      const schema = { type: 'object', properties: { [name]: { type: 'string' } } }
+      expect(referenceProblem(schema)).toBeUndefined()
+      expect(await faultOf(schema, {})).toBeUndefined()
+      expect(await faultOf({ ...schema, required: [name] }, {})).toBe('value')
+      expect(await faultOf({ ...schema, required: [name] }, { [name]: 'x' })).toBeUndefined()
+      expect(await faultOf(schema, { [name]: 1 })).toBe('value')
+    }
+  })
+
+  it('may have data that looks like keywords, and no keyword that leads elsewhere', () => {
+    const data = { $ref: 'https://evil.example/s.json', $async: true }
+    for (const keyword of ['const', 'default']) {
+      expect(referenceProblem({ properties: { a: { [keyword]: data } } })).toBeUndefined()
+    }
+    expect(referenceProblem({ enum: [data], examples: [data] })).toBeUndefined()
+    for (const within of [
+      { properties: { properties: data } },
+      { properties: { a: { $defs: { const: data } } } },
+      { items: [data] },
+      { 'x-note': { deep: [data] } },
+    ]) {
+      expect(referenceProblem(within)).toMatch(/must not/)
+    }
   })
 
   it('are told apart from those judged before, under the same anchors', async () => {

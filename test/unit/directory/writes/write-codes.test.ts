@@ -20,7 +20,12 @@ describe('the codes of refused writes', () => {
   })
 
   it('are all seen in a test, over HTTP or below', () => {
-    const tests = ['http/listing-writes.test.ts', 'unit/directory/writes/schema-agreement.test.ts']
+    const tests = [
+      'http/listing-writes.test.ts',
+      'http/activity.test.ts',
+      'http/catalog.test.ts',
+      'unit/directory/writes/schema-agreement.test.ts',
+    ]
       .map((path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))
       .join('')
     expect(codes.map(({ code }) => code).filter((code) => !tests.includes(`'${code}'`))).toEqual([])

@@ -1,12 +1,15 @@
-import { RequestFault } from '../http/request-fault.js'
+import { RequestFault } from './request-fault.js'
 
 /** The query of a URL as Fastify parses it: a parameter that is there twice is a list. */
 export type RawQuery = Readonly<Record<string, unknown>>
 
-/** Reads single parameters; each throws a 400 that names the parameter and its limit. */
+/**
+ * Reads single parameters; each throws a 400 that names the parameter and its limit, also for one that is given twice or
+ * as a list (`limit[]`). Parameters that nobody asks for are ignored, as x402 clients may send more than is known here.
+ */
 export interface ParameterReader {
-  /** `undefined` when absent. Longest in characters. */
-  text(name: string, maxChars: number): string | undefined
+  /** `undefined` when absent. Longest in characters; of any length unless given. */
+  text(name: string, maxChars?: number): string | undefined
   /** Like `text`, but an empty one is refused. */
   name(name: string): string | undefined
   /** Plain decimal digits, within the bounds. */
@@ -19,12 +22,23 @@ export interface ParameterReader {
 const MAX_NAME_CHARS = 200
 
 export function readParameters(query: RawQuery): ParameterReader {
-  function text(name: string, maxChars: number): string | undefined {
+  const lists = new Set(Object.keys(query).flatMap((key) => /^([^[]+)\[/.exec(key)?.[1] ?? []))
+
+  /** The one value of a parameter; `rule` completes the sentence that refuses others. */
+  function single(name: string, rule: string): string | undefined {
     const value = Object.hasOwn(query, name) ? query[name] : undefined
-    if (value === undefined) return undefined
-    if (typeof value !== 'string') throw parameterFault(`${name} must be given once.`)
-    if (value.length > maxChars) {
-      throw parameterFault(`${name} must be at most ${maxChars} characters.`)
+    const isRepeated = value !== undefined && typeof value !== 'string'
+    if (isRepeated || lists.has(name)) {
+      throw parameterFault(`${name} must be given once, as ${name}=…; it must be ${rule}.`)
+    }
+    return value as string | undefined
+  }
+
+  function text(name: string, maxChars = Number.POSITIVE_INFINITY): string | undefined {
+    const rule = maxChars === Number.POSITIVE_INFINITY ? 'a text' : `at most ${maxChars} characters`
+    const value = single(name, rule)
+    if (value !== undefined && value.length > maxChars) {
+      throw parameterFault(`${name} must be ${rule}.`)
     }
     return value
   }
@@ -37,14 +51,15 @@ export function readParameters(query: RawQuery): ParameterReader {
       return value
     },
     integer(name, { min, max }) {
-      const value = text(name, MAX_NAME_CHARS)
+      const rule = `an integer from ${min} to ${max}`
+      const value = single(name, rule)
       if (value === undefined) return undefined
       const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : Number.NaN
       if (number >= min && number <= max) return number
-      throw parameterFault(`${name} must be an integer from ${min} to ${max}.`)
+      throw parameterFault(`${name} must be ${rule}.`)
     },
     flag(name) {
-      const value = text(name, MAX_NAME_CHARS)
+      const value = single(name, 'true or false')
       if (value === undefined) return undefined
       if (value !== 'true' && value !== 'false') {
         throw parameterFault(`${name} must be true or false.`)
@@ -52,10 +67,11 @@ export function readParameters(query: RawQuery): ParameterReader {
       return value === 'true'
     },
     oneOf(name, values) {
-      const value = text(name, MAX_NAME_CHARS)
+      const rule = values.join(' or ')
+      const value = single(name, rule)
       if (value === undefined) return undefined
       const known = values.find((it) => it === value)
-      if (known === undefined) throw parameterFault(`${name} must be ${values.join(' or ')}.`)
+      if (known === undefined) throw parameterFault(`${name} must be ${rule}.`)
       return known
     },
   }

@@ -1,0 +1,47 @@
+import type { FastifyInstance } from 'fastify'
+import { createDiscoveryAnswers, type DiscoveryAnswers } from './discovery/answers.js'
+import { createThreadedAnswers } from './discovery/answers-thread.js'
+import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
+import { createCatalogIndex } from './discovery/catalog-index.js'
+import { createCatalogSearch } from './discovery/catalog-search.js'
+import { discoveryRoutes } from './discovery/routes.js'
+import { createTurns } from './discovery/turns.js'
+import type { ListingReader } from './store/listings.js'
+import type { Database } from './store/sqlite/database.js'
+import { scriptBeside } from './store/thread.js'
+
+export interface ComposedDiscovery extends DiscoveryAnswers {
+  /** The same from parameters as they were written, kept while nothing changes. */
+  answers: CatalogAnswers
+  routes(app: FastifyInstance): Promise<void>
+}
+
+export interface DiscoveryWorld {
+  database: Pick<Database, 'name' | 'memory'>
+  store: ListingReader
+  onFault: (error: unknown) => void
+}
+
+/** Builds discovery: on a thread of its own over a file, here over a database in memory, which no thread can share. */
+export function composeDiscovery({ database, store, onFault }: DiscoveryWorld): ComposedDiscovery {
+  const made = database.memory ? hereOver(store, onFault) : onThread(database.name, onFault)
+  const answers = createCatalogAnswers({ answers: made, listings: store })
+  return {
+    ...made,
+    answers,
+    routes: async (app) => {
+      await app.register(discoveryRoutes, { answers })
+    },
+  }
+}
+
+function onThread(file: string, onFault: (error: unknown) => void): DiscoveryAnswers {
+  const script = scriptBeside(import.meta.url, 'discovery-thread')
+  return createThreadedAnswers({ script, file, onFault })
+}
+
+function hereOver(store: ListingReader, onFault: (error: unknown) => void): DiscoveryAnswers {
+  const turns = createTurns()
+  const index = createCatalogIndex({ source: store, turns, onFault })
+  return createDiscoveryAnswers({ index, search: createCatalogSearch(turns), items: store, turns })
+}

@@ -1,0 +1,151 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Address, Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Config } from './config/config.js'
+import type { HostedConfig } from './config/hosted.js'
+import { createLocalClient, type LocalClientOptions } from './facilitator/local-client.js'
+import type { PaymentFinder } from './facilitator/payment-status.js'
+import { createChannelStorage, dropReservations } from './hosted/channel-storage.js'
+import { mountEndpoints, type ReadFees } from './hosted/endpoints.js'
+import { type Look, listHosted, unlistHosted } from './hosted/listing.js'
+import { openRefundRecords } from './hosted/refund-records.js'
+import { createChannels } from './merchant/channels.js'
+import type { Refund } from './merchant/refund-ledger.js'
+import { createRefunds } from './merchant/refunds.js'
+import { x402 } from './merchant/x402.js'
+import type { HostedRecords } from './store/hosted-records.js'
+import type { ListingStore } from './store/listings.js'
+import type { Network } from './x402/networks.js'
+
+/** What the operator sells himself, built and not yet started. */
+export interface ComposedHosted {
+  /** Its routes, as a plugin; `undefined` when nothing is hosted. */
+  routes: ((app: FastifyInstance) => Promise<void>) | undefined
+  /** Once payments are served. Lists what is hosted, or takes it off. */
+  start(): Promise<void>
+  /** Before the facilitator stops. */
+  close(): Promise<void>
+}
+
+export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
+  config: Config
+  hostedPrivateKey: Hex | undefined
+  records: HostedRecords
+  listings: ListingStore
+  look: Look
+  findPayment: PaymentFinder['byNonce']
+  network: Network
+  asset: Address
+  /** Whether channels can be offered: the contracts stand. */
+  hasBatchSettlement: boolean
+  readFees: ReadFees
+  log: Logger
+}
+
+/** Builds the operator's own merchant: the plugin of strangers, over this very facilitator. */
+export async function composeHosted(world: HostedWorld): Promise<ComposedHosted> {
+  const { config, hostedPrivateKey, listings } = world
+  const now = () => Math.floor(Date.now() / 1000)
+  if (config.hosted === undefined || hostedPrivateKey === undefined) {
+    return {
+      routes: undefined,
+      start: () => unlistHosted(listings, now),
+      close: async () => {},
+    }
+  }
+  const { payTo } = config.hosted
+  const { network, asset, look } = world
+  const log = world.log.child({ room: 'hosted' })
+  const { refunds, channels, facilitator, begin, giveUp } = await openTill(
+    world,
+    config.hosted,
+    hostedPrivateKey,
+    log,
+  )
+  return {
+    async routes(app) {
+      const { baseUrl } = config
+      await app.register(x402, {
+        facilitator,
+        payTo,
+        network,
+        baseUrl,
+        refunds,
+        ...(channels === undefined ? {} : { channels }),
+        serviceName: 'Arcus',
+      })
+      mountEndpoints(app, world.readFees)
+    },
+    async start() {
+      begin()
+      await listHosted({
+        store: listings,
+        look,
+        baseUrl: config.baseUrl,
+        network,
+        asset,
+        payTo,
+        now,
+      })
+    },
+    async close() {
+      giveUp()
+      await channels?.close()
+      await refunds.close()
+    },
+  }
+}
+
+/** Where the money of hosted endpoints is counted. */
+async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
+  const { records, findPayment, network } = world
+  const { payTo, claimSeconds } = hosted
+  let begin = () => {}
+  let giveUp = () => {}
+  const started = new Promise<void>((resolve, reject) => {
+    begin = resolve
+    giveUp = () => reject(new Error('The service stopped before it had started.'))
+  })
+  // Whoever waits for it hears; nobody may be waiting.
+  started.catch(() => undefined)
+  const facilitator = createLocalClient({ ...world, started })
+  const signer = privateKeyToAccount(key)
+  const refunds = await createRefunds({
+    facilitator,
+    signer,
+    payTo,
+    ledger: await openRefundRecords(records),
+    wasSettled: (refund) => wasSettled(refund, findPayment),
+    log,
+  })
+  const common = { refunds, facilitator, begin, giveUp }
+  if (!world.hasBatchSettlement) {
+    log.warn(
+      'the contracts of batch-settlement do not stand here; hosted endpoints offer exact only',
+    )
+    return { ...common, channels: undefined }
+  }
+  const storage = createChannelStorage(records)
+  await dropReservations(storage)
+  const channels = createChannels({
+    facilitator,
+    payTo,
+    signer,
+    storage,
+    network,
+    claimSeconds,
+    log,
+  })
+  return { ...common, channels }
+}
+
+async function wasSettled(
+  { network, payer, paymentNonce }: Refund,
+  findPayment: PaymentFinder['byNonce'],
+): Promise<boolean | undefined> {
+  const key = [payer, paymentNonce].map((text) => text.toLowerCase()) as [Address, Hex]
+  const payment = await findPayment(network, ...key)
+  if (payment === undefined || payment.state === 'failed') return false
+  return payment.state === 'confirmed' ? true : undefined
+}

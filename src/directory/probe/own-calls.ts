@@ -1,0 +1,64 @@
+import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
+
+/** Hands a call to our own server, as if it had come over the network. */
+export type Inject = (call: {
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  payload?: string
+}) => Promise<{
+  statusCode: number
+  headers: Record<string, string | number | string[] | undefined>
+  body: string
+}>
+
+/** Calls of what we host ourselves. The guard refuses our own addresses, rightly: they may lead to more than that. */
+export interface OwnCalls {
+  /** Sends what is ours to our server, everything else through `guarded`. */
+  around(guarded: GuardedFetch): GuardedFetch
+  /** Until then our own endpoints cannot be reached. */
+  attach(inject: Inject): void
+}
+
+/** `prefix` is where on `origin` the hosted paths begin; without one nothing is ours. */
+export function createOwnCalls(origin: string, prefix: string | undefined): OwnCalls {
+  let server: Inject | undefined
+
+  function isOurs(text: string): boolean {
+    if (prefix === undefined || !URL.canParse(text)) return false
+    const url = new URL(text)
+    return url.origin === origin && url.pathname.startsWith(prefix)
+  }
+
+  const call: GuardedFetch = async ({ url, method, body, accept }: GuardedRequest) => {
+    if (server === undefined) {
+      return { kind: 'unreachable', code: 'ENOTYET', message: 'The service is starting.' }
+    }
+    const { pathname, search } = new URL(url)
+    const answer = await server({
+      method,
+      url: pathname + search,
+      headers: {
+        accept: accept ?? 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { payload: body }),
+    })
+    const entries = Object.entries(answer.headers).filter(([, value]) => value !== undefined)
+    const headers = Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
+    const bodyBytes = Buffer.byteLength(answer.body)
+    return {
+      kind: 'answer',
+      head: { status: answer.statusCode, headers },
+      body: answer.body,
+      bodyBytes,
+    }
+  }
+
+  return {
+    around: (guarded) => (request) => (isOurs(request.url) ? call(request) : guarded(request)),
+    attach(inject) {
+      server = inject
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import type { CatalogEntry } from '../store/listings.js'
+import { type CachedBody, toCachedBody } from './cached-reply.js'
+import { toCard } from './card.js'
+import type { CatalogIndex, IndexFigures } from './catalog-index.js'
+import {
+  type CatalogSearch,
+  type ListQuery,
+  type RankedQuery,
+  SearchOverload,
+} from './catalog-search.js'
+import type { CatalogView } from './catalog-view.js'
+import { createItemCache, type ItemSource } from './item-cache.js'
+import { type BrowseQuery, formatCursor } from './queries.js'
+import type { Turns } from './turns.js'
+
+/** What is asked for: the list in order of creation, the ranked search, or either as cards of the console. */
+export type Question =
+  | { kind: 'resources'; query: ListQuery & { isOtherType: boolean } }
+  | { kind: 'search'; query: RankedQuery & { isOtherType: boolean } }
+  | { kind: 'cards'; query: BrowseQuery }
+
+export type Answer =
+  /** `sequence` is the last change of the catalog that is in it. */
+  | { state: 'made'; body: CachedBody; sequence: number }
+  /** The catalog is read for the first time. */
+  | { state: 'loading' }
+  /** Too much is asked at once. */
+  | { state: 'busy' }
+
+/** Answers of discovery, ready to be sent. */
+export interface DiscoveryAnswers {
+  /** Begins to read the catalog. */
+  start(): void
+  /** Resolves when nothing is read any more. */
+  stop(): Promise<void>
+  /** Has in it every change that was committed before the call. */
+  answer(question: Question): Promise<Answer>
+  /** Payments are being made: searches take less of the processor for a moment. */
+  giveWay(): void
+  figures(): IndexFigures
+}
+
+export interface DiscoveryAnswersOptions {
+  index: CatalogIndex
+  search: CatalogSearch
+  items: ItemSource
+  turns: Turns
+}
+
+const ITEMS_A_TURN = 20
+
+/** Answers made on the thread that asks. */
+export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): DiscoveryAnswers {
+  const { index, search, turns } = options
+  const items = createItemCache(options.items)
+
+  /** A JSON list of items; schemas can be large, so a hundred of them are more than one turn. */
+  async function itemsOf(ids: readonly number[], { sequence }: CatalogView): Promise<string> {
+    const made: string[] = []
+    for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
+      if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
+      made.push(...(await items.read(ids.slice(i, i + ITEMS_A_TURN), sequence)))
+    }
+    return `[${made.join(',')}]`
+  }
+
+  async function list(view: CatalogView, { isOtherType, ...asked }: ResourcesQuery) {
+    const { limit, offset } = asked
+    const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
+    const pagination = JSON.stringify({ limit, offset, total: found.total })
+    const resources = await itemsOf(found.ids, view)
+    return `{"x402Version":2,"items":${resources},"pagination":${pagination}}`
+  }
+
+  async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery) {
+    const found = isOtherType ? { ids: [], next: null } : await search.rank(view, asked)
+    const cursor = found.next === null ? null : formatCursor(found.next)
+    const pagination = JSON.stringify({ limit: asked.limit, cursor })
+    const resources = await itemsOf(found.ids, view)
+    return `{"x402Version":2,"resources":${resources},"partialResults":${cursor !== null},"pagination":${pagination}}`
+  }
+
+  async function browse(view: CatalogView, query: BrowseQuery) {
+    const { ids, total, next } = await find(search, view, query)
+    const cards: string[] = []
+    for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
+      if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
+      const entries = await options.items.entriesById(ids.slice(i, i + ITEMS_A_TURN))
+      cards.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toCard(entry))))
+    }
+    return `{"items":[${cards.join(',')}],"total":${total},"next":${JSON.stringify(next)}}`
+  }
+
+  function make(view: CatalogView, { kind, query }: Question): Promise<string> {
+    if (kind === 'resources') return list(view, query)
+    return kind === 'search' ? rank(view, query) : browse(view, query)
+  }
+
+  return {
+    start: index.start,
+    stop: index.stop,
+    giveWay: turns.giveWay,
+    figures: index.figures,
+    async answer(question) {
+      const view = await index.current()
+      if (view === undefined) return { state: 'loading' }
+      try {
+        const body = toCachedBody(await make(view, question))
+        return { state: 'made', body, sequence: view.sequence }
+      } catch (error) {
+        if (error instanceof SearchOverload) return { state: 'busy' }
+        throw error
+      }
+    },
+  }
+}
+
+async function find(search: CatalogSearch, view: CatalogView, query: BrowseQuery) {
+  if (query.kind === 'search') {
+    const { ids, next } = await search.rank(view, query)
+    return { ids, total: null, next: next === null ? null : formatCursor(next) }
+  }
+  const { ids, total } = await search.list(view, query)
+  const end = query.offset + ids.length
+  return { ids, total, next: end < total ? String(end) : null }
+}
+
+/** Hidden or deleted between the search and the read. */
+function isPublic({ merchant }: CatalogEntry): boolean {
+  return merchant.hiddenReason === null && merchant.deletedAt === null
+}
+
+type ResourcesQuery = Extract<Question, { kind: 'resources' }>['query']
+type SearchQuery = Extract<Question, { kind: 'search' }>['query']

@@ -1,0 +1,92 @@
+import type { RawQuery } from '../http/query-parameters.js'
+import { RequestFault } from '../http/request-fault.js'
+import type { ListingReader } from '../store/listings.js'
+import type { Answer, DiscoveryAnswers, Question } from './answers.js'
+import type { CachedBody } from './cached-reply.js'
+import { createLru } from './lru.js'
+import { parseBrowseQuery, parseListQuery, parseRankedQuery } from './queries.js'
+
+export interface CatalogAnswersOptions {
+  answers: Pick<DiscoveryAnswers, 'answer'>
+  listings: Pick<ListingReader, 'lastChange'>
+}
+
+/** The answers of discovery as JSON, from the parameters as they were written; a fault of theirs is thrown. */
+export interface CatalogAnswers {
+  /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
+  resources(query: RawQuery): Promise<CachedBody>
+  /** `GET /discovery/search` (bazaar extension). */
+  search(query: RawQuery): Promise<CachedBody>
+  /** `GET /api/endpoints`, made anew each time: a card tells how an endpoint stood when it was last looked at. */
+  browse(query: RawQuery): Promise<CachedBody>
+}
+
+/** Answers kept while the catalog does not change. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const LOADING_RETRY_SECONDS = 5
+const OVERLOAD_RETRY_SECONDS = 1
+
+export function createCatalogAnswers({ answers, listings }: CatalogAnswersOptions): CatalogAnswers {
+  const read = createAnswerCache(answers, listings)
+  return {
+    resources: async (query) =>
+      bodyOf(await read({ kind: 'resources', query: parseListQuery(query) })),
+    search: async (query) => bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) })),
+    browse: async (query) =>
+      bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
+  }
+}
+
+/** Answers are kept by the number of the last change: while it stays, nothing in them can have changed. */
+function createAnswerCache(
+  answers: CatalogAnswersOptions['answers'],
+  listings: CatalogAnswersOptions['listings'],
+): (question: Question) => Promise<Answer> {
+  const kept = createLru<Answer>(MAX_ANSWER_BYTES, (answer) =>
+    answer.state === 'made' ? answer.body.bytes.length : 0,
+  )
+  /** The same question asked twice at the same time is answered once. */
+  const inFlight = new Map<string, Promise<Answer>>()
+  let keptAt = -1
+
+  return async (question) => {
+    const sequence = await listings.lastChange()
+    if (sequence !== keptAt) {
+      keptAt = sequence
+      kept.clear()
+    }
+    const key = JSON.stringify(question)
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const place = `${sequence} ${key}`
+    const asked = inFlight.get(place)
+    if (asked !== undefined) return asked
+    const answering = answers.answer(question).finally(() => inFlight.delete(place))
+    inFlight.set(place, answering)
+    const answer = await answering
+    if (answer.state === 'made' && answer.sequence === keptAt) kept.set(key, answer)
+    return answer
+  }
+}
+
+function bodyOf(answer: Answer): CachedBody {
+  if (answer.state === 'made') return answer.body
+  throw answer.state === 'loading' ? loadingFault() : overloadFault()
+}
+
+function loadingFault(): RequestFault {
+  return unavailable('The catalog is being read after a start; try again.', LOADING_RETRY_SECONDS)
+}
+
+function overloadFault(): RequestFault {
+  return unavailable('Too many searches at once; try again.', OVERLOAD_RETRY_SECONDS)
+}
+
+function unavailable(message: string, retryAfterSeconds: number): RequestFault {
+  return new RequestFault({
+    statusCode: 503,
+    code: 'unavailable',
+    message,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  })
+}

@@ -1,0 +1,150 @@
+import type { Address } from 'viem'
+import { findAuthorizationUse, isPaidBy } from '../../chain/authorization-uses.js'
+import { batchContracts } from '../../chain/batch-settlement.js'
+import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
+import type { ReadPaymentFacts } from '../../chain/payment-facts.js'
+import type { Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import type { Examination, JobKind, Ride } from '../../relayer/job-kind.js'
+import type { Job } from '../../store/settlement-journal.js'
+import type { Payment } from '../../x402/payment.js'
+import type { ReasonKey, Rejection } from '../../x402/reasons.js'
+import { judgeFacts, reject } from '../ladder.js'
+import {
+  batchKinds,
+  type ClaimDetails,
+  type DepositDetails,
+  type RefundDetails,
+  type SettleDetails,
+} from './actions.js'
+import { examineClaim, examineRefund, examineSettle, isPaidOut } from './examinations.js'
+import { wordsOf } from './revert-words.js'
+
+/** Nobody in particular: a payout is anybody's to ask for, so nobody answers for the gas of one that failed. */
+const nobody: Address = '0x0000000000000000000000000000000000000000'
+
+/** Gas of a payout is given in full: simulated on a node that lags it looks as if nothing were due. */
+const SETTLE_GAS = { least: 150_000n, most: 400_000n }
+/** A payer's own code may run in it. */
+const DEPOSIT_GAS = { least: 0n, most: WALLET_GAS_CAP }
+/** A row takes some 60,000 with a plain signature; a wallet's own check of it may take as much again. */
+const CLAIM_ROW_GAS = 120_000n
+const CLAIM_BASE_GAS = 200_000n
+
+/**
+ * The handlers of the jobs of `batch-settlement`. Each travels in a transaction of its own, so that the status of
+ * the transaction is that of the job.
+ */
+export function createBatchKinds(rpc: Rpc, readFacts: ReadPaymentFacts): Record<string, JobKind> {
+  return {
+    [batchKinds.deposit]: {
+      ride(job) {
+        const { payer, payTo } = detailsOf<DepositDetails>(job)
+        return alone(payer, payTo, DEPOSIT_GAS)
+      },
+      validAfter: (job) => Number(detailsOf<DepositDetails>(job).validAfter),
+      isSettledBy: (job, receipt) => isPaidBy(receipt.logs, expectedDeposit(job)),
+      rejectionOf: (_job, revert) =>
+        /authorization is (used|canceled)/i.test(revert)
+          ? reject('nonceAlreadyUsed', 'The authorization of the deposit was used or cancelled.')
+          : reverted('batchDepositSimulationFailed', 'deposit', revert),
+      examine: (job, atLeastBlock) => examineDeposit(rpc, readFacts, job, atLeastBlock),
+    },
+    [batchKinds.claim]: {
+      ride(job) {
+        const { authorizer, payTo, claims } = detailsOf<ClaimDetails>(job)
+        return alone(authorizer, payTo, rowsGas(claims.length))
+      },
+      validAfter: () => 0,
+      isSettledBy: succeeded,
+      rejectionOf: (_job, revert) => reverted('batchClaimSimulationFailed', 'claim', revert),
+      examine: (job, atLeastBlock) =>
+        examineClaim(rpc, detailsOf<ClaimDetails>(job), { from: job.seenBlock, atLeastBlock }),
+    },
+    [batchKinds.settle]: {
+      ride: (job) => alone(nobody, detailsOf<SettleDetails>(job).receiver, SETTLE_GAS),
+      validAfter: () => 0,
+      isSettledBy: (job, receipt) => isPaidOut(receipt, detailsOf<SettleDetails>(job)),
+      rejectionOf: (_job, revert) => reverted('batchSettleSimulationFailed', 'payout', revert),
+      examine: (job, atLeastBlock) =>
+        examineSettle(rpc, detailsOf<SettleDetails>(job), { from: job.seenBlock, atLeastBlock }),
+    },
+    [batchKinds.refund]: {
+      ride(job) {
+        const { authorizer, payTo, rows } = detailsOf<RefundDetails>(job)
+        return alone(authorizer, payTo, rowsGas(rows))
+      },
+      validAfter: () => 0,
+      isSettledBy: succeeded,
+      rejectionOf: (_job, revert) => {
+        const words = wordsOf(revert)
+        // Its simulation passed once, so the nonce went by: the truth is in a newer block than the one read.
+        return words === 'InvalidRefundNonce'
+          ? reject('nonceAlreadyUsed', 'The nonce of the refund was used.')
+          : reverted('batchRefundSimulationFailed', 'refund', revert)
+      },
+      examine: (job, atLeastBlock) =>
+        examineRefund(rpc, detailsOf<RefundDetails>(job), { from: job.seenBlock, atLeastBlock }),
+    },
+  }
+}
+
+export function detailsOf<Details>(job: Job): Details {
+  return JSON.parse(job.details) as Details
+}
+
+function alone(payer: string, payTo: string, gas: Ride['gas']): Ride {
+  return { isAlone: true, payer, payTo, ...(gas && { gas }) }
+}
+
+function rowsGas(rows: number) {
+  return { least: 0n, most: CLAIM_BASE_GAS + CLAIM_ROW_GAS * BigInt(rows) }
+}
+
+/** In a transaction of its own nothing else can have failed or passed. */
+function succeeded(_job: Job, receipt: Receipt): boolean {
+  return receipt.isSuccess
+}
+
+function reverted(reason: ReasonKey, what: string, revert: string): Rejection {
+  return reject(reason, `The simulated ${what} reverted: ${JSON.stringify(wordsOf(revert))}.`)
+}
+
+/** The collector takes the money first; only the settlement contract lets it, and only for this channel. */
+function expectedDeposit(job: Job) {
+  const { asset, payer, amount, nonce } = detailsOf<DepositDetails>(job)
+  const payTo: Address = batchContracts.erc3009Collector
+  return { asset, payer, payTo, value: BigInt(amount), nonce }
+}
+
+async function examineDeposit(
+  rpc: Rpc,
+  readFacts: ReadPaymentFacts,
+  job: Job,
+  atLeastBlock: number,
+): Promise<Examination> {
+  const expected = expectedDeposit(job)
+  const facts = await readFacts(expected)
+  if (facts.blockNumber < atLeastBlock) {
+    throw new RpcUnavailableError('the chain node is behind the block that was already seen')
+  }
+  if (facts.isNonceUsed) {
+    const use = await findAuthorizationUse(rpc, expected, job.seenBlock, facts.blockNumber)
+    if (use.state === 'paid') return { state: 'confirmed', receipt: use.receipt }
+    if (use.state === 'notFound' || use.state === 'unread') {
+      throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
+    }
+    const what = use.state === 'cancelled' ? 'cancelled' : 'used for something else'
+    const message = `The authorization of the deposit was ${what} in ${use.transaction}.`
+    return { state: 'failed', ...reject('batchDepositSimulationFailed', message) }
+  }
+  if (facts.blockTimestamp >= job.expiresAt) {
+    const message = `The authorization expired at ${job.expiresAt} unused; the chain's time is ${facts.blockTimestamp}.`
+    return { state: 'failed', ...reject('batchValidBefore', message) }
+  }
+  const { payer, payTo, asset, value, nonce } = expected
+  const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
+  const rejection = judgeFacts(payment, facts)
+  return rejection === undefined ? { state: 'open' } : { state: 'failed', ...rejection }
+}

@@ -1,0 +1,30 @@
+import { type Hex, toFunctionSelector } from 'viem'
+
+/** Errors of the settlement contract and of the usual libraries below it, which are told by selector only. */
+const names = [
+  'ClaimExceedsBalance',
+  'ClaimExceedsCeiling',
+  'DepositCollectionFailed',
+  'DepositOverflow',
+  'ECDSAInvalidSignature',
+  'EmptyBatch',
+  'InvalidChannel',
+  'InvalidCollector',
+  'InvalidRefundNonce',
+  'InvalidSignature',
+  'NotReceiverAuthorizer',
+  'WithdrawDelayOutOfRange',
+  'ZeroDeposit',
+  'ZeroRefund',
+] as const
+
+const bySelector = new Map<string, string>(
+  names.map((name) => [toFunctionSelector(`${name}()`) as Hex, name]),
+)
+
+/** A revert in words: the name of an error without text, and nothing that is an address on the network. */
+export function wordsOf(revert: string): string {
+  const selector = /^custom error (0x[0-9a-f]{8})/.exec(revert)?.[1]
+  const name = selector === undefined ? undefined : bySelector.get(selector)
+  return name ?? revert.replace(/https?:\/\/\S+/g, '…')
+}

@@ -1,0 +1,90 @@
+import type { Address } from 'viem'
+import type { EndpointHealth, ListedEndpoint, ListingStore } from '../store/listings.js'
+import { hostedEndpoints } from './endpoints.js'
+
+/** Nobody else can have it: it is reserved. */
+export const HOSTED_MERCHANT = 'arcus'
+
+/** Calls an endpoint without payment; `accepts` is empty unless it answers as it should. */
+export type Look = (
+  endpoint: ListedEndpoint,
+  payTo: Address,
+) => Promise<{
+  accepts: EndpointHealth['accepts']
+  record: NonNullable<EndpointHealth['probe']>
+  extras: Record<string, unknown>
+}>
+
+export interface HostedListingOptions {
+  store: Pick<ListingStore, 'saveByOperator' | 'findMerchant' | 'endpointsOf'>
+  look: Look
+  baseUrl: string
+  network: string
+  asset: Address
+  payTo: Address
+  /** Unix seconds. */
+  now: () => number
+}
+
+/** After so long an endpoint is looked at again, as every listed one. */
+const LOOK_AGAIN_SECONDS = 6 * 3_600
+
+/** Lists what is hosted, under an official merchant, with what each endpoint itself asks for. */
+export async function listHosted(options: HostedListingOptions): Promise<void> {
+  const { store, look, baseUrl, network, asset, payTo, now } = options
+  const endpoints = await Promise.all(
+    hostedEndpoints.map(
+      async ({ method, path, title, tags, price, amount, example, inputSchema }) => {
+        const listed: ListedEndpoint = {
+          url: `${baseUrl}${path}`,
+          method,
+          title,
+          description: price.description,
+          pricing: price.pricing,
+          price: amount,
+          tags,
+          example,
+          inputSchema,
+          output: { type: 'json' },
+        }
+        const { accepts, record, extras } = await look(listed, payTo)
+        const isLive = accepts.length > 0
+        return {
+          ...listed,
+          accepts,
+          status: isLive ? ('live' as const) : ('unverified' as const),
+          probe: record,
+          failures: isLive ? 0 : 1,
+          nextProbeAt: now() + LOOK_AGAIN_SECONDS,
+          extras,
+          isHosted: true,
+        }
+      },
+    ),
+  )
+  const merchant = {
+    id: HOSTED_MERCHANT,
+    owner: null,
+    name: 'Arcus',
+    description: 'Endpoints that the operator of this facilitator hosts.',
+    network,
+    asset: asset.toLowerCase() as Address,
+    payTo: payTo.toLowerCase() as Address,
+    isOfficial: true,
+    isPartner: false,
+    hiddenReason: (await store.findMerchant(HOSTED_MERCHANT))?.hiddenReason ?? null,
+  }
+  await store.saveByOperator(merchant, endpoints, now())
+}
+
+/** Takes away what an earlier start listed, when nothing is hosted any more. */
+export async function unlistHosted(
+  store: HostedListingOptions['store'],
+  now: () => number,
+): Promise<void> {
+  const merchant = await store.findMerchant(HOSTED_MERCHANT)
+  if (merchant === undefined) return
+  const endpoints = await store.endpointsOf(HOSTED_MERCHANT)
+  if (!endpoints.some(({ isHosted }) => isHosted)) return
+  await store.saveByOperator(merchant, [], now())
+}

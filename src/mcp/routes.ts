@@ -1,0 +1,78 @@
+import '../http/route-config.js'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { callerOf } from '../http/rate-limit.js'
+import { RequestFault } from '../http/request-fault.js'
+import type { CatalogTools } from './tools.js'
+
+export interface McpRoutesOptions {
+  tools: CatalogTools
+  /** Origins whose pages may call; programs send none. */
+  allowedOrigins: readonly string[]
+}
+
+/** A question, not a document. */
+const MAX_BODY_BYTES = 64 * 1024
+const PREFLIGHT_MAX_AGE_SECONDS = 86_400
+
+/**
+ * `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions; each answer is one JSON message.
+ * GET and DELETE, which are for sessions and their streams, are 405 as the protocol has it.
+ */
+export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions): Promise<void> {
+  const { tools, allowedOrigins } = options
+  const cors = {
+    origin: [...allowedOrigins],
+    methods: ['POST'],
+    allowedHeaders: ['content-type', 'accept', 'mcp-protocol-version', 'mcp-session-id'],
+    exposedHeaders: ['Retry-After'],
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+  }
+
+  // The protocol's own server says what is wrong with a body, in the protocol's words.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+
+  // A page that made a name of its own point at this service must not read it with its visitor's eyes.
+  app.addHook('onRequest', async ({ headers: { origin } }) => {
+    if (origin === undefined || allowedOrigins.includes(origin)) return
+    throw new RequestFault({
+      statusCode: 403,
+      code: 'origin_not_allowed',
+      message:
+        'Pages of this origin may not call; the operator names origins in MCP_ALLOWED_ORIGINS.',
+    })
+  })
+
+  app.options('/mcp', { config: { cors } }, (_request, reply) => reply.callNotFound())
+
+  app.post<{ Body: string | undefined }>(
+    '/mcp',
+    { bodyLimit: MAX_BODY_BYTES, config: { cors, family: 'mcp' } },
+    async (request, reply) => {
+      const text = request.body ?? ''
+      if (/^\s*\[/.test(text)) {
+        throw new RequestFault({
+          statusCode: 400,
+          code: 'invalid_request',
+          message: 'Send one message a request: MCP has no batches since 2025-06-18.',
+        })
+      }
+      // Loaded by the first who asks: some 25 MB that a facilitator without agents need not hold.
+      const { answerMessage } = await import('./answer-message.js')
+      const caller = callerOf(request.ip)
+      const log = request.log
+      const response = await answerMessage(toWebRequest(request, text), { tools, caller, log })
+      reply.header('cache-control', 'no-store')
+      return reply.send(response)
+    },
+  )
+}
+
+function toWebRequest(request: FastifyRequest, body: string): Request {
+  const headers = new Headers()
+  for (const name of ['accept', 'content-type', 'mcp-protocol-version']) {
+    const value = request.headers[name]
+    if (typeof value === 'string') headers.set(name, value)
+  }
+  return new Request('http://localhost/mcp', { method: 'POST', headers, body })
+}

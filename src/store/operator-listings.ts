@@ -1,0 +1,30 @@
+import type { DescribedEndpoint, EndpointHealth, Merchant } from './listings.js'
+
+/** What the operator alone may do to listings, without a signature. */
+export interface OperatorListings {
+  /** What only the operator may say; `false` when there is no such merchant. */
+  setFlags(
+    merchantId: string,
+    flags: Partial<Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>>,
+    now: number,
+  ): Promise<boolean>
+  /** The operator's own entry, without a signature: made, or put in place of what stands. */
+  saveByOperator(
+    merchant: Pick<
+      Merchant,
+      | 'id'
+      | 'owner'
+      | 'name'
+      | 'description'
+      | 'network'
+      | 'asset'
+      | 'payTo'
+      | 'isOfficial'
+      | 'isPartner'
+      | 'hiddenReason'
+    >,
+    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
+    now: number,
+  ): Promise<void>
+  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+}

@@ -1,0 +1,26 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+
+export interface ThreadOptions {
+  maxHeapMb: number
+  /** What the script finds in `workerData`. */
+  data?: unknown
+}
+
+/** Starts a thread of this process from a script, given as the URL of its source or of what was built from it. */
+export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Worker {
+  const options = { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb }, workerData: data }
+  if (!script.href.endsWith('.ts')) return new Worker(script, options)
+  // Run from its sources, a thread must be given the loader that reads them; Node passes none on. This is what
+  // `import('tsx/esm/api')` finds, which would be looked for from the working directory here.
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/package.json'))
+  const loader = new URL('dist/esm/api/index.mjs', tsx)
+  const code = `import('${loader.href}').then(({ register }) => { register(); return import('${script.href}') })`
+  return new Worker(code, { ...options, eval: true })
+}
+
+/** The script beside the module that asks: `.ts` when run from the sources, else `.js`. */
+export function scriptBeside(moduleUrl: string, name: string): URL {
+  return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)
+}

@@ -1,0 +1,108 @@
+import type { Address } from 'viem'
+import type { z } from 'zod'
+import {
+  type BatchPayload,
+  type BatchRequirements,
+  batchRequirementsSchema,
+  claimSchema,
+  depositSchema,
+  enrichedRefundSchema,
+  refundSchema,
+  settleSchema,
+  voucherSchema,
+} from './batch-schemas.js'
+import { badShape, malformed, quote, readResourceUrl, versionProblem } from './parse-request.js'
+import type { Rejection } from './reasons.js'
+import { paymentPayloadSchema } from './request-schemas.js'
+
+export const BATCH_SETTLEMENT = 'batch-settlement'
+
+/** A request of the scheme `batch-settlement`, parsed: hex in lower case, amounts as the decimal strings of the wire. */
+export interface BatchRequest {
+  network: string
+  requirements: BatchRequirements
+  acceptedScheme: string
+  acceptedNetwork: string
+  payload: BatchPayload
+  /** URL of the paid resource as the payload tells it; unauthenticated. */
+  resourceUrl?: string
+}
+
+export type ParsedBatchRequest =
+  | { ok: true; request: BatchRequest }
+  | { ok: false; rejection: Rejection; payer?: Address }
+
+/** Whether a body is this scheme's to judge: the requirement names it, and the version is one to be judged at all. */
+export function isBatchBody(body: unknown): boolean {
+  const { x402Version, paymentRequirements } = (body ?? {}) as Record<string, unknown>
+  const scheme = (paymentRequirements as { scheme?: unknown } | null | undefined)?.scheme
+  return x402Version === 2 && scheme === BATCH_SETTLEMENT
+}
+
+/** Parses a body of `/verify` or `/settle` that `isBatchBody`; unknown members are dropped. */
+export function parseBatchRequest(body: unknown): ParsedBatchRequest {
+  const parts = body as Record<string, unknown>
+  const version = versionProblem(parts)
+  if (version !== undefined) return malformed('invalidX402Version', version)
+  const paid = paymentPayloadSchema.safeParse(parts.paymentPayload)
+  if (!paid.success) return badShape('invalidPayload', 'paymentPayload', paid.error, body)
+  const asked = batchRequirementsSchema.safeParse(parts.paymentRequirements)
+  if (!asked.success) {
+    return badShape('invalidPaymentRequirements', 'paymentRequirements', asked.error, body)
+  }
+  const { accepted, payload, resource } = paid.data
+  const schema = findSchema(payload)
+  if ('reason' in schema) return { ok: false, rejection: schema }
+  const parsed = schema.safeParse(payload)
+  if (!parsed.success) {
+    return badShape('invalidPayload', 'paymentPayload.payload', parsed.error, body)
+  }
+  const resourceUrl = readResourceUrl(resource)
+  return {
+    ok: true,
+    request: {
+      network: asked.data.network,
+      requirements: asked.data,
+      acceptedScheme: accepted.scheme,
+      acceptedNetwork: accepted.network,
+      payload: parsed.data,
+      ...(resourceUrl === undefined ? {} : { resourceUrl }),
+    },
+  }
+}
+
+/** Who pays, where one payer does. */
+export function payerOf(payload: BatchPayload): Address | undefined {
+  return 'channelConfig' in payload ? payload.channelConfig.payer : undefined
+}
+
+function findSchema(payload: Record<string, unknown>): z.ZodType<BatchPayload> | Rejection {
+  switch (payload.type) {
+    case 'deposit':
+      return hasPermit2(payload) ? permit2 : depositSchema
+    case 'voucher':
+      return voucherSchema
+    case 'refund':
+      // The merchant's members come together; with one of them the others are missed, not ignored.
+      return 'refundNonce' in payload || 'claims' in payload ? enrichedRefundSchema : refundSchema
+    case 'claim':
+      return claimSchema
+    case 'settle':
+      return settleSchema
+    default:
+      return {
+        reason: 'batchPayloadType',
+        message: `paymentPayload.payload.type must be "deposit", "voucher", "claim", "settle" or "refund", got ${quote(payload.type)}.`,
+      }
+  }
+}
+
+function hasPermit2(payload: Record<string, unknown>): boolean {
+  const deposit = payload.deposit as { authorization?: Record<string, unknown> } | undefined
+  return deposit?.authorization?.permit2Authorization != null
+}
+
+const permit2: Rejection = {
+  reason: 'unsupportedPayloadType',
+  message: 'Permit2 deposits are not settled here; expected an erc3009Authorization.',
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { parseUint256 } from './amounts.js'
+import { address, bytes32, paymentRequirementsSchema, signature } from './request-schemas.js'
+
+/** Rows of one claim: what fits a transaction of a third of a block with room to spare. */
+export const MAX_CLAIMS = 150
+
+const MAX_UINT128 = 2n ** 128n - 1n
+const MAX_UINT40 = 2 ** 40 - 1
+
+/** Plain decimal digits; they stay a string, as the scheme takes them. */
+const uint256 = z
+  .string()
+  .refine((text) => parseUint256(text) !== undefined, 'must be plain decimal digits of a uint256')
+const uint128 = z
+  .string()
+  .refine(
+    (text) => (parseUint256(text) ?? MAX_UINT128 + 1n) <= MAX_UINT128,
+    'must be plain decimal digits of a uint128',
+  )
+
+const salt = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/, 'must be up to 32 bytes of hex')
+
+export const channelConfigSchema = z.object({
+  payer: address,
+  payerAuthorizer: address,
+  receiver: address,
+  receiverAuthorizer: address,
+  token: address,
+  withdrawDelay: z.number().int('must be whole seconds').min(0).max(MAX_UINT40),
+  salt: bytes32,
+})
+
+const voucher = z.object({ channelId: bytes32, maxClaimableAmount: uint128, signature })
+
+const claim = z.object({
+  voucher: z.object({ channel: channelConfigSchema, maxClaimableAmount: uint128 }),
+  signature,
+  totalClaimed: uint128,
+})
+const claims = z.array(claim).max(MAX_CLAIMS, `must be at most ${MAX_CLAIMS} rows`)
+
+export const depositSchema = z.object({
+  type: z.literal('deposit'),
+  channelConfig: channelConfigSchema,
+  voucher,
+  deposit: z.object({
+    amount: uint128,
+    authorization: z.object({
+      erc3009Authorization: z.object({
+        validAfter: uint256,
+        validBefore: uint256,
+        salt,
+        signature,
+      }),
+    }),
+  }),
+})
+
+export const voucherSchema = z.object({
+  type: z.literal('voucher'),
+  channelConfig: channelConfigSchema,
+  voucher,
+})
+
+/** As the buyer sends it; the merchant adds the rest before it is settled. */
+export const refundSchema = z.object({
+  type: z.literal('refund'),
+  channelConfig: channelConfigSchema,
+  voucher,
+  amount: uint128.optional(),
+})
+
+export const enrichedRefundSchema = refundSchema.extend({
+  amount: uint128,
+  refundNonce: uint256,
+  claims,
+  refundAuthorizerSignature: signature.optional(),
+  claimAuthorizerSignature: signature.optional(),
+})
+
+export const claimSchema = z.object({
+  type: z.literal('claim'),
+  claims: claims.min(1, 'must have at least one row'),
+  claimAuthorizerSignature: signature.optional(),
+})
+
+export const settleSchema = z.object({
+  type: z.literal('settle'),
+  receiver: address,
+  token: address,
+})
+
+/** The channel manager asks with an amount of "0" and no time at all. */
+export const batchRequirementsSchema = paymentRequirementsSchema.extend({
+  maxTimeoutSeconds: z
+    .number()
+    .int('must be whole seconds')
+    .min(0)
+    .max(86_400 * 365, 'is too long'),
+  extra: z
+    .object({
+      receiverAuthorizer: address.optional(),
+      withdrawDelay: z.number().int('must be whole seconds').min(0).max(MAX_UINT40).optional(),
+      name: z.string().max(200).optional(),
+      version: z.string().max(200).optional(),
+      assetTransferMethod: z.string().max(200).optional(),
+    })
+    .nullish(),
+})
+
+export type ChannelConfig = z.infer<typeof channelConfigSchema>
+export type Deposit = z.infer<typeof depositSchema>
+export type Voucher = z.infer<typeof voucherSchema>
+export type Refund = z.infer<typeof refundSchema>
+export type EnrichedRefund = z.infer<typeof enrichedRefundSchema>
+export type Claim = z.infer<typeof claimSchema>
+export type ClaimRow = Claim['claims'][number]
+export type ReceiverSettle = z.infer<typeof settleSchema>
+export type BatchPayload = Deposit | Voucher | Refund | EnrichedRefund | Claim | ReceiverSettle
+export type BatchRequirements = z.infer<typeof batchRequirementsSchema>

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
+import { aChannel, type BatchBody } from '../support/a-channel.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+let world: World
+
+const verify = async (body: BatchBody) => (await world.post('/verify', body)).body
+const settle = async (body: BatchBody) => (await world.post('/settle', body)).body
+const refused = (reason: ReasonKey) => ({ success: false, errorReason: reasons[reason].code })
+const invalid = (reason: ReasonKey) => ({ isValid: false, invalidReason: reasons[reason].code })
+
+describe('an operator who minds his gas', () => {
+  beforeAll(async () => {
+    world = await startWorld({ env: { MIN_AMOUNT: '2000', DAILY_GAS_LIMIT_USD: '0.00000001' } })
+  })
+  afterAll(() => world.stop())
+
+  it('sends nothing below his minimum, and nothing at all past his ceiling', async () => {
+    const channel = aChannel()
+    await mintUsdc(world.chainUrl, channel.payer.address, 1_000_000n)
+    const small = await channel.deposit('1999', '1000')
+    expect(await verify(small)).toMatchObject(invalid('amountBelowMinimum'))
+    expect(await settle(small)).toMatchObject(refused('amountBelowMinimum'))
+    const first = await channel.deposit('100000')
+    expect(await settle(first)).toMatchObject({ success: true })
+    const little = await channel.claim({ max: '5000', total: '1999' })
+    expect(await settle(little)).toMatchObject(refused('amountBelowMinimum'))
+    const back = await channel.refund('1999', '0', '5000')
+    expect(await settle(back)).toMatchObject(refused('amountBelowMinimum'))
+
+    // That deposit spent more than the day allows.
+    const next = await channel.deposit('100000', '6000')
+    expect(await verify(next)).toMatchObject(invalid('gasBudgetExceeded'))
+    expect(await settle(next)).toMatchObject(refused('gasBudgetExceeded'))
+    const enough = await channel.claim({ max: '5000', total: '2000' })
+    expect(await settle(enough)).toMatchObject(refused('gasBudgetExceeded'))
+    expect(await settle(first)).toMatchObject({ success: true })
+    expect(await verify(await channel.voucher('5000'))).toMatchObject({ isValid: true })
+  })
+})
+
+describe('a network without the contracts', () => {
+  beforeAll(async () => {
+    world = await startWorld({
+      async between(chainUrl) {
+        await call(chainUrl, 'anvil_setCode', [devnetContracts.erc3009Collector, '0x'])
+        return chainUrl
+      },
+    })
+  })
+  afterAll(() => world.stop())
+
+  it('is not offered, and says why', async () => {
+    const { kinds } = (await world.get('/supported')).body
+    expect(kinds).toEqual([{ x402Version: 2, scheme: 'exact', network: 'eip155:5042' }])
+    const body = await aChannel().deposit()
+    expect(await verify(body)).toMatchObject({
+      ...invalid('unsupportedScheme'),
+      invalidMessage: expect.stringMatching(/contracts/),
+    })
+    expect(await settle(body)).toMatchObject({ ...refused('unsupportedScheme'), transaction: '' })
+  })
+})

@@ -1,0 +1,214 @@
+import Sqlite from 'better-sqlite3'
+import type { Hex } from 'viem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { batchContracts } from '../../src/chain/batch-settlement.js'
+import { devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetContracts, fundNative, usdcBalance } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
+import { dropped, pause } from './support/behaviours.js'
+import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
+import { startWorld, until, type World } from './support/world.js'
+
+let world: World
+
+afterEach(() => world?.close())
+
+/** What is done on chain, from a channel that is ready for it, and how the chain shows that it was done once. */
+const actions: Record<
+  string,
+  {
+    prepare(channel: Channel): Promise<BatchBody[]>
+    body(channel: Channel): Promise<BatchBody>
+    isDone(channel: Channel): Promise<boolean>
+  }
+> = {
+  deposit: {
+    prepare: async () => [],
+    body: (channel) => channel.deposit('100000'),
+    isDone: async (channel) => (await stateOf(channel)).balance === 100_000n,
+  },
+  claim: {
+    prepare: async (channel) => [await channel.deposit('100000')],
+    body: (channel) => channel.claim({ max: '3000', total: '3000' }),
+    isDone: async (channel) => (await stateOf(channel)).claimed === 3_000n,
+  },
+  settle: {
+    prepare: async (channel) => [
+      await channel.deposit('100000'),
+      await channel.claim({ max: '3000', total: '3000' }),
+    ],
+    body: async (channel) => channel.settle(),
+    isDone: async ({ receiver }) => (await usdcBalance(world.chainUrl, receiver)) === 3_000n,
+  },
+  refund: {
+    prepare: async (channel) => [await channel.deposit('100000')],
+    body: (channel) => channel.refund('40000', '0', '3000', [{ max: '3000', total: '3000' }]),
+    async isDone(channel) {
+      const { balance, claimed } = await stateOf(channel)
+      return balance === 60_000n && claimed === 3_000n
+    },
+  },
+}
+
+describe.each(Object.keys(actions))('a process that dies during a %s', (name) => {
+  const action = actions[name] as (typeof actions)[string]
+  const moments: [string, string, Phase][] = [
+    ['between journal and send', 'eth_sendRawTransaction', 'before'],
+    ['between send and its answer', 'eth_sendRawTransaction', 'after'],
+    ['between block and receipt', 'eth_getBlockReceipts', 'before'],
+  ]
+  it.each(moments)(
+    '%s finds it at the next start, and tells its hash',
+    async (_, method, phase) => {
+      world = await startWorld()
+      const channel = aChannel({ payer: devnetPayer.account })
+      for (const body of await action.prepare(channel)) await settleUntilTold(body)
+      const body = await action.body(channel)
+      const lift = world.proxy.onCall(method, phase, async () => {
+        await world.service().crash()
+        throw new ConnectionDropped()
+      })
+      expect(await settle(body)).toBeUndefined()
+      lift()
+      const signed = attemptsOf(`batch-${name}`)
+      expect(signed).toHaveLength(1)
+      await world.restart()
+      const told = await settleUntilTold(body)
+      expect(told.transaction).toBe(signed[0])
+      expect(await action.isDone(channel)).toBe(true)
+      expect((await settle(body))?.transaction).toBe(signed[0])
+      expect(await action.isDone(channel)).toBe(true)
+    },
+  )
+})
+
+describe('somebody else who brings the same on chain first', () => {
+  it.each(['deposit', 'settle', 'refund'])('makes no failure of a %s', async (name) => {
+    world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '20' } })
+    const action = actions[name] as (typeof actions)[string]
+    const channel = aChannel({ payer: devnetPayer.account })
+    for (const body of await action.prepare(channel)) await settleUntilTold(body)
+    const goOn = await world.holdBlocks()
+    const settling = settle(await action.body(channel))
+    await until('it is signed', () => attemptsOf(`batch-${name}`).length > 0)
+    const theirs = await sendAhead(calldataOf(`batch-${name}`))
+    await pause(300)
+    await goOn()
+    expect(await settling).toMatchObject({ success: true, transaction: theirs })
+    expect(await action.isDone(channel)).toBe(true)
+  })
+})
+
+describe('a chain that cannot be read', () => {
+  it.each(['eth_getCode', 'eth_call'])(
+    'for want of %s is a 500, not a bad signature',
+    async (method) => {
+      world = await startWorld()
+      const channel = aChannel({ payer: devnetPayer.account })
+      const body = await channel.deposit('100000')
+      const lift = world.proxy.fault(method, dropped)
+      const verified = await post('/verify', body)
+      expect(verified).toMatchObject({
+        status: 500,
+        body: { invalidReason: 'unexpected_verify_error' },
+      })
+      const settled = await post('/settle', body)
+      expect(settled).toMatchObject({
+        status: 500,
+        body: { errorReason: 'unexpected_settle_error' },
+      })
+      lift()
+      expect(attemptsOf('batch-deposit')).toEqual([])
+      await until(
+        'the node is asked again',
+        async () => (await post('/verify', body))?.status === 200,
+      )
+      expect(await settleUntilTold(body)).toMatchObject({ success: true })
+    },
+  )
+})
+
+/** What @x402's reads in the background can do: fail when nobody waits for them any more. */
+const strayRejection = `process.on('SIGUSR2',()=>void(Promise.reject(new Error('stray'))))`
+
+it('a promise that fails unobserved is logged, and the process lives on', async () => {
+  const preload = `data:text/javascript,${encodeURIComponent(strayRejection)}`
+  world = await startWorld({ env: { NODE_OPTIONS: `--import=${preload}` } })
+  world.service().signal('SIGUSR2')
+  const isLogged = () =>
+    world
+      .service()
+      .log()
+      .some((line) => line.includes('failed unobserved'))
+  await until('it is logged', isLogged)
+  const body = await aChannel({ payer: devnetPayer.account }).deposit('100000')
+  expect(await settleUntilTold(body)).toMatchObject({ success: true })
+})
+
+interface Told {
+  success: boolean
+  transaction: Hex
+}
+
+async function post(path: string, body: BatchBody) {
+  const headers = { 'content-type': 'application/json' }
+  const init = { method: 'POST', headers, body: JSON.stringify(body) }
+  try {
+    const response = await fetch(world.service().url + path, init)
+    return { status: response.status, body: (await response.json()) as Told }
+  } catch {
+    return undefined
+  }
+}
+
+/** `undefined` when the connection broke. */
+async function settle(body: BatchBody): Promise<Told | undefined> {
+  return (await post('/settle', body))?.body
+}
+
+async function settleUntilTold(body: BatchBody): Promise<Told> {
+  let told: Told | undefined
+  await until('it is told as success', async () => {
+    told = await settle(body)
+    return told?.success === true
+  })
+  return told as Told
+}
+
+/** Hashes of the transactions that were signed for jobs of a kind. */
+function attemptsOf(kind: string): Hex[] {
+  return query<{ hash: Hex }>(
+    'SELECT a.hash FROM attempt_jobs a JOIN jobs j ON j.id = a.job_id WHERE j.kind = ?',
+    kind,
+  ).map(({ hash }) => hash)
+}
+
+function calldataOf(kind: string): Hex {
+  return query<{ calldata: Hex }>('SELECT calldata FROM jobs WHERE kind = ?', kind)[0]
+    ?.calldata as Hex
+}
+
+function query<Row>(sql: string, kind: string): Row[] {
+  const journal = new Sqlite(world.databasePath, { readonly: true })
+  const rows = journal.prepare(sql).all(kind) as Row[]
+  journal.close()
+  return rows
+}
+
+/** Sends the call from a stranger's account, dear enough to come first in the block. */
+async function sendAhead(data: Hex): Promise<Hex> {
+  const { address: from } = anAccount()
+  await fundNative(world.chainUrl, from, 10n ** 20n)
+  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
+  const fees = { maxFeePerGas: '0x174876e8000', maxPriorityFeePerGas: '0x2540be400' }
+  const transaction = { from, to: devnetContracts.batchSettlement, data, gas: '0x7a120', ...fees }
+  return call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
+}
+
+async function stateOf({ channelId }: Channel): Promise<{ balance: bigint; claimed: bigint }> {
+  // channels(bytes32)
+  const transaction = { to: batchContracts.settlement, data: `0x7a7ebd7b${channelId.slice(2)}` }
+  const words = await call<Hex>(world.chainUrl, 'eth_call', [transaction, 'latest'])
+  return { balance: BigInt(words.slice(0, 66)), claimed: BigInt(`0x${words.slice(66)}`) }
+}

@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
+import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { type Service, startService } from '../faults/support/service.js'
+import { startChain } from '../support/arcus.js'
+
+const network = 'eip155:5042'
+const asset = devnetContracts.usdc
+const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
+const text = 'A storm came. The storm took roofs and boats. Someone slept. The storm left at noon.'
+
+/** Restarts take their time on a busy machine. */
+const SLOW = { timeout: 30_000, interval: 100 }
+
+let chain: Awaited<ReturnType<typeof startChain>>
+let port: number
+let arcus: Service
+
+/** The service over the same file, however the one before ended. */
+function start(env: Record<string, string> = {}): Promise<Service> {
+  return startService({
+    port,
+    rpcUrls: [chain.url],
+    relayerKeys: devnetRelayers.map(({ privateKey }) => privateKey),
+    databasePath: join(folder, 'arcus.db'),
+    env: {
+      BASE_URL: `http://127.0.0.1:${port}`,
+      HOSTED_ENDPOINTS: 'true',
+      HOSTED_PRIVATE_KEY: devnetHost.privateKey,
+      HOSTED_CLAIM_SECONDS: '3600',
+      BUYBACK_ADDRESS: devnetBuyback.address,
+      ...env,
+    },
+  })
+}
+
+beforeAll(async () => {
+  chain = await startChain()
+  await mintUsdc(chain.url, devnetHost.address, 1_000_000n)
+  port = await freePort()
+  arcus = await start()
+})
+afterAll(async () => {
+  await arcus?.stop()
+  await chain?.stop()
+  rmSync(folder, { recursive: true })
+})
+
+const balanceOf = (address: `0x${string}`) => usdcBalance(chain.url, address)
+const bought = () => balanceOf(devnetBuyback.address)
+const urlOf = (path: string) => `${arcus.url}/hosted/${path}`
+const asJson = (body: object) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+async function aBuyer(scheme: 'exact' | 'batch-settlement') {
+  const account = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(chain.url, account.address, 1_000_000n)
+  const client =
+    scheme === 'exact' ? new ExactEvmScheme(account) : new BatchSettlementEvmScheme(account)
+  const fetchPaid = wrapFetchWithPayment(
+    fetch,
+    x402Client.fromConfig({
+      schemes: [{ network, client }],
+      spendControls: { allowedAssets: [{ network, asset }] },
+    }),
+  )
+  return { account, pay: fetchPaid, balance: () => balanceOf(account.address) }
+}
+
+async function read(path: string) {
+  return (await fetch(`${arcus.url}${path}`)).json()
+}
+
+it('lists both endpoints as hosted, of the official merchant, with both schemes, exact first', async () => {
+  const { items = [] } = await vi.waitUntil(async () => {
+    const found = (await read('/discovery/resources?merchant=arcus')) as { items?: unknown[] }
+    return found.items?.length === 2 ? found : undefined
+  }, SLOW)
+  expect(items).toMatchObject([
+    {
+      resource: urlOf('summary'),
+      metadata: {
+        merchant: { id: 'arcus', official: true },
+        pricing: 'metered',
+        hostedByArcus: true,
+        input: { method: 'POST' },
+      },
+    },
+    { resource: urlOf('fees'), metadata: { pricing: 'fixed', hostedByArcus: true } },
+  ])
+  for (const item of items as { resource: string; accepts: object[] }[]) {
+    const live = await fetch(item.resource, item.resource.endsWith('fees') ? {} : asJson({ text }))
+    const { accepts } = decodePaymentRequiredHeader(live.headers.get('PAYMENT-REQUIRED') as string)
+    expect(item.accepts).toEqual(accepts)
+    expect(accepts).toMatchObject([
+      { scheme: 'exact', payTo: devnetBuyback.address },
+      { scheme: 'batch-settlement', payTo: devnetBuyback.address },
+    ])
+  }
+  const { merchants } = (await read('/api/merchants')) as { merchants: object[] }
+  expect(merchants).toMatchObject([
+    { id: 'arcus', official: true, endpoints: [{ hostedByArcus: true }, { hostedByArcus: true }] },
+  ])
+})
+
+it('shows its own 402 to agents and to probes, and nothing else of its own address', async () => {
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${arcus.url}/mcp`)))
+  const terms = await client.callTool({
+    name: 'get_payment_terms',
+    arguments: { url: urlOf('fees') },
+  })
+  expect(terms.structuredContent).toMatchObject({ isAsListed: true, verdict: 'live' })
+  await client.close()
+  const probed = await fetch(`${arcus.url}/api/merchants/arcus/probe`, asJson({}))
+  expect(await probed.json()).toMatchObject({
+    endpoints: [{ status: 'live' }, { status: 'live' }],
+  })
+  const inside = asJson({ url: `${arcus.url}/metrics`, method: 'GET' })
+  const validated = await fetch(`${arcus.url}/discovery/validate`, inside)
+  expect(await validated.json()).toMatchObject({ verdict: 'blocked_target' })
+})
+
+it('sells by exact to the buyback wallet, and gives back what a metered call did not use', async () => {
+  const { pay, balance } = await aBuyer('exact')
+  const before = await bought()
+  const fees = await pay(urlOf('fees'))
+  expect(await fees.json()).toMatchObject({
+    baseFeeGwei: expect.any(String),
+    settlementUsd: expect.any(String),
+  })
+  expect(await balance()).toBe(995_000n)
+  const summary = await pay(urlOf('summary'), asJson({ text, sentences: 1 }))
+  expect(await summary.json()).toEqual({
+    summary: 'The storm took roofs and boats.',
+    sentences: 4,
+    words: 16,
+  })
+  const { extra } = decodePaymentResponseHeader(summary.headers.get('PAYMENT-RESPONSE') as string)
+  expect(extra).toMatchObject({ charged: '5000', refund: '15000' })
+  await vi.waitUntil(async () => (await balance()) === 990_000n, SLOW)
+  // The rest comes from the wallet of the host: what is bought back stays.
+  expect((await bought()) - before).toBe(25_000n)
+})
+
+it('charges for the characters there are, and nothing for a request that is none', async () => {
+  const { pay, balance } = await aBuyer('exact')
+  const wrong = await pay(urlOf('summary'), asJson({ text: 'x'.repeat(20_001) }))
+  expect(wrong.status).toBe(400)
+  expect(await wrong.json()).toMatchObject({ error: 'invalid_request' })
+  expect(await balance()).toBe(1_000_000n)
+  const long = await pay(urlOf('summary'), asJson({ text: `${text} `.repeat(150) }))
+  const { extra } = decodePaymentResponseHeader(long.headers.get('PAYMENT-RESPONSE') as string)
+  expect(extra).toMatchObject({ charged: '15000', refund: '5000' })
+})
+
+it('keeps every voucher over kill -9, and claims after the next start what was earned before', async () => {
+  const { pay, balance } = await aBuyer('batch-settlement')
+  const before = await bought()
+  for (let i = 0; i < 3; i++) expect((await pay(urlOf('fees'))).status).toBe(200)
+  const metered = await pay(urlOf('summary'), asJson({ text }))
+  expect(metered.status).toBe(200)
+  expect(await balance()).toBeLessThan(1_000_000n)
+  expect((await bought()) - before).toBe(0n)
+  await arcus.crash()
+
+  arcus = await start()
+  await vi.waitUntil(async () => (await bought()) - before === 20_000n, SLOW)
+  // And the channel goes on where it was.
+  expect((await pay(urlOf('fees'))).status).toBe(200)
+}, 90_000)
+
+it('claims on a schedule', async () => {
+  await arcus.stop()
+  arcus = await start({ HOSTED_CLAIM_SECONDS: '5' })
+  const { pay } = await aBuyer('batch-settlement')
+  await pay(urlOf('fees'))
+  await pay(urlOf('fees'))
+  const before = await bought()
+  await vi.waitUntil(async () => (await bought()) > before, SLOW)
+}, 90_000)
+
+it('is not listed any more when it is switched off', async () => {
+  await arcus.stop()
+  arcus = await start({ HOSTED_ENDPOINTS: 'false' })
+  expect((await fetch(urlOf('fees'))).status).toBe(404)
+  await vi.waitUntil(async () => {
+    const found = (await read('/discovery/resources?merchant=arcus')) as {
+      pagination?: { total: number }
+    }
+    return found.pagination?.total === 0
+  }, SLOW)
+}, 90_000)

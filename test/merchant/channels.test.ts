@@ -1,0 +1,256 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { toClientEvmSigner } from '@x402/evm'
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import fastify, { type FastifyInstance } from 'fastify'
+import { createPublicClient, http } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { type Channels, createChannels } from '../../src/merchant/channels.js'
+import { x402 } from '../../src/merchant/x402.js'
+import { startWorld, type World } from '../support/arcus.js'
+import { aShop, payTo as somebody } from './a-shop.js'
+
+const network = 'eip155:5042'
+const asset = devnetContracts.usdc
+const receiver = privateKeyToAccount(generatePrivateKey()).address
+const signer = privateKeyToAccount(generatePrivateKey())
+const folder = mkdtempSync(join(tmpdir(), 'arcus-channels-'))
+
+let world: World
+let app: FastifyInstance
+let channels: Channels
+let url: string
+let served = 0
+let left = 0
+let isBroken = false
+let hold: Promise<unknown> | undefined
+/** The price, and a hundred times of it deposited by whoever pays by channel. */
+const price = 10_000n
+
+const openChannels = (storage: string, changes: object = {}) =>
+  createChannels({ facilitator: world.url, payTo: receiver, signer, storage, ...changes })
+
+beforeAll(async () => {
+  world = await startWorld()
+  channels = openChannels(folder)
+  app = fastify()
+  app.addHook('onRequestAbort', async (_request) => {
+    left++
+  })
+  await app.register(x402, { facilitator: world.url, payTo: receiver, channels })
+  app.get('/quote', { config: { x402: '$0.01' } }, async ({ payment }) => {
+    served++
+    await hold
+    if (isBroken) throw new Error('broken')
+    return { scheme: payment?.scheme, payer: payment?.payer }
+  })
+  const metered = { price: '$0.01', pricing: 'metered', schemes: ['batch-settlement'] } as const
+  app.get<{ Querystring: { used: string } }>(
+    '/metered',
+    { config: { x402: metered } },
+    async ({ payment, query }) => {
+      payment?.charge(query.used)
+      return 'metered goods'
+    },
+  )
+  url = await app.listen({ port: 0, host: '127.0.0.1' })
+})
+afterAll(async () => {
+  await app?.close()
+  await channels?.close()
+  await world?.stop()
+  rmSync(folder, { recursive: true })
+})
+beforeEach(() => {
+  served = 0
+  isBroken = false
+  hold = undefined
+})
+
+/** A buyer with money who knows one scheme; a new client has forgotten the channel. */
+async function aBuyer(account: PrivateKeyAccount = privateKeyToAccount(generatePrivateKey())) {
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const scheme = new BatchSettlementEvmScheme(account)
+  return { account, scheme, pay: payBy(scheme) }
+}
+
+function payBy(scheme: BatchSettlementEvmScheme | ExactEvmScheme): typeof fetch {
+  const spendControls = { allowedAssets: [{ network, asset } as const] }
+  const schemes = [{ network, client: scheme } as const]
+  return wrapFetchWithPayment(fetch, x402Client.fromConfig({ schemes, spendControls }))
+}
+
+const balanceOf = (address: `0x${string}`) => usdcBalance(world.chainUrl, address)
+
+function settlementOf(response: Response) {
+  return decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE') as string)
+}
+
+/** What the buyer's channel has been charged in all. */
+function chargedIn(response: Response): bigint {
+  const { channelState } = settlementOf(response).extra as {
+    channelState: { chargedCumulativeAmount: string }
+  }
+  return BigInt(channelState.chargedCumulativeAmount)
+}
+
+it('offers both schemes, exact first, and serves the stock buyer of either', async () => {
+  const asked = await fetch(`${url}/quote`)
+  const { accepts } = decodePaymentRequiredHeader(asked.headers.get('PAYMENT-REQUIRED') as string)
+  expect(accepts.map(({ scheme, amount }) => [scheme, amount])).toEqual([
+    ['exact', '10000'],
+    ['batch-settlement', '10000'],
+  ])
+  expect(accepts[1]?.extra).toMatchObject({
+    name: 'USDC',
+    version: '2',
+    receiverAuthorizer: signer.address,
+    withdrawDelay: 86_400,
+    minDeposit: '100000',
+  })
+
+  const { account, pay } = await aBuyer()
+  const exact = await payBy(new ExactEvmScheme(account))(`${url}/quote`)
+  expect(await exact.json()).toMatchObject({ scheme: 'exact' })
+  const first = await pay(`${url}/quote`)
+  expect(await first.json()).toEqual({ scheme: 'batch-settlement', payer: account.address })
+  expect(settlementOf(first)).toMatchObject({ success: true, payer: account.address })
+  expect(settlementOf(first).transaction).toMatch(/^0x/)
+  const second = await pay(`${url}/quote`)
+  expect(settlementOf(second)).toMatchObject({ success: true, transaction: '' })
+  expect(chargedIn(second)).toBe(2n * price)
+})
+
+it('takes what the handler charged, without a refund, and nothing for nothing', async () => {
+  const { pay } = await aBuyer()
+  expect(chargedIn(await pay(`${url}/metered?used=$0.004`))).toBe(4_000n)
+  const free = await pay(`${url}/metered?used=$0`)
+  expect(await free.text()).toBe('metered goods')
+  expect(free.headers.get('PAYMENT-RESPONSE')).toBeNull()
+  expect(chargedIn(await pay(`${url}/metered?used=2500`))).toBe(6_500n)
+})
+
+it('charges nothing for a handler that fails, and the channel is free for the next call', async () => {
+  const { pay } = await aBuyer()
+  isBroken = true
+  expect((await pay(`${url}/quote`)).status).toBe(500)
+  isBroken = false
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(price)
+  isBroken = true
+  expect((await pay(`${url}/quote`)).status).toBe(500)
+  isBroken = false
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+})
+
+it('charges nothing when the buyer goes away, and the channel is free for the next call', async () => {
+  const { pay } = await aBuyer()
+  await pay(`${url}/quote`)
+  let finish = () => {}
+  hold = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const leaving = new AbortController()
+  const call = pay(`${url}/quote`, { signal: leaving.signal }).catch((error: Error) => error.name)
+  await vi.waitUntil(() => served === 2)
+  leaving.abort()
+  expect(await call).toBe('AbortError')
+  await vi.waitUntil(() => left === 1)
+  finish()
+  hold = undefined
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+})
+
+it('serves one of two calls that present one voucher at once', async () => {
+  const { pay } = await aBuyer()
+  await pay(`${url}/quote`)
+  served = 0
+  const answers = await Promise.all([pay(`${url}/quote`), pay(`${url}/quote`)])
+  const good = answers.filter(({ ok }) => ok)
+  // The loser may have signed anew for what the winner left.
+  expect(served).toBe(good.length)
+  expect(good.map(chargedIn).sort().at(-1)).toBe(BigInt(good.length + 1) * price)
+})
+
+it('tells a buyer who lost count of his channel where it stands', async () => {
+  const { account, pay } = await aBuyer()
+  await pay(`${url}/quote`)
+  await pay(`${url}/quote`)
+  const chain = createPublicClient({ transport: http(world.chainUrl) })
+  const forgetful = new BatchSettlementEvmScheme(toClientEvmSigner(account, chain))
+  const response = await payBy(forgetful)(`${url}/quote`)
+  expect(response.status).toBe(200)
+  expect(chargedIn(response)).toBe(3n * price)
+})
+
+it('claims and brings what was earned, and gives the rest of the deposit back when asked', async () => {
+  const { account, scheme, pay } = await aBuyer()
+  const before = await balanceOf(receiver)
+  for (let i = 0; i < 3; i++) await pay(`${url}/quote`)
+  await channels.run()
+  const earned = (await balanceOf(receiver)) - before
+  expect(earned).toBeGreaterThanOrEqual(3n * price)
+  await channels.run()
+  expect((await balanceOf(receiver)) - before).toBe(earned)
+  served = 0
+  await scheme.refund(`${url}/quote`)
+  expect(served).toBe(0)
+  expect(await balanceOf(account.address)).toBe(1_000_000n - 3n * price)
+})
+
+it('claims after a restart what was earned before it, also what was claimed and not settled', async () => {
+  const { pay } = await aBuyer()
+  await pay(`${url}/quote`)
+  const before = await balanceOf(receiver)
+  const reopened = openChannels(folder)
+  await reopened.run()
+  await reopened.close()
+  expect((await balanceOf(receiver)) - before).toBeGreaterThanOrEqual(price)
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+})
+
+it('a deposit for fewer calls than asked for is refused', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const stingy = new BatchSettlementEvmScheme(account, {
+    depositStrategy: async () => '10000',
+  })
+  const response = await payBy(stingy)(`${url}/quote`)
+  expect(response.status).toBe(402)
+  const { error } = decodePaymentRequiredHeader(response.headers.get('PAYMENT-REQUIRED') as string)
+  expect(error).toBe('invalid_batch_settlement_evm_deposit_below_min_deposit')
+})
+
+it.each([
+  ['the receiver is another', { x402: { payTo: somebody } }, {}, /another payTo/],
+  ['the network is another', { x402: { network: 'eip155:5042002' } }, {}, /another network/],
+  ['the scheme is none', { x402: {} }, { schemes: ['upto'] }, /schemes are/],
+  ['no scheme is left', { x402: {} }, { schemes: [] }, /schemes are/],
+  [
+    'there are no channels',
+    { x402: { channels: undefined } },
+    { schemes: ['batch-settlement'] },
+    /needs channels/,
+  ],
+])('a server does not start when %s', async (_, { x402 }, own, said) => {
+  const route = { config: { x402: { price: '$0.01' as const, ...(own as object) } } }
+  await expect(
+    aShop((it) => it.get('/quote', route, () => 'goods'), {
+      x402: { payTo: receiver, channels, ...x402 } as object,
+    }),
+  ).rejects.toThrow(said)
+})
+
+it.each([
+  [{ withdrawDelaySeconds: 899 }, /withdrawDelaySeconds/],
+  [{ withdrawDelaySeconds: 2_592_001 }, /withdrawDelaySeconds/],
+  [{ withdrawDelaySeconds: 900, claimSeconds: 451 }, /claimSeconds/],
+  [{ claimSeconds: 0 }, /claimSeconds/],
+])('channels are not opened with %j', (changes, said) => {
+  expect(() => openChannels(folder, changes)).toThrow(said)
+})

@@ -1,0 +1,192 @@
+import {
+  computeChannelId,
+  createBatchSettlementEIP3009DepositPayload,
+  signVoucher,
+} from '@x402/evm/batch-settlement/client'
+import { type Address, type Hex, toHex } from 'viem'
+import {
+  generatePrivateKey,
+  type HDAccount,
+  type PrivateKeyAccount,
+  privateKeyToAccount,
+} from 'viem/accounts'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+
+export const network = 'eip155:5042'
+export const asset = devnetContracts.usdc
+
+export interface ChannelWish {
+  payer?: PrivateKeyAccount | HDAccount
+  receiver?: Address
+  authorizer?: PrivateKeyAccount
+  /** Members over those of the configuration. */
+  config?: Partial<ReturnType<typeof configOf>>
+}
+
+export interface ClaimWish {
+  max: string
+  total: string
+}
+
+export interface BatchBody {
+  x402Version: number
+  paymentPayload: { x402Version: number; accepted: object; payload: Record<string, unknown> }
+  paymentRequirements: Record<string, unknown>
+}
+
+const domain = {
+  name: 'x402 Batch Settlement',
+  version: '1',
+  chainId: 5042,
+  verifyingContract: devnetContracts.batchSettlement,
+} as const
+
+/** A channel with real keys, and the bodies that buyer and merchant post about it, signed by the official package. */
+export function aChannel(wish: ChannelWish = {}) {
+  const payer = wish.payer ?? anAccount()
+  const receiver = wish.receiver ?? anAccount().address
+  const authorizer = wish.authorizer ?? anAccount()
+  const config = { ...configOf(payer.address, receiver, authorizer.address), ...wish.config }
+  const channelId = computeChannelId(config, network)
+  const requirements = (amount = '1000') => ({
+    scheme: 'batch-settlement',
+    network,
+    asset,
+    amount,
+    payTo: receiver,
+    maxTimeoutSeconds: 60,
+    extra: {
+      name: 'USDC',
+      version: '2',
+      receiverAuthorizer: config.receiverAuthorizer,
+      withdrawDelay: config.withdrawDelay,
+    },
+  })
+  const managerRequirements = { ...requirements('0'), maxTimeoutSeconds: 0, extra: {} }
+  const body = (payload: Record<string, unknown>, asked: object = requirements()): BatchBody => ({
+    x402Version: 2,
+    paymentPayload: { x402Version: 2, accepted: asked, payload },
+    paymentRequirements: asked as Record<string, unknown>,
+  })
+  const claimsOf = async (wishes: ClaimWish[]) =>
+    Promise.all(
+      wishes.map(async ({ max, total }) => ({
+        voucher: { channel: config, maxClaimableAmount: max },
+        signature: (await signVoucher(payer, channelId, max, network)).signature,
+        totalClaimed: total,
+      })),
+    )
+  const signClaims = (wishes: ClaimWish[]) =>
+    authorizer.signTypedData({
+      domain,
+      types: claimTypes,
+      primaryType: 'ClaimBatch',
+      message: {
+        claims: wishes.map(({ max, total }) => ({
+          channelId,
+          maxClaimableAmount: BigInt(max),
+          totalClaimed: BigInt(total),
+        })),
+      },
+    })
+
+  return {
+    payer,
+    receiver,
+    authorizer,
+    config,
+    channelId,
+    requirements,
+    body,
+    /** A deposit with the voucher that came with it. */
+    async deposit(amount = '100000', max = '1000', extra: object = {}): Promise<BatchBody> {
+      const asked = { ...requirements(), ...extra }
+      const { payload } = await createBatchSettlementEIP3009DepositPayload(
+        payer,
+        2,
+        asked as never,
+        config,
+        amount,
+        max,
+      )
+      return body(payload as Record<string, unknown>, asked)
+    },
+    async voucher(max: string): Promise<BatchBody> {
+      const voucher = await signVoucher(payer, channelId, max, network)
+      return body({ type: 'voucher', channelConfig: config, voucher })
+    },
+    /** As the channel manager posts it. */
+    async claim(...wishes: ClaimWish[]): Promise<BatchBody> {
+      const [claims, claimAuthorizerSignature] = await Promise.all([
+        claimsOf(wishes),
+        signClaims(wishes),
+      ])
+      return body({ type: 'claim', claims, claimAuthorizerSignature }, managerRequirements)
+    },
+    settle: (): BatchBody => body({ type: 'settle', receiver, token: asset }, managerRequirements),
+    async refund(
+      amount: string,
+      nonce: string,
+      max: string,
+      wishes: ClaimWish[] = [],
+    ): Promise<BatchBody> {
+      const message = { channelId, nonce: BigInt(nonce), amount: BigInt(amount) }
+      const refundAuthorizerSignature = await authorizer.signTypedData({
+        domain,
+        types: refundTypes,
+        primaryType: 'Refund',
+        message,
+      })
+      const voucher = await signVoucher(payer, channelId, max, network)
+      const claims = await claimsOf(wishes)
+      return body(
+        {
+          type: 'refund',
+          channelConfig: config,
+          voucher,
+          amount,
+          refundNonce: nonce,
+          claims,
+          refundAuthorizerSignature,
+          ...(claims.length > 0 && { claimAuthorizerSignature: await signClaims(wishes) }),
+        },
+        managerRequirements,
+      )
+    },
+  }
+}
+
+export type Channel = ReturnType<typeof aChannel>
+
+export function anAccount(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+function configOf(payer: Address, receiver: Address, receiverAuthorizer: Address) {
+  return {
+    payer,
+    payerAuthorizer: payer,
+    receiver,
+    receiverAuthorizer,
+    token: asset as Address,
+    withdrawDelay: 900,
+    salt: toHex(crypto.getRandomValues(new Uint8Array(32))) as Hex,
+  }
+}
+
+const refundTypes = {
+  Refund: [
+    { name: 'channelId', type: 'bytes32' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'amount', type: 'uint128' },
+  ],
+} as const
+
+const claimTypes = {
+  ClaimBatch: [{ name: 'claims', type: 'ClaimEntry[]' }],
+  ClaimEntry: [
+    { name: 'channelId', type: 'bytes32' },
+    { name: 'maxClaimableAmount', type: 'uint128' },
+    { name: 'totalClaimed', type: 'uint128' },
+  ],
+} as const

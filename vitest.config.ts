@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/faults/**', 'test/browser/**'],
+    exclude: ['test/faults/**', 'test/browser/**', 'test/soak/**'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Each file may start a chain and a service of its own; more at once only wait for the processor.

@@ -13,7 +13,7 @@ import { call } from '../src/devnet/rpc.js'
 import { fillDirectory } from '../test/browser/support/a-directory.js'
 import { writeMonth } from '../test/browser/support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from '../test/browser/support/browser-world.js'
-import { connectWallet, signIn } from '../test/browser/support/console-steps.js'
+import { connectWallet, settled, signIn } from '../test/browser/support/console-steps.js'
 import { createTestWallet } from '../test/browser/support/test-wallet.js'
 
 const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
@@ -35,11 +35,13 @@ const shots: readonly Shot[] = [
   { name: 'directory', path: '/' },
   { name: 'merchant', path: '/merchants/penny-weather' },
   { name: 'status', path: '/status' },
-  { name: 'lookup', path: '/lookup' },
+  { name: 'lookup', path: '/lookup', prepare: lookUp },
   { name: 'console', path: '/console', isOwner: true },
-  { name: 'activity', path: '/console/penny-weather', isOwner: true },
+  { name: 'activity', path: '/console/penny-weather?range=30d', isOwner: true },
+  { name: 'listing', path: '/console/penny-weather/edit', isOwner: true },
 ]
 
+let transaction = ''
 const only = process.argv[2] ?? ''
 const build = await buildDashboard()
 if (build.state === 'failed') throw new Error(`The console does not build:\n${build.complaint}`)
@@ -69,7 +71,10 @@ async function fillWorld(filled: BrowserWorld): Promise<void> {
   )
   const { payTo } = body
   await writeMonth(filled.databasePath, { merchantId: 'penny-weather', payTo, endpoints })
-  for (const { url } of endpoints) await filled.pay(url)
+  for (const { url } of endpoints) {
+    const { body: answer } = await filled.pay(url)
+    transaction = answer.transaction
+  }
 }
 
 async function takeAll(theme: 'dark' | 'light', size: string, width: number): Promise<void> {
@@ -80,7 +85,7 @@ async function takeAll(theme: 'dark' | 'light', size: string, width: number): Pr
     const wallet = createTestWallet({ name: 'Test wallet', account: devnetMerchant.account })
     const { page, close } = await world.open({ theme, width, height: 900, wallets: [wallet] })
     if (isOwner) {
-      await page.goto('/console')
+      await page.goto('/console/penny-weather')
       await connectWallet(page, 'Test wallet')
       await signIn(page)
     }
@@ -91,11 +96,10 @@ async function takeAll(theme: 'dark' | 'light', size: string, width: number): Pr
 
 async function take(page: Page, { path, prepare }: Shot, name: string): Promise<void> {
   await page.goto(path)
-  await page.getByRole('heading', { level: 1 }).waitFor()
+  await settled(page)
   await prepare?.(page)
-  // Numbers have arrived when nothing is asked any more; charts are drawn a frame later.
-  await page.waitForLoadState('networkidle')
-  await page.waitForTimeout(400)
+  // Charts are drawn a frame after their numbers have come.
+  await page.waitForTimeout(600)
   const height = await page.evaluate('document.documentElement.scrollHeight')
   const { width } = page.viewportSize() as { width: number }
   const clip = { x: 0, y: 0, width, height: Math.min(Number(height), MAX_HEIGHT) }
@@ -103,4 +107,10 @@ async function take(page: Page, { path, prepare }: Shot, name: string): Promise<
   const small = await sharp(png).png({ palette: true, quality: 90, effort: 10 }).toBuffer()
   writeFileSync(join(folder, `${name}.png`), small)
   process.stdout.write(`${name}.png ${Math.round(small.length / 1024)} kB\n`)
+}
+
+async function lookUp(page: Page): Promise<void> {
+  await page.getByRole('textbox').first().fill(transaction)
+  await page.keyboard.press('Enter')
+  await settled(page)
 }

@@ -45,14 +45,28 @@ export interface DiscoveryAnswersOptions {
   search: CatalogSearch
   items: ItemSource
   turns: Turns
+  /** How long a question waits for the first reading of the catalog; 3 s unless given. */
+  loadingPatienceMs?: number
 }
 
 const ITEMS_A_TURN = 20
+const LOADING_PATIENCE_MS = 3_000
+const LOADING_LOOK_MS = 25
 
 /** Answers made on the thread that asks. */
 export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): DiscoveryAnswers {
-  const { index, search, turns } = options
+  const { index, search, turns, loadingPatienceMs = LOADING_PATIENCE_MS } = options
   const items = createItemCache(options.items)
+
+  /** A small catalog is read within a moment of the start: whoever asks then had better wait than come again. */
+  async function loadedView(): Promise<CatalogView | undefined> {
+    const deadline = Date.now() + loadingPatienceMs
+    for (;;) {
+      const view = await index.current()
+      if (view !== undefined || Date.now() >= deadline) return view
+      await new Promise((resolve) => setTimeout(resolve, LOADING_LOOK_MS))
+    }
+  }
 
   /** A JSON list of items; schemas can be large, so a hundred of them are more than one turn. */
   async function itemsOf(ids: readonly number[], { sequence }: CatalogView): Promise<string> {
@@ -102,7 +116,7 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     giveWay: turns.giveWay,
     figures: index.figures,
     async answer(question) {
-      const view = await index.current()
+      const view = await loadedView()
       if (view === undefined) return { state: 'loading' }
       try {
         const body = toCachedBody(await make(view, question))

@@ -1,5 +1,7 @@
+import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbiParameters } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts, fundNative, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
@@ -85,9 +87,7 @@ describe('a deposit', () => {
   it('that others brought on chain is found there', async () => {
     const channel = await aFundedChannel()
     const body = await channel.deposit()
-    const other = await startWorldOn(world)
-    const { transaction } = (await other.post('/settle', body)).body
-    await other.stop()
+    const transaction = await depositByStranger(channel, body)
     expect(await verify(body)).toMatchObject({ isValid: true, extra: { balance: '100000' } })
     expect(await settle(body)).toMatchObject({ success: true, transaction })
   })
@@ -372,7 +372,25 @@ async function relayerNonces(): Promise<string[]> {
   )
 }
 
-/** Another facilitator on the same chain. */
-function startWorldOn({ chainUrl }: World): Promise<World> {
-  return startWorld({ between: async () => chainUrl })
+/** Brings a deposit on chain past the facilitator. */
+async function depositByStranger({ config }: Channel, body: BatchBody): Promise<Hex> {
+  const { chainUrl } = world
+  const { amount, authorization } = body.paymentPayload.payload.deposit as {
+    amount: string
+    authorization: { erc3009Authorization: Record<string, string> }
+  }
+  const { validAfter, validBefore, salt, signature } = authorization.erc3009Authorization
+  const numbers = [validAfter, validBefore, salt].map((it) => BigInt(it ?? 0))
+  const collectorData = encodeAbiParameters(
+    parseAbiParameters('uint256, uint256, uint256, bytes'),
+    [...(numbers as [bigint, bigint, bigint]), signature as Hex],
+  )
+  const { abi } = readArtifact('BatchSettlement')
+  const args = [config, BigInt(amount), devnetContracts.erc3009Collector, collectorData]
+  const data = encodeFunctionData({ abi, functionName: 'deposit', args })
+  const from = anAccount().address
+  await fundNative(chainUrl, from, 10n ** 18n)
+  await call(chainUrl, 'anvil_impersonateAccount', [from])
+  const transaction = { from, to: devnetContracts.batchSettlement, data }
+  return call<Hex>(chainUrl, 'eth_sendTransaction', [transaction])
 }

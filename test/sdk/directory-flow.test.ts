@@ -176,7 +176,7 @@ it('tells people how it stands, and their browsers where they are', async () => 
   expect(body).toMatchObject({
     status: 'ready',
     networks: [{ network, chainId: 5042, name: 'Arc', queueLength: 0 }],
-    settling: { hour: { settled: 1, failed: 0, successRate: 1 }, day: { settled: 1 } },
+    settling: { hour: { settled: 2, failed: 0, successRate: 1 }, day: { settled: 2 } },
   })
   const [{ block, lanes }] = body.networks
   expect(block.number).toBeGreaterThan(0)

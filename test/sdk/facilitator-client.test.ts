@@ -20,7 +20,10 @@ async function wished(wish?: PaymentWish) {
 
 it('reads what is supported', async () => {
   const supported = await client.getSupported()
-  expect(supported.kinds).toEqual([{ x402Version: 2, scheme: 'exact', network: 'eip155:5042' }])
+  expect(supported.kinds).toEqual([
+    { x402Version: 2, scheme: 'exact', network: 'eip155:5042' },
+    { x402Version: 2, scheme: 'batch-settlement', network: 'eip155:5042' },
+  ])
   expect(supported.signers['eip155:*']?.length).toBe(3)
 })
 

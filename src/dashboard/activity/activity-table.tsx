@@ -120,7 +120,7 @@ function Rows({ items, endpoints }: { items: ActivityRow[]; endpoints: readonly 
   return (
     // Reachable by keyboard, because it may have to be scrolled.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
-    <section className="overflow-x-auto" tabIndex={0} aria-label="Payments">
+    <section className="relative overflow-x-auto" tabIndex={0} aria-label="Payments">
       <table className="w-full text-left text-sm">
         <thead className="text-xs text-muted">
           {table.getHeaderGroups().map((group) => (

@@ -9,7 +9,7 @@ const tones = { open: 'ok', unfunded: 'warn', closed: 'bad' } as const
 /** The relayer wallets: each sends its own transactions in order. */
 export function Lanes({ lanes, network }: { lanes: LaneStatus[]; network: string }) {
   return (
-    <div className="overflow-x-auto border-t border-line">
+    <div className="relative overflow-x-auto border-t border-line">
       <table className="w-full text-left text-sm">
         <caption className="sr-only">Relayer wallets</caption>
         <thead className="text-xs text-muted">

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { settled } from './support/console-steps.js'
+
+const skipped = reasonToSkip()
+const markup = '<img src=x onerror=alert(1)><b>Bold</b>'
+let world: BrowserWorld
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  const [url, title] = [`${world.strangers.url}/weather`, `${markup} {{7*7}} javascript:alert(1)`]
+  await world.list('hostile-house', {
+    name: markup,
+    description: `${markup} [click](javascript:alert(1)) <script>alert(1)</script>`,
+    endpoints: [
+      {
+        url,
+        method: 'GET',
+        title,
+        description: '"><svg onload=alert(1)>',
+        price: '10000',
+        tags: ['<i>tag</i>'],
+        example: { queryParams: { q: "'; rm -rf / #$(id)" } },
+      },
+    ],
+  })
+})
+afterAll(() => world?.stop())
+
+describe.skipIf(skipped !== undefined)('a listing that means harm', () => {
+  it.each(['/', '/merchants/hostile-house'])('is text at %s', async (path) => {
+    const { page, faults, close } = await world.open()
+    page.on('dialog', (dialog) => faults.push(`dialog: ${dialog.message()}`))
+    await page.goto(path)
+    await settled(page)
+    await page.getByText('<b>Bold</b>').first().waitFor()
+    const harm = await page.evaluate(() =>
+      [
+        ...document.querySelectorAll(
+          'main img, main b, main script, main i, a[href^="javascript"]',
+        ),
+      ].map(({ outerHTML }) => outerHTML),
+    )
+    expect(harm).toEqual([])
+    expect(faults).toEqual([])
+    await close()
+  })
+})

@@ -6,9 +6,11 @@ import { createCatalogSearch } from './discovery/catalog-search.js'
 import { createTurns, createUrgency, processClock } from './discovery/turns.js'
 import { openReader } from './store/sqlite/database.js'
 import { createListingReader } from './store/sqlite/listing-reads.js'
+import { lowerThreadPriority } from './store/thread.js'
 
 /** The thread of `createThreadedAnswers`: reads the database over a connection of its own. */
 const { file, urgency } = workerData as ThreadData
+lowerThreadPriority()
 const database = openReader(file)
 const source = createListingReader(database)
 const turns = createTurns(processClock, createUrgency(processClock, urgency))

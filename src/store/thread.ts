@@ -1,4 +1,6 @@
+import { readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { constants, setPriority } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
@@ -23,4 +25,20 @@ export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Wo
 /** The script beside the module that asks: `.ts` when run from the sources, else `.js`. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)
+}
+
+/**
+ * Lets every other thread of the process go before the one that calls. Linux alone gives a thread a priority of its
+ * own, so elsewhere nothing is done; returns whether it was.
+ */
+export function lowerThreadPriority(): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    if (!Number.isInteger(thread) || thread === process.pid) return false
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
+    return true
+  } catch {
+    return false
+  }
 }

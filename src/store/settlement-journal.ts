@@ -98,6 +98,15 @@ export function isDecided(job: Job): boolean {
 }
 
 /** Every write has reached the disk when its promise resolves; a read may see it a moment earlier. */
+/** What a receipt, or an examination, came to. */
+export interface Resolution {
+  slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
+  outcomes: { id: string; round: number; outcome: Outcome }[]
+  /** Gas to be booked with it. */
+  spending?: GasSpending
+  now: number
+}
+
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
   /** Inserts a queued job and binds the `Idempotency-Key` to it, or tells what stands in the way. */
@@ -125,13 +134,7 @@ export interface SettlementJournal {
    * Closes a slot and decides jobs in one commit; resolves with the ids it decided. A job in another round, already
    * decided, or taken over by another process is left alone. Rejects with `LeaseLostError`, changing nothing.
    */
-  resolve(change: {
-    slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
-    outcomes: { id: string; round: number; outcome: Outcome }[]
-    /** Gas to be booked with it. */
-    spending?: GasSpending
-    now: number
-  }): Promise<string[]>
+  resolve(resolution: Resolution): Promise<string[]>
   /** The next relayer nonce to sign, if this relayer ever signed here. */
   findNextNonce(network: string, relayer: Address): Promise<number | undefined>
   /** Compare-and-set of that counter; `expected` undefined means none yet. Rejects with `LeaseLostError`. */

@@ -57,11 +57,13 @@ export interface World {
 export function aSettlingService(payment: Payment, world: World) {
   const { gate } = world
   const database = openDatabase(':memory:')
+  const write: GroupCommit['write'] = async (write) => {
+    await gate('commit')
+    return database.transaction(write).immediate()
+  }
   const commit: GroupCommit = {
-    write: async (write) => {
-      await gate('commit')
-      return database.transaction(write).immediate()
-    },
+    write,
+    writeUnsynced: write,
     defer: (write) => write(),
     hold: () => () => {},
     close: async () => {},

@@ -7,6 +7,11 @@ export interface GroupCommit {
    * commit throws, it is rolled back and run again, so it must do nothing but read and write rows.
    */
   write<Result>(write: () => Result): Promise<Result>
+  /**
+   * The same, but resolves once it is committed. A process that dies loses nothing of it; a power cut may, unless a
+   * `write` has resolved since, which puts all before it on disk too.
+   */
+  writeUnsynced<Result>(write: () => Result): Promise<Result>
   /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
   defer(write: () => void): void
   /** From now on nothing is committed, until what it answers is called: writes wait, nothing is lost. */
@@ -17,8 +22,16 @@ export interface GroupCommit {
 
 interface Waiting {
   write: () => unknown
+  /** Whether it waits for the disk. */
+  isSynced: boolean
   resolve(result: unknown): void
   reject(error: unknown): void
+}
+
+/** Committed, with what it answers. */
+interface Committed {
+  member: Waiting
+  answer(): void
 }
 
 /** Deferred writes wait this long for company: at thousands a second a commit of their own each would be felt. */
@@ -27,39 +40,41 @@ const DEFER_MS = 50
 /**
  * One commit and one wait for the disk for all writes that come together. The commit itself only writes; the disk is
  * awaited beside the event loop, and what comes meanwhile forms the next group. A write that throws is rolled back
- * alone; a commit or a disk that fails rejects every write in it.
+ * alone; a commit that fails rejects every write in it, a disk that fails all that wait for it.
  */
 export function createGroupCommit(database: Database): GroupCommit {
   const disk = openDisk(database)
   let waiting: Waiting[] = []
+  let unsynced: Committed[] = []
   let deferred: (() => void)[] = []
   let timer: NodeJS.Timeout | undefined
-  let flushing: Promise<void> | undefined
+  let committing: Promise<void> | undefined
+  let syncing: Promise<void> | undefined
   let held: Promise<void> | undefined
   let isClosing = false
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
   const commitTogether = database.transaction((group: Waiting[]) =>
-    group.map((member) => {
+    group.map((member): Committed => {
       const result = member.write()
-      return () => member.resolve(result)
+      return { member, answer: () => member.resolve(result) }
     }),
   )
   const commitApart = database.transaction((group: Waiting[]) =>
-    group.map((member) => {
+    group.map((member): Committed => {
       try {
         const result = inSavepoint(member.write)
-        return () => member.resolve(result)
+        return { member, answer: () => member.resolve(result) }
       } catch (error) {
         // A full disk rolls back the whole transaction: nothing of this group may count as kept.
         if (!database.inTransaction) throw error
-        return () => member.reject(error)
+        return { member, answer: () => member.reject(error) }
       }
     }),
   )
 
   /** Savepoints are two more statements for each write, so they come only after one has thrown. */
-  function commit(group: Waiting[]): (() => void)[] {
+  function commit(group: Waiting[]): Committed[] {
     try {
       return commitTogether.immediate(group)
     } catch {
@@ -71,26 +86,55 @@ export function createGroupCommit(database: Database): GroupCommit {
     for (const write of writes) write()
   })
 
-  async function flush(): Promise<void> {
-    while (waiting.length > 0) {
-      if (held !== undefined) await held
-      const group = waiting
-      waiting = []
-      try {
-        const answers = commit(group)
-        await disk.sync()
-        for (const answer of answers) answer()
-      } catch (error) {
-        for (const member of group) member.reject(error)
+  async function commitWaiting(): Promise<void> {
+    // The rest of this turn of the event loop may bring more.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    if (held !== undefined) await held
+    committing = undefined
+    const group = waiting
+    waiting = []
+    try {
+      for (const committed of commit(group)) {
+        if (committed.member.isSynced) unsynced.push(committed)
+        else committed.answer()
       }
+    } catch (error) {
+      for (const member of group) member.reject(error)
     }
-    flushing = undefined
+    if (unsynced.length > 0) syncing ??= syncCommitted()
   }
 
-  function schedule(): Promise<void> {
-    // The rest of this turn of the event loop may bring more.
-    flushing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(flush)
-    return flushing
+  async function syncCommitted(): Promise<void> {
+    while (unsynced.length > 0) {
+      const covered = unsynced
+      unsynced = []
+      try {
+        await disk.sync()
+        for (const { answer } of covered) answer()
+      } catch (error) {
+        for (const { member } of covered) member.reject(error)
+      }
+      if (waiting.length > 0) {
+        committing ??= commitWaiting()
+        await committing
+      }
+    }
+    syncing = undefined
+    schedule()
+  }
+
+  /** While the disk is awaited the next group grows, unless one in it needs no disk. */
+  function schedule(): void {
+    if (waiting.length === 0) return
+    if (syncing !== undefined && waiting.every(({ isSynced }) => isSynced)) return
+    committing ??= commitWaiting()
+  }
+
+  function enqueue<Result>(write: () => Result, isSynced: boolean): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      waiting.push({ write, isSynced, resolve: resolve as (result: unknown) => void, reject })
+      schedule()
+    })
   }
 
   function flushDeferred(): void {
@@ -110,11 +154,8 @@ export function createGroupCommit(database: Database): GroupCommit {
   }
 
   return {
-    write: <Result>(write: () => Result) =>
-      new Promise<Result>((resolve, reject) => {
-        waiting.push({ write, resolve: resolve as (result: unknown) => void, reject })
-        void schedule()
-      }),
+    write: (write) => enqueue(write, true),
+    writeUnsynced: (write) => enqueue(write, false),
     defer(write) {
       deferred.push(write)
       timer ??= setTimeout(flushDeferred, DEFER_MS)
@@ -133,7 +174,7 @@ export function createGroupCommit(database: Database): GroupCommit {
     async close() {
       isClosing = true
       flushDeferred()
-      await schedule()
+      while (committing !== undefined || syncing !== undefined) await (committing ?? syncing)
       await disk.sync()
       disk.close()
     },

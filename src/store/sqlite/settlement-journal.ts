@@ -14,6 +14,7 @@ import type {
   Job,
   NewJob,
   Outcome,
+  Resolution,
   SettlementJournal,
 } from '../settlement-journal.js'
 import { createGasBooking } from './budgets.js'
@@ -46,7 +47,8 @@ export function createSettlementJournal(
         return { state: 'claimed', job: claimed }
       }
       try {
-        return await commit.write(write)
+        // Nothing is sent before its attempt is recorded, which puts the claim on disk as well.
+        return await commit.writeUnsynced(write)
       } catch (error) {
         // Thrown, so that the row it had inserted is rolled back.
         if (error instanceof KeyConflict) return { state: 'keyConflict' }
@@ -76,14 +78,10 @@ export function createSettlementJournal(
       (sql.openAttempts.all(network, relayer) as AttemptRow[]).map((row) =>
         toAttempt(row, membersOf(row.hash)),
       ),
-    resolve: ({ slot, outcomes, spending, now }) =>
-      commit.write(() => {
-        if (spending !== undefined) book(spending, dayOf(now))
-        if (slot !== undefined) sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
-        return outcomes
-          .filter(({ id, round, outcome }) => decide(id, round, outcome, now))
-          .map(({ id }) => id)
-      }),
+    resolve(resolution) {
+      const write = () => resolve(resolution)
+      return isOnChain(resolution) ? commit.writeUnsynced(write) : commit.write(write)
+    },
     findNextNonce: async (network, relayer) =>
       (sql.findLane.get(network, relayer) as { next_nonce: number } | undefined)?.next_nonce,
     setNextNonce: (network, relayer, expected, next) =>
@@ -129,6 +127,14 @@ export function createSettlementJournal(
     return changes === 1 ? byId(failed.id) : undefined
   }
 
+  function resolve({ slot, outcomes, spending, now }: Resolution): string[] {
+    if (spending !== undefined) book(spending, dayOf(now))
+    if (slot !== undefined) sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
+    return outcomes
+      .filter(({ id, round, outcome }) => decide(id, round, outcome, now))
+      .map(({ id }) => id)
+  }
+
   function decide(id: string, round: number, outcome: Outcome, now: number): boolean {
     const { changes } = sql.decideJob.run(
       outcome.state,
@@ -163,6 +169,11 @@ export function createSettlementJournal(
     })
     sql.raiseLane.run(network, relayer, relayerNonce + 1)
   }
+}
+
+/** What a power cut takes of it is read from the chain again, and the success it allows waits for the disk itself. */
+function isOnChain({ outcomes }: Resolution): boolean {
+  return outcomes.length > 0 && outcomes.every(({ outcome }) => outcome.state === 'confirmed')
 }
 
 class KeyConflict extends Error {}

@@ -98,6 +98,38 @@ describe('the group commit', () => {
     await stores.close()
   })
 
+  it('lets a write that waits for no disk go while others wait, in the order they came', async () => {
+    const stores = open()
+    const told: string[] = []
+    const tell = (name: string) => () => void told.push(name)
+    const first = stores.commit.write(insert(stores, 'on disk')).then(tell('on disk'))
+    const early = stores.commit.writeUnsynced(insert(stores, 'early')).then(tell('early'))
+    await early
+    expect(told).toEqual(['early'])
+    expect(count(stores)).toBe(2)
+    const second = stores.commit.write(insert(stores, 'later')).then(tell('later'))
+    const third = stores.commit.writeUnsynced(insert(stores, 'early too')).then(tell('early too'))
+    await Promise.all([first, second, third])
+    expect(told.indexOf('on disk')).toBeLessThan(told.indexOf('later'))
+    expect(told).toHaveLength(4)
+    expect(count(stores)).toBe(4)
+    await stores.close()
+  })
+
+  it('commits all that waits before it is closed', async () => {
+    const path = aFile()
+    const stores = openSqliteStores(path)
+    const written = [
+      stores.commit.writeUnsynced(insert(stores, 'early')),
+      stores.commit.write(insert(stores, 'on disk')),
+    ]
+    await stores.close()
+    await Promise.all(written)
+    const other = openSqliteStores(path)
+    expect(count(other)).toBe(2)
+    await other.close()
+  })
+
   it('rolls back alone the write that throws', async () => {
     const stores = open()
     const results = await Promise.allSettled([

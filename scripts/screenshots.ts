@@ -104,7 +104,9 @@ async function take(page: Page, { path, prepare }: Shot, name: string): Promise<
   const { width } = page.viewportSize() as { width: number }
   const clip = { x: 0, y: 0, width, height: Math.min(Number(height), MAX_HEIGHT) }
   const png = await page.screenshot({ fullPage: true, clip })
-  const small = await sharp(png).png({ palette: true, quality: 90, effort: 10 }).toBuffer()
+  const small = await sharp(png)
+    .png({ palette: true, quality: 100, dither: 0, effort: 8 })
+    .toBuffer()
   writeFileSync(join(folder, `${name}.png`), small)
   process.stdout.write(`${name}.png ${Math.round(small.length / 1024)} kB\n`)
 }

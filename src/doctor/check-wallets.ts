@@ -19,6 +19,8 @@ const LEAST_GAS = 500_000n
 /** Alerts of `deploy/prometheus` have the same bounds. */
 export const LOW_RUNWAY_DAYS = 7
 export const SHORT_RUNWAY_DAYS = 1
+/** Past it a number of days says nothing any more. */
+const LONG_RUNWAY_DAYS = 3_650
 
 /** Gas money of each wallet, in one round trip. Throws `RpcUnavailableError`. */
 export async function readWallets(rpc: Rpc, addresses: readonly Address[]): Promise<Wallet[]> {
@@ -66,5 +68,6 @@ function judgeWallet({ address, balance, closed, isBlocklisted }: Wallet, needed
 function describeRunway(days: number): string[] {
   if (!Number.isFinite(days)) return []
   const rounded = days < 10 ? days.toFixed(1) : Math.floor(days).toString()
-  return [`gas money for ${rounded} days at the pace of the last 24 hours`]
+  const span = days > LONG_RUNWAY_DAYS ? 'more than 10 years' : `${rounded} days`
+  return [`gas money for ${span} at the pace of the last 24 hours`]
 }

@@ -30,6 +30,18 @@ export function activityColumns(endpoints: readonly EndpointName[]) {
   const names = new Map(endpoints.map(({ id, title }) => [id, title]))
   return column.columns([
     column.accessor('at', { header: 'Time', cell: ({ getValue }) => <Moment at={getValue()} /> }),
+    // Before the rest, so that a phone shows them without scrolling.
+    column.accessor('usd', { header: 'Amount', cell: ({ getValue }) => <Usd usd={getValue()} /> }),
+    column.display({
+      id: 'state',
+      header: 'State',
+      cell: ({ row: { original } }) => (
+        <span className="inline-flex items-center gap-1.5">
+          <Dot tone={tones[original.state]}>{original.state}</Dot>
+          <span className="text-2xs text-faint">{original.kind}</span>
+        </span>
+      ),
+    }),
     column.display({
       id: 'endpoint',
       header: 'Endpoint',
@@ -41,17 +53,6 @@ export function activityColumns(endpoints: readonly EndpointName[]) {
         <span className="inline-flex items-center gap-1.5">
           <Hex hex={getValue()} kind="address" />
           {row.original.isSelf && <span className="text-2xs text-faint">yourself</span>}
-        </span>
-      ),
-    }),
-    column.accessor('usd', { header: 'Amount', cell: ({ getValue }) => <Usd usd={getValue()} /> }),
-    column.display({
-      id: 'state',
-      header: 'State',
-      cell: ({ row: { original } }) => (
-        <span className="inline-flex items-center gap-1.5">
-          <Dot tone={tones[original.state]}>{original.state}</Dot>
-          <span className="text-2xs text-faint">{original.kind}</span>
         </span>
       ),
     }),

@@ -41,7 +41,7 @@ export function ActivityFigures({ summary }: { summary: ActivitySummary }) {
           name="Settle time"
           value={duration(settle.p50Ms)}
           title={`The middle one; gas of all: ${exactUsdc(gasUsd)}, paid by Arcus`}
-          note={`95 % within ${duration(settle.p95Ms)}`}
+          note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
         />
       </dl>
     </Card>

@@ -62,7 +62,7 @@ export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
           download
           className="ml-auto inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
         >
-          <Icon name="out" size={12} />
+          <Icon name="down" size={12} />
           CSV
         </a>
       </div>

@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes, ReactNode } from 'react'
 import { Link } from 'wouter'
 
 const shape =
-  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50'
+  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-progress'
 
 const sizes = { md: 'h-10 px-4 text-sm', sm: 'h-8 px-3 text-xs' }
 
@@ -18,6 +18,7 @@ interface Look {
   size?: keyof typeof sizes
 }
 
+/** While busy it keeps the focus and does nothing, submitting included. */
 export function Button({
   look = 'secondary',
   size = 'md',
@@ -25,14 +26,17 @@ export function Button({
   className = '',
   children,
   disabled,
+  onClick,
   ...rest
 }: ButtonHTMLAttributes<HTMLButtonElement> & Look & { isBusy?: boolean }) {
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled === true || isBusy}
+      disabled={disabled}
+      aria-disabled={isBusy || undefined}
       aria-busy={isBusy}
+      onClick={isBusy ? (event) => event.preventDefault() : onClick}
       className={`${shape} ${sizes[size]} ${looks[look]} ${className}`}
     >
       {isBusy && <Spinner />}

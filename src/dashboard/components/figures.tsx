@@ -33,7 +33,7 @@ export function Stat({
   name: string
   value: ReactNode
   note?: ReactNode
-  title?: string
+  title?: string | undefined
 }) {
   return (
     <div className="min-w-0" title={title}>

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery } from '../api/queries.js'
+import { HeaderSlot } from './header-slot.js'
 import { Mark } from './icons.js'
 import { OfflineBanner } from './offline-banner.js'
 import { ThemeToggle } from './theme-toggle.js'
@@ -22,6 +23,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
   const shown = useRef(path)
+  const [slot, setSlot] = useState<HTMLElement | null>(null)
   useEffect(() => {
     if (shown.current === path) return
     shown.current = path
@@ -38,8 +40,8 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className="sticky top-0 z-20 border-b border-line bg-paper/85 backdrop-blur-md">
-        <div className="mx-auto flex h-14 max-w-6xl items-center gap-3 px-4 sm:gap-6 sm:px-6">
-          <Link href="/" className="flex items-center gap-2 font-semibold tracking-tight">
+        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:gap-x-6 sm:px-6">
+          <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
             <span className="max-sm:sr-only">Arcus</span>
           </Link>
@@ -55,6 +57,10 @@ export function Shell({ children }: { children: ReactNode }) {
               </Link>
             ))}
           </nav>
+          <div
+            ref={setSlot}
+            className="empty:hidden max-lg:order-last max-lg:w-full max-lg:pb-2.5"
+          />
           <ThemeToggle />
         </div>
       </header>
@@ -65,7 +71,7 @@ export function Shell({ children }: { children: ReactNode }) {
         tabIndex={-1}
         className="mx-auto w-full max-w-6xl flex-1 px-4 pt-8 pb-24 !outline-none sm:px-6 sm:pt-12"
       >
-        {children}
+        <HeaderSlot value={slot}>{children}</HeaderSlot>
       </main>
       <Footer />
     </div>

@@ -20,37 +20,39 @@ export function EndpointRow({
   const { merchant, title, description, method, url, price, pricing, status, probe, tags } =
     endpoint
   return (
-    <li className="relative flex gap-4 px-4 py-4 transition-colors hover:bg-sunken/60 sm:px-5">
+    <li className="relative flex gap-4 px-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
       <Glyph of={merchant.id} />
       <div className="min-w-0 flex-1">
         <div className="flex items-start justify-between gap-4">
-          <h3 className="min-w-0 font-medium">
-            <Link
-              href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
-              className="after:absolute after:inset-0"
-            >
-              <StrangerText text={title} />
-            </Link>
-          </h3>
+          <div className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
+            <h3 className="min-w-0 font-medium">
+              <Link
+                href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
+                className="after:absolute after:inset-0"
+              >
+                <StrangerText text={title} />
+              </Link>
+            </h3>
+            <span className="min-w-0 text-sm text-muted">
+              by <StrangerText text={merchant.name} max={60} />
+            </span>
+            <MerchantBadges
+              official={merchant.official}
+              partner={merchant.partner}
+              unclaimed={merchant.unclaimed}
+              isVerified={merchant.identity?.checks.control === true}
+            />
+          </div>
           <span className="relative font-medium">
             <Price price={price} pricing={pricing} />
           </span>
         </div>
-        <div className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
-          <StrangerText text={merchant.name} max={60} />
-          <MerchantBadges
-            official={merchant.official}
-            partner={merchant.partner}
-            unclaimed={merchant.unclaimed}
-            isVerified={merchant.identity?.checks.control === true}
-          />
-        </div>
         {description !== '' && (
-          <p className="mt-1.5 line-clamp-2 max-w-3xl text-sm text-pretty text-muted">
+          <p className="mt-1 line-clamp-2 max-w-3xl text-sm text-pretty text-muted">
             <StrangerText text={description} max={300} />
           </p>
         )}
-        <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-1.5">
+        <div className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1.5">
           <span className="flex min-w-0 items-center gap-2">
             <MethodChip method={method} />
             <span className="min-w-0 truncate">

@@ -25,8 +25,11 @@ export function absoluteTime(at: number): string {
   return absolute.format(at)
 }
 
-/** How long something lasts, roughly: `41 days`, `3 hours`. */
+const LONG_SECONDS = 10 * 31_536_000
+
+/** How long something lasts, roughly: `41 days`, `3 hours`; what outlives every plan is `over 10 years`. */
 export function roughSpan(seconds: number): string {
+  if (seconds > LONG_SECONDS) return 'over 10 years'
   for (const [unit, size] of units) {
     if (seconds >= size) {
       const count = Math.floor(seconds / size)

@@ -5,6 +5,7 @@ import { Button } from '../components/button.js'
 import { areaLook, Field, inputLook } from '../components/field.js'
 import { Icon } from '../components/icons.js'
 import { UrlText } from '../components/stranger-text.js'
+import { oneLine } from '../format/hostile-text.js'
 import type { Problems } from './compose-listing.js'
 import type { EndpointDraft } from './draft.js'
 import { Recheck } from './recheck.js'
@@ -14,6 +15,8 @@ interface EndpointFieldsProps {
   /** `endpoints[0]`, as problems name it. */
   path: string
   problems: Problems
+  /** Whether its fields show before anybody asks for them. */
+  isOpenAtFirst: boolean
   onChange: (endpoint: EndpointDraft) => void
   onRemove: () => void
 }
@@ -23,13 +26,14 @@ export function EndpointFields({
   endpoint,
   path,
   problems,
+  isOpenAtFirst,
   onChange,
   onRemove,
 }: EndpointFieldsProps) {
   const set = (part: Partial<EndpointDraft>) => onChange({ ...endpoint, ...part })
   const problem = (name: string) => problems[`${path}.${name}`]
   const hasProblem = Object.keys(problems).some((key) => key.startsWith(path))
-  const [isOpened, setIsOpened] = useState(true)
+  const [isOpened, setIsOpened] = useState(isOpenAtFirst)
   const isOpen = isOpened || hasProblem
   const { url, method, title } = endpoint
   return (
@@ -53,6 +57,12 @@ export function EndpointFields({
               <UrlText url={url} />
             )}
           </span>
+          {!isOpen && (
+            <span className="ml-auto hidden shrink-0 text-sm text-muted sm:inline">
+              {oneLine(title, 40)}
+              {endpoint.price !== '' && `, ${endpoint.price} USDC`}
+            </span>
+          )}
         </button>
         <Button
           size="sm"
@@ -102,6 +112,7 @@ export function EndpointFields({
               {(field) => (
                 <input
                   {...field}
+                  name="title"
                   value={title}
                   onChange={(event) => set({ title: event.target.value })}
                   maxLength={100}

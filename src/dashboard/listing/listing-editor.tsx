@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
 import type { SavedListing } from '../../listing-client/directory-reader.js'
 import type { MerchantView } from '../api/types.js'
@@ -52,28 +52,33 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     save.reset()
     if (composed.ok) {
       setReady(composed)
-      scrollTo(0, 0)
     }
   }
 
   if (save.data !== undefined) {
-    return <Saved listing={save.data} isNew={merchant === undefined} onAgain={() => save.reset()} />
+    return (
+      <Step key="saved">
+        <Saved listing={save.data} isNew={merchant === undefined} onAgain={() => save.reset()} />
+      </Step>
+    )
   }
   if (ready !== undefined) {
     const before = merchant === undefined ? undefined : composeListing(draftOf(merchant))
     const listed = before?.ok === true ? before.listing : undefined
     return (
-      <Review
-        id={ready.id}
-        listing={ready.listing}
-        diff={diffListings(listed, ready.listing)}
-        isNew={merchant === undefined}
-        owner={merchant?.owner ?? undefined}
-        isSigning={save.isPending}
-        error={save.error}
-        onSign={() => save.mutate(ready)}
-        onBack={() => setReady(undefined)}
-      />
+      <Step key="review">
+        <Review
+          id={ready.id}
+          listing={ready.listing}
+          diff={diffListings(listed, ready.listing)}
+          isNew={merchant === undefined}
+          owner={merchant?.owner ?? undefined}
+          isSigning={save.isPending}
+          error={save.error}
+          onSign={() => save.mutate(ready)}
+          onBack={() => setReady(undefined)}
+        />
+      </Step>
     )
   }
   return (
@@ -127,6 +132,20 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
         onChange={form.change}
         onReview={review}
       />
+    </div>
+  )
+}
+
+/** What follows on a click that takes its button away: the focus goes to its beginning, and readers read on from there. */
+function Step({ children }: { children: ReactNode }) {
+  const step = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    scrollTo(0, 0)
+    step.current?.focus({ preventScroll: true })
+  }, [])
+  return (
+    <div ref={step} tabIndex={-1} className="!outline-none">
+      {children}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useRef } from 'react'
+import { type FormEvent, useEffect, useRef } from 'react'
 import type { Method } from '../api/types.js'
 import { Button } from '../components/button.js'
 import { Card, Section } from '../components/card.js'
@@ -25,12 +25,25 @@ interface ListingFormProps {
 export function ListingForm(props: ListingFormProps) {
   const { draft, problems, isNew, wallet, onChange, onReview } = props
   const form = useRef<HTMLFormElement>(null)
+  /** Those that were there when the form opened fold to a line each, but for the first. */
+  const listedCount = useRef(draft.endpoints.length)
+  const isAdding = useRef(false)
+  const count = draft.endpoints.length
+
+  // To the title of what was just added: the first thing in it that a person has to judge.
+  useEffect(() => {
+    if (!isAdding.current || count === 0) return
+    isAdding.current = false
+    const titles = form.current?.querySelectorAll<HTMLElement>('input[name="title"]') ?? []
+    titles[titles.length - 1]?.focus()
+  }, [count])
   const set = (part: Partial<ListingDraft>) => onChange({ ...draft, ...part })
 
   const add = (quote: Quote) => {
     if (quote.listing === null) return
     const endpoint = fillEndpoint(emptyEndpoint(), quote.listing)
     const name = draft.name || hostName(quote.listing.url)
+    isAdding.current = true
     set({
       endpoints: [...draft.endpoints, endpoint],
       name,
@@ -38,11 +51,13 @@ export function ListingForm(props: ListingFormProps) {
       payTo: draft.payTo || quote.listing.payTo,
     })
   }
-  const addByHand = (url: string, method: Method) =>
+  const addByHand = (url: string, method: Method) => {
+    isAdding.current = true
     set({
       endpoints: [...draft.endpoints, { ...emptyEndpoint(), url, method }],
       payTo: draft.payTo || (wallet ?? ''),
     })
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onReview()
@@ -70,6 +85,7 @@ export function ListingForm(props: ListingFormProps) {
                 endpoint={endpoint}
                 path={`endpoints[${index}]`}
                 problems={problems}
+                isOpenAtFirst={isNew || index === 0 || index >= listedCount.current}
                 onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
                 onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}
               />

@@ -49,30 +49,33 @@ export function EndpointCard({
             <span className="block font-medium">
               <StrangerText text={title} />
             </span>
-            <span className="mt-1 flex min-w-0 items-center gap-2">
-              <MethodChip method={method} />
-              <span className="min-w-0 truncate">
-                <UrlText url={url} />
+            {!isOpen && (
+              <span className="mt-1 flex min-w-0 items-center gap-2">
+                <MethodChip method={method} />
+                <span className="min-w-0 truncate">
+                  <UrlText url={url} />
+                </span>
               </span>
-            </span>
+            )}
           </span>
           <span className="flex flex-col items-end gap-1">
             <span className="font-medium">
               <Price price={price} pricing={pricing} />
             </span>
-            <StatusDot status={state.status} />
+            {!isOpen && <StatusDot status={state.status} />}
           </span>
         </button>
       </h3>
       {isOpen && (
-        <div className="arriving space-y-5 px-4 pt-1 pb-6 sm:pr-5 sm:pl-12">
+        <div className="arriving space-y-4 px-4 pb-6 sm:pr-5 sm:pl-12">
           {description !== '' && (
             <div className="max-w-prose text-sm text-pretty text-muted">
               <StrangerText text={description} max={1_000} lines />
             </div>
           )}
-          <div className="flex flex-wrap items-center gap-1.5">
-            <span className="inline-flex min-w-0 items-center gap-1 break-all">
+          <div className="flex flex-wrap items-center gap-2">
+            <MethodChip method={method} />
+            <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
               <UrlText url={url} max={400} />
               <CopyButton text={url} name="URL" />
             </span>

@@ -63,32 +63,22 @@ function LookupForm() {
     setParams({ payer: word, nonce: nonce.trim() })
   }
 
+  const submitButton = (
+    <Button type="submit" look="primary">
+      Look up
+    </Button>
+  )
+
   return (
     <form onSubmit={submit} noValidate className="max-w-3xl space-y-4">
       <Field label="Transaction hash or payer address" error={problem.first}>
         {(field) => (
-          <input
-            {...field}
-            value={first}
-            onChange={(event) => {
-              setFirst(event.target.value)
-              setProblem({})
-            }}
-            placeholder="0x…"
-            spellCheck={false}
-            autoComplete="off"
-            className={`${inputLook} font-mono`}
-          />
-        )}
-      </Field>
-      {isPayer && (
-        <Field label="Nonce" hint="Of the payer’s signed authorization." error={problem.nonce}>
-          {(field) => (
+          <div className="flex gap-2">
             <input
               {...field}
-              value={nonce}
+              value={first}
               onChange={(event) => {
-                setNonce(event.target.value)
+                setFirst(event.target.value)
                 setProblem({})
               }}
               placeholder="0x…"
@@ -96,12 +86,31 @@ function LookupForm() {
               autoComplete="off"
               className={`${inputLook} font-mono`}
             />
+            {!isPayer && submitButton}
+          </div>
+        )}
+      </Field>
+      {isPayer && (
+        <Field label="Nonce" hint="Of the payer’s signed authorization." error={problem.nonce}>
+          {(field) => (
+            <div className="flex gap-2">
+              <input
+                {...field}
+                value={nonce}
+                onChange={(event) => {
+                  setNonce(event.target.value)
+                  setProblem({})
+                }}
+                placeholder="0x…"
+                spellCheck={false}
+                autoComplete="off"
+                className={`${inputLook} font-mono`}
+              />
+              {submitButton}
+            </div>
           )}
         </Field>
       )}
-      <Button type="submit" look="primary">
-        Look up
-      </Button>
     </form>
   )
 }

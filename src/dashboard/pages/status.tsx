@@ -72,7 +72,11 @@ function Found({ status }: { status: ServiceStatus }) {
               <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
                 <span className="w-40 shrink-0 font-medium">{name}</span>
                 <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'fine' : 'failing'}</Badge>
-                <span className="min-w-0 flex-1 basis-48 break-words text-muted">{detail}</span>
+                <ul className="min-w-0 flex-1 basis-48 break-words text-muted">
+                  {detail.split('; ').map((part) => (
+                    <li key={part}>{part}</li>
+                  ))}
+                </ul>
               </li>
             ))}
           </ul>
@@ -134,6 +138,7 @@ function NetworkSection({ network }: { network: NetworkStatus }) {
           <Stat
             name="Gas lasts"
             value={runwayDays === null ? '–' : roughSpan(runwayDays * 86_400)}
+            title={runwayDays === null ? undefined : `${exactCount(Math.floor(runwayDays))} days`}
             note={runwayDays === null ? 'too little spent to tell' : 'at the present pace'}
           />
         </dl>

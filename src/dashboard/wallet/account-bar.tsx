@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useConnection, useDisconnect, useSwitchChain } from 'wagmi'
 import { Button } from '../components/button.js'
 import { Glyph } from '../components/glyph.js'
+import { InHeader } from '../components/header-slot.js'
 import { Hex } from '../components/hex.js'
 import { Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
@@ -10,44 +11,53 @@ import { useLateReconnect } from './use-late-reconnect.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
+import { WrongAddress } from './wrong-address.js'
 
-/** Who is connected, and whether on the right chain. */
+/** Who is connected, beside the navigation; on the page, what keeps the wallet from signing. */
 export function AccountBar() {
   const { address, connector, status } = useConnection()
   const { mutate: disconnect } = useDisconnect()
   const [isPicking, setIsPicking] = useState(false)
   useLateReconnect()
   return (
-    <div className="-mt-4 mb-6 space-y-3 sm:-mt-6">
-      <div className="flex min-h-10 flex-wrap items-center justify-end gap-3">
-        {address === undefined ? (
-          <Button isBusy={status === 'reconnecting'} onClick={() => setIsPicking(true)}>
-            <Icon name="wallet" />
-            Connect wallet
-          </Button>
-        ) : (
-          <>
-            <span className="flex items-center gap-2">
+    <>
+      <InHeader>
+        <div className="flex items-center gap-2">
+          {address !== undefined && (
+            <span className="flex items-center gap-2 max-lg:mr-auto">
               <Glyph of={address} size={28} />
               <Hex hex={address} kind="address" />
               {connector !== undefined && (
-                <span className="hidden text-xs text-faint sm:inline">
+                <span className="hidden text-xs text-faint xl:inline">
                   <bdi>{oneLine(connector.name, 30)}</bdi>
                 </span>
               )}
             </span>
-            <Button size="sm" onClick={() => setIsPicking(true)}>
-              Switch wallet
-            </Button>
+          )}
+          {/* One button for both, so that the focus comes back to it. */}
+          <Button
+            key="pick"
+            size="sm"
+            look={address === undefined ? 'primary' : 'secondary'}
+            isBusy={status === 'reconnecting'}
+            onClick={() => setIsPicking(true)}
+          >
+            <Icon name="wallet" size={14} />
+            {address === undefined ? 'Connect wallet' : 'Switch wallet'}
+          </Button>
+          {address !== undefined && (
             <Button size="sm" look="quiet" onClick={() => disconnect()}>
               Disconnect
             </Button>
-          </>
-        )}
+          )}
+        </div>
+      </InHeader>
+      <div className="mb-6 space-y-3 empty:hidden">
+        <WrongAddress />
+        <WrongChain />
       </div>
-      <WrongChain />
       {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
-    </div>
+    </>
   )
 }
 

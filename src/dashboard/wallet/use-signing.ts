@@ -4,6 +4,7 @@ import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/ac
 import { createListingClient, type ListingClient } from '../../listing-client/client.js'
 import { requestJson, sendJson } from '../api/http.js'
 import { useListedNetwork } from './wallet-provider.js'
+import { useOtherOrigin } from './wrong-address.js'
 
 interface SignInTerms {
   nonce: string
@@ -19,15 +20,26 @@ export class NoWalletError extends Error {
   override readonly name = 'NoWalletError'
 }
 
+/** The page stands at an address that the directory takes no signatures for. */
+export class WrongOriginError extends Error {
+  override readonly name = 'WrongOriginError'
+}
+
 /** Signed writes and the sign-in, by the wallet that is connected at that moment and on the right chain. */
 export function useSigning() {
   const config = useConfig()
   const { chainId } = useListedNetwork()
+  const otherOrigin = useOtherOrigin()
 
   /** Wallets refuse typed data of another chain than theirs, so the chain comes first. */
   async function signer() {
     const { address } = getConnection(config)
     if (address === undefined) throw new NoWalletError('Connect a wallet first.')
+    if (otherOrigin !== undefined) {
+      throw new WrongOriginError(
+        `Open this page at ${otherOrigin} to sign: only that address counts.`,
+      )
+    }
     await toChain(config, chainId)
     return address
   }

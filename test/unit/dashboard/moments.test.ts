@@ -25,3 +25,12 @@ it('tells how long roughly, in one unit', () => {
     '1 month',
   ])
 })
+
+it('does not count years nobody plans for', () => {
+  const year = 365 * 86_400
+  expect([10 * year, 10 * year + 1, 551_279 * year].map(roughSpan)).toEqual([
+    '10 years',
+    'over 10 years',
+    'over 10 years',
+  ])
+})

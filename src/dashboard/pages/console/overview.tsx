@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { ownedQuery } from '../../api/queries.js'
+import { merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
 import type { OwnedMerchant } from '../../api/types.js'
 import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
+import { Usd } from '../../components/figures.js'
 import { Glyph } from '../../components/glyph.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded } from '../../components/loaded.js'
@@ -14,6 +15,7 @@ import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page-title.js'
 import { SkeletonRows } from '../../components/skeleton.js'
 import { StrangerText } from '../../components/stranger-text.js'
+import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { isBlank } from '../../listing/draft.js'
 import { readDraft } from '../../listing/use-draft.js'
 
@@ -174,6 +176,7 @@ function Group({
                 </p>
               </div>
               {merchant.hidden && <Badge tone="warn">Hidden by the operator</Badge>}
+              {merchant.role === 'owner' && <Month merchantId={merchant.id} />}
               <Counts endpoints={merchant.endpoints} />
               <span className="text-faint">
                 <Icon name="right" size={14} />
@@ -186,9 +189,31 @@ function Group({
   )
 }
 
+/** The last thirty days in three figures; nothing where the screen is too narrow for them. */
+function Month({ merchantId }: { merchantId: string }) {
+  const { data } = useQuery(merchantTotalsQuery(merchantId))
+  const month = data?.['30d']
+  if (month === undefined) return null
+  const figures = [
+    ['Revenue, 30 days', <Usd key="usd" usd={month.revenue.usd} />, undefined],
+    ['Paid calls', shortCount(month.settled), exactCount(month.settled)],
+    ['Success', percent(month.successRate), undefined],
+  ] as const
+  return (
+    <dl className="mr-4 hidden gap-8 lg:flex">
+      {figures.map(([name, value, title]) => (
+        <div key={name} className="w-24 text-right" title={title}>
+          <dt className="text-2xs whitespace-nowrap text-faint">{name}</dt>
+          <dd className="text-sm font-medium tabular">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
 function Counts({ endpoints: { live, unverified, failing } }: Pick<OwnedMerchant, 'endpoints'>) {
   return (
-    <span className="flex flex-col items-end gap-x-3 sm:flex-row">
+    <span className="flex flex-col items-end gap-x-3 sm:min-w-24 sm:flex-row sm:justify-end">
       {live > 0 && <Dot tone="ok">{live} live</Dot>}
       {unverified > 0 && <Dot tone="warn">{unverified} unverified</Dot>}
       {failing > 0 && <Dot tone="bad">{failing} failing</Dot>}

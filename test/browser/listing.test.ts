@@ -9,6 +9,7 @@ import {
   connectWallet,
   review,
   settled,
+  signIn,
   switchWallet,
 } from './support/console-steps.js'
 import { deployContractWallet } from './support/contract-wallet.js'
@@ -289,6 +290,26 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByRole('button', { name: 'Sign and accept' }).click()
     await page.getByRole('button', { name: 'Sign and accept' }).waitFor({ state: 'detached' })
     expect((await world.get('/api/merchants/moving-house')).body.owner).toBe(next.address)
+  })
+
+  it('paid at another address has it confirm him, and is told until then', async () => {
+    const [owner, paid] = [owners[0], devnetMerchant.account] as const
+    await world.list('treasury-house', { name: 'Treasury House' }, owner)
+    const page = await open({
+      wallets: [createTestWallet({ name: 'Moss', account: owner as typeof paid }), fern()],
+    })
+    await page.goto('/console/treasury-house')
+    await connectWallet(page, 'Moss')
+    await signIn(page)
+    await page.getByText('Payments do not count here yet').waitFor()
+    await page.getByRole('link', { name: 'How to confirm it' }).click()
+    const confirm = page.getByRole('button', { name: 'Sign and confirm' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await switchWallet(page, 'Fern')
+    await confirm.click()
+    await page.getByText('has confirmed the owner.').waitFor()
+    const { body } = await world.get('/api/merchants/treasury-house')
+    expect(body.payToProof).toBe('confirmation')
   })
 
   it('deletes after having said so in letters', async () => {

@@ -8,7 +8,7 @@ export function ActivityFigures({ summary }: { summary: ActivitySummary }) {
   const { verify, settle, revenue, selfPayments, payers, gasUsd } = summary
   return (
     <Card className="p-5">
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-3 lg:grid-cols-6">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
         <Stat
           name="Revenue"
           value={<Usd usd={revenue.usd} />}
@@ -40,8 +40,14 @@ export function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         <Stat
           name="Settle time"
           value={duration(settle.p50Ms)}
-          title={`The middle one; gas of all: ${exactUsdc(gasUsd)}, paid by Arcus`}
+          title={`The middle one of ${exactCount(settle.settled)}`}
           note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
+        />
+        <Stat
+          name="Gas"
+          value={<Usd usd={gasUsd} />}
+          title={`${exactUsdc(gasUsd)} for all of them`}
+          note="paid by Arcus"
         />
       </dl>
     </Card>

@@ -1,7 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import type { ActivityFilter } from '../api/activity-types.js'
-import { activityQuery } from '../api/queries.js'
+import { ApiError } from '../api/http.js'
+import { activityQuery, sessionQuery } from '../api/queries.js'
 import { Dot } from '../components/badge.js'
 import { Card, Section } from '../components/card.js'
 import { Loaded } from '../components/loaded.js'
@@ -31,6 +33,7 @@ export function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
   const { filter, setFilter } = useFilter(endpoints)
   const [tone, word] = told[useLiveActivity(merchantId)]
   const query = useQuery(activityQuery(merchantId, filter))
+  useSessionEnd(query.error)
 
   return (
     <Section
@@ -95,6 +98,18 @@ function useFilter(endpoints: readonly EndpointName[]) {
       { replace: true },
     )
   return { filter, setFilter }
+}
+
+/** A session lasts an hour; when it has ended, the page asks to sign in again instead of showing old figures. */
+function useSessionEnd(error: Error | null): void {
+  const client = useQueryClient()
+  const hasEnded = error instanceof ApiError && error.status === 401
+  useEffect(() => {
+    if (!hasEnded) return
+    // Else the next session would begin with this error.
+    client.removeQueries({ queryKey: ['activity'] })
+    client.setQueryData(sessionQuery.queryKey, null)
+  }, [hasEnded, client])
 }
 
 function PanelSkeleton() {

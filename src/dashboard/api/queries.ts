@@ -57,6 +57,11 @@ export const merchantQuery = (id: string) =>
     queryFn: ({ signal }) =>
       requestJson<MerchantView>(`/api/merchants/${encodeURIComponent(id)}`, { signal }),
     staleTime: 10_000,
+    // The checks of an agent are made after it is linked; whoever waits for them sees them come.
+    refetchInterval: ({ state: { data } }) =>
+      data !== undefined && data.agentId !== null && data.identity?.agentId !== data.agentId
+        ? 2_000
+        : false,
   })
 
 export const merchantTotalsQuery = (id: string) =>

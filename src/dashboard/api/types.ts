@@ -113,6 +113,8 @@ export interface MerchantView {
   network: string
   asset: string
   payTo: string
+  /** How the payout address has shown that it stands behind the owner; `null` while it has not. */
+  payToProof: string | null
   revision: number
   flags: {
     official: boolean

@@ -1,14 +1,20 @@
-import { type FormEvent, useEffect, useRef } from 'react'
+import { type FormEvent, lazy, Suspense, useEffect, useRef } from 'react'
 import type { Method } from '../api/types.js'
 import { Button } from '../components/button.js'
 import { Card, Section } from '../components/card.js'
 import { areaLook, Field, inputLook } from '../components/field.js'
 import { Notice } from '../components/notice.js'
+import { Skeleton } from '../components/skeleton.js'
 import type { Problems } from './compose-listing.js'
 import { emptyEndpoint, fillEndpoint, idFromName, type ListingDraft } from './draft.js'
 import { EndpointFields } from './endpoint-fields.js'
 import type { Quote } from './look-up-quote.js'
+import type { Imported } from './openapi/import-openapi.js'
 import { PasteUrl } from './paste-url.js'
+
+const ImportOpenApi = lazy(async () => ({
+  default: (await import('./openapi/import-openapi.js')).ImportOpenApi,
+}))
 
 interface ListingFormProps {
   draft: ListingDraft
@@ -25,8 +31,8 @@ interface ListingFormProps {
 export function ListingForm(props: ListingFormProps) {
   const { draft, problems, isNew, wallet, onChange, onReview } = props
   const form = useRef<HTMLFormElement>(null)
-  /** Those that were there when the form opened fold to a line each, but for the first. */
-  const listedCount = useRef(draft.endpoints.length)
+  /** Keys of what was added one by one: the rest, but for the first, folds to a line each. */
+  const opened = useRef(new Set<string>())
   const isAdding = useRef(false)
   const count = draft.endpoints.length
 
@@ -42,6 +48,7 @@ export function ListingForm(props: ListingFormProps) {
   const add = (quote: Quote) => {
     if (quote.listing === null) return
     const endpoint = fillEndpoint(emptyEndpoint(), quote.listing)
+    opened.current.add(endpoint.key)
     const name = draft.name || hostName(quote.listing.url)
     isAdding.current = true
     set({
@@ -51,10 +58,20 @@ export function ListingForm(props: ListingFormProps) {
       payTo: draft.payTo || quote.listing.payTo,
     })
   }
+  const addImported = ({ name, description, payTo, endpoints }: Imported) =>
+    set({
+      endpoints: [...draft.endpoints, ...endpoints],
+      name: draft.name || name,
+      id: draft.id || (isNew ? idFromName(name) : draft.id),
+      description: draft.description || description,
+      payTo: draft.payTo || payTo,
+    })
   const addByHand = (url: string, method: Method) => {
+    const endpoint = { ...emptyEndpoint(), url, method }
+    opened.current.add(endpoint.key)
     isAdding.current = true
     set({
-      endpoints: [...draft.endpoints, { ...emptyEndpoint(), url, method }],
+      endpoints: [...draft.endpoints, endpoint],
       payTo: draft.payTo || (wallet ?? ''),
     })
   }
@@ -74,6 +91,16 @@ export function ListingForm(props: ListingFormProps) {
         {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
         <Card className="p-4 sm:p-5">
           <PasteUrl isFirst={draft.endpoints.length === 0} onFound={add} onByHand={addByHand} />
+          <details className="mt-4 border-t border-line pt-3">
+            <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
+              Import from an OpenAPI file
+            </summary>
+            <div className="pt-4">
+              <Suspense fallback={<Skeleton className="h-16 w-full" />}>
+                <ImportOpenApi onImport={addImported} />
+              </Suspense>
+            </div>
+          </details>
         </Card>
       </Section>
       <form ref={form} onSubmit={submit} noValidate className="space-y-10">
@@ -85,7 +112,7 @@ export function ListingForm(props: ListingFormProps) {
                 endpoint={endpoint}
                 path={`endpoints[${index}]`}
                 problems={problems}
-                isOpenAtFirst={isNew || index === 0 || index >= listedCount.current}
+                isOpenAtFirst={index === 0 || opened.current.has(endpoint.key)}
                 onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
                 onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}
               />

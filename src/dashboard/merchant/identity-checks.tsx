@@ -1,9 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
+import { settingsQuery } from '../api/queries.js'
 import type { CheckName, MerchantView } from '../api/types.js'
 import { Badge } from '../components/badge.js'
 import { Card } from '../components/card.js'
 import { Icon } from '../components/icons.js'
 import { Moment } from '../components/moment.js'
-import { StrangerText } from '../components/stranger-text.js'
+import { OutLink, StrangerText } from '../components/stranger-text.js'
 
 const checks: [CheckName, string, string][] = [
   ['control', 'Control', 'The listing’s owner controls the agent.'],
@@ -11,6 +13,16 @@ const checks: [CheckName, string, string][] = [
   ['file', 'File', 'The agent’s own file names the agent.'],
   ['domain', 'Domain', 'The endpoint’s host names the agent.'],
 ]
+
+/** Its number, leading to its entry in the registry where the network has an explorer. */
+function AgentName({ agentId }: { agentId: string }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const explorer = settings?.networks.find(({ listed }) => listed)?.explorerUrl ?? null
+  const registry = settings?.identityRegistry ?? null
+  const name = <span className="font-mono">#{agentId.slice(0, 24)}</span>
+  if (explorer === null || registry === null) return name
+  return <OutLink href={`${explorer}/token/${registry}/instance/${agentId}`}>{name}</OutLink>
+}
 
 /** The four dated checks of the ERC-8004 agent a listing names, each on its own. */
 export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
@@ -27,7 +39,7 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
     <Card>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3 text-sm">
         <span>
-          ERC-8004 agent <span className="font-mono">#{agentId.slice(0, 24)}</span>
+          ERC-8004 agent <AgentName agentId={agentId} />
         </span>
         {identity === null && <Badge tone="warn">Not checked yet</Badge>}
       </div>

@@ -22,9 +22,9 @@ export function AccountBar() {
   return (
     <>
       <InHeader>
-        <div className="flex items-center gap-2">
+        <div className="flex flex-wrap items-center gap-x-1.5 gap-y-2 sm:gap-x-2">
           {address !== undefined && (
-            <span className="flex items-center gap-2 max-lg:mr-auto">
+            <span className="flex min-w-0 items-center gap-2 max-lg:mr-auto">
               <Glyph of={address} size={28} />
               <Hex hex={address} kind="address" />
               {connector !== undefined && (
@@ -42,7 +42,7 @@ export function AccountBar() {
             isBusy={status === 'reconnecting'}
             onClick={() => setIsPicking(true)}
           >
-            <Icon name="wallet" size={14} />
+            {address === undefined && <Icon name="wallet" size={14} />}
             {address === undefined ? 'Connect wallet' : 'Switch wallet'}
           </Button>
           {address !== undefined && (

@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createWalletClient, http, publicActions } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
-import { readArtifact } from '../../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative } from '../../../src/devnet/fixtures.js'
 import type { Listing, ListingEndpoint } from '../../../src/listing-client/listing.js'
+import { fileOf, registerAgent } from './an-agent.js'
 import type { BrowserWorld } from './browser-world.js'
 import { buyback } from './strangers.js'
 
@@ -174,7 +172,8 @@ export async function fillDirectory(world: BrowserWorld): Promise<void> {
     ],
   )
   await markOfficial(world, 'arc-index')
-  await linkAgent(world, 'penny-weather')
+  await registerAgent(world.chainUrl, fileOf(0))
+  await world.client(devnetMerchant.account).linkAgent('penny-weather', '0')
 }
 
 async function markOfficial(world: BrowserWorld, id: string): Promise<void> {
@@ -187,23 +186,4 @@ async function markOfficial(world: BrowserWorld, id: string): Promise<void> {
       BUYBACK_ADDRESS: buyback,
     },
   })
-}
-
-/** Registers the next agent of the mock registry for the devnet's merchant, and says so in its listing. */
-async function linkAgent(world: BrowserWorld, id: string): Promise<void> {
-  const { abi } = readArtifact('MockIdentityRegistry')
-  await fundNative(world.chainUrl, devnetMerchant.address, 10n ** 18n)
-  const chain = createWalletClient({
-    account: devnetMerchant.account,
-    transport: http(world.chainUrl),
-  }).extend(publicActions)
-  const hash = await chain.writeContract({
-    address: devnetContracts.identityRegistry,
-    abi,
-    functionName: 'register',
-    args: [],
-    chain: null,
-  })
-  await chain.waitForTransactionReceipt({ hash, pollingInterval: 50 })
-  await world.client(devnetMerchant.account).linkAgent(id, '0')
 }

@@ -27,11 +27,15 @@ export interface BrowserWorld extends World {
   pay(url: string, wish?: PaymentWish): Promise<Answer>
 }
 
-export async function startBrowserWorld(env: Record<string, string> = {}): Promise<BrowserWorld> {
+export async function startBrowserWorld(
+  env: Record<string, string> = {},
+  between?: (chainUrl: string) => Promise<string>,
+): Promise<BrowserWorld> {
   const [world, strangers, browser] = await Promise.all([
     startWorld({
       env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true', DEVNET: 'true', BUYBACK_ADDRESS: buyback, ...env },
       tellsWallets: true,
+      ...(between === undefined ? {} : { between }),
     }),
     startStrangers(),
     launchChromium(),
@@ -51,7 +55,7 @@ export async function startBrowserWorld(env: Record<string, string> = {}): Promi
     strangers,
     browser,
     async open(options) {
-      const opened = await openPage(browser, origin, options)
+      const opened = await openPage(browser, options?.at ?? origin, options)
       pages.push(opened)
       return opened
     },

@@ -8,6 +8,8 @@ export interface PageOptions {
   width?: number
   height?: number
   reducedMotion?: boolean
+  /** Where it is opened, when not as the service calls itself. */
+  at?: string
 }
 
 export interface OpenPage {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Address } from 'viem'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import { fileOf } from './an-agent.js'
 
 /** Somebody else's paid APIs, each odd in its own way. */
 export interface Strangers {
@@ -56,6 +57,12 @@ const handlers: Record<string, Handle> = {
   '/somebody-else': (_request, response) => demand(response, { payTo: otherToken }),
   '/free': (_request, response) => void response.writeHead(200).end('{}'),
   '/moved': (_request, response) => void response.writeHead(302, { location: '/weather' }).end(),
+  // Says that this host is the first two agents of the registry.
+  '/.well-known'(_request, response) {
+    const registrations = [0, 1].flatMap((id) => fileOf(id).registrations)
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ ...fileOf(0), registrations }))
+  },
   '/broken': (_request, response) => void response.writeHead(500).end(),
   // Longer than anybody waits, shorter than a listing may take.
   '/slow'(_request, response) {

@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { sessionQuery } from '../../api/queries.js'
 import type { MerchantView } from '../../api/types.js'
-import { Button } from '../../components/button.js'
+import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
 import { Loaded } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
@@ -32,14 +32,33 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
     <Loaded query={session} skeleton={<PanelSkeleton />}>
       {(signedIn) =>
         sameAddress(signedIn?.address, merchant.owner) ? (
-          <Suspense fallback={<PanelSkeleton />}>
-            <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
-          </Suspense>
+          <div className="space-y-6">
+            {merchant.payToProof === null && <Unproven id={merchant.id} />}
+            <Suspense fallback={<PanelSkeleton />}>
+              <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
+            </Suspense>
+          </div>
         ) : (
           <SignIn owner={merchant.owner} />
         )
       }
     </Loaded>
+  )
+}
+
+function Unproven({ id }: { id: string }) {
+  return (
+    <Notice
+      tone="warn"
+      title="Payments do not count here yet"
+      action={
+        <ButtonLink size="sm" href={`/console/${encodeURIComponent(id)}/settings`}>
+          How to confirm it
+        </ButtonLink>
+      }
+    >
+      This listing is paid at an address that has not confirmed its owner. Its key has to sign once.
+    </Notice>
   )
 }
 

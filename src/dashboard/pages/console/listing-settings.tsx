@@ -3,6 +3,7 @@ import type { MerchantView } from '../../api/types.js'
 import { sameAddress } from '../../format/hostile-text.js'
 import { AgentLink } from '../../listing/agent-link.js'
 import { DeleteListing } from '../../listing/delete-listing.js'
+import { PayoutProof } from '../../listing/payout-proof.js'
 import { Transfer } from '../../listing/transfer.js'
 
 /** What is rarely done: each its own signature. */
@@ -12,6 +13,7 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   return (
     <div className="max-w-3xl space-y-12">
       <AgentLink merchant={merchant} isOwner={isOwner} />
+      <PayoutProof merchant={merchant} address={address} />
       <Transfer merchant={merchant} isOwner={isOwner} address={address} />
       <DeleteListing merchant={merchant} isOwner={isOwner} />
     </div>

@@ -1,0 +1,169 @@
+import { useMutation } from '@tanstack/react-query'
+import { type ChangeEvent, useState } from 'react'
+import { Button } from '../../components/button.js'
+import { Field, inputLook } from '../../components/field.js'
+import { Notice } from '../../components/notice.js'
+import { StrangerText } from '../../components/stranger-text.js'
+import { verdictName } from '../../format/verdicts.js'
+import { type EndpointDraft, emptyEndpoint, fillEndpoint } from '../draft.js'
+import { lookUpQuote } from '../look-up-quote.js'
+import { Operations } from './operations.js'
+import { parseFile } from './parse-file.js'
+import { type Operation, type ReadOpenApi, readOpenApi } from './read-openapi.js'
+
+export interface Imported {
+  name: string
+  description: string
+  payTo: string
+  endpoints: EndpointDraft[]
+}
+
+interface Outcome {
+  endpoints: EndpointDraft[]
+  payTo: string
+  refused: { operation: Operation; why: string }[]
+}
+
+/** Takes endpoints out of an OpenAPI file; each is called once, and what its live 402 says goes above the file. */
+export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => void }) {
+  const [base, setBase] = useState('')
+  const [file, setFile] = useState<File>()
+  const [chosen, setChosen] = useState<ReadonlySet<Operation>>(new Set())
+  const read = useMutation({
+    mutationFn: async ({ from, at }: { from: File; at: string }) =>
+      readOpenApi(await parseFile(from), at),
+    onSuccess: ({ operations }) => setChosen(new Set(operations)),
+  })
+  const add = useMutation({
+    mutationFn: ({ operations }: ReadOpenApi) =>
+      quoteAll(operations.filter((operation) => chosen.has(operation))),
+    // What was typed meanwhile is in the form already.
+    onSuccess: ({ endpoints, payTo }, { name, description }) => {
+      if (endpoints.length > 0) onImport({ name, description, payTo, endpoints })
+    },
+  })
+  const open = (from: File | undefined, at: string) => {
+    add.reset()
+    if (from !== undefined) read.mutate({ from, at: withSlash(at) })
+  }
+
+  return (
+    <div className="space-y-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="OpenAPI file" hint="JSON or YAML, version 3. It stays on this device.">
+          {(field) => (
+            <input
+              {...field}
+              type="file"
+              accept=".json,.yaml,.yml,application/json,application/yaml"
+              onChange={({ target }: ChangeEvent<HTMLInputElement>) => {
+                setFile(target.files?.[0])
+                open(target.files?.[0], base)
+              }}
+              className={`${inputLook} py-1.5 file:mr-3 file:rounded-md file:bg-sunken file:px-2 file:py-0.5 file:text-xs file:font-medium`}
+            />
+          )}
+        </Field>
+        <Field label="Server" hint="Only where the file names none, or a relative one.">
+          {(field) => (
+            <input
+              {...field}
+              value={base}
+              onChange={({ target }) => setBase(target.value)}
+              onBlur={() => base !== '' && open(file, base)}
+              placeholder="https://api.example.com"
+              spellCheck={false}
+              className={`${inputLook} font-mono`}
+            />
+          )}
+        </Field>
+      </div>
+      {read.error !== null && (
+        <Notice tone="bad" title="It could not be read">
+          {read.error.message}
+        </Notice>
+      )}
+      {read.data !== undefined && add.data === undefined && (
+        <>
+          <Operations found={read.data} chosen={chosen} onChoose={setChosen} />
+          <div className="flex flex-wrap items-center gap-3">
+            <Button
+              look="primary"
+              isBusy={add.isPending}
+              disabled={chosen.size === 0}
+              onClick={() => add.mutate(read.data)}
+            >
+              Check and add {chosen.size}
+            </Button>
+            {add.isPending && (
+              <p role="status" className="text-sm text-muted">
+                Calling each once, without payment.
+              </p>
+            )}
+          </div>
+        </>
+      )}
+      {add.data !== undefined && <Result {...add.data} />}
+    </div>
+  )
+}
+
+function Result({ endpoints, refused }: Outcome) {
+  return (
+    <Notice
+      tone={refused.length === 0 ? 'ok' : 'warn'}
+      title={`${endpoints.length} added below${refused.length === 0 ? '' : `, ${refused.length} left out`}`}
+    >
+      {refused.map(({ operation: { method, url }, why }) => (
+        <p key={method + url}>
+          <StrangerText text={`${method} ${url}`} max={120} />:{' '}
+          <StrangerText text={why} max={300} />
+        </p>
+      ))}
+    </Notice>
+  )
+}
+
+/** One after the other: they are likely to be one host. */
+async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
+  const endpoints: Outcome['endpoints'] = []
+  const refused: Outcome['refused'] = []
+  let payTo = ''
+  for (const operation of operations) {
+    const draft = draftOf(operation)
+    const { method, url } = operation
+    try {
+      const quote = await lookUpQuote(url, { method, example: draft.example })
+      if (quote.listing === null) {
+        refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
+        continue
+      }
+      payTo ||= quote.listing.payTo
+      endpoints.push(fillEndpoint(draft, quote.listing))
+    } catch (error) {
+      // Too many at once, or no network: what was found before is kept.
+      refused.push({ operation, why: (error as Error).message })
+    }
+  }
+  return { endpoints, refused, payTo }
+}
+
+function draftOf({ method, url, title, description, tags, ...rest }: Operation): EndpointDraft {
+  const { example, inputSchema } = rest
+  const isEmpty = typeof example === 'object' && Object.keys(example ?? {}).length === 0
+  return {
+    ...emptyEndpoint(),
+    method,
+    url,
+    title,
+    description,
+    tags: tags.join(', '),
+    example: isEmpty ? '' : JSON.stringify(example, null, 2),
+    inputSchema: inputSchema === null ? '' : JSON.stringify(inputSchema, null, 2),
+  }
+}
+
+/** A base without its slash would lose the last part of its path. */
+function withSlash(base: string): string {
+  return base === '' || base.endsWith('/') ? base : `${base}/`
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { fillDirectory } from './support/a-directory.js'
+import { fileOf, registerAgent } from './support/an-agent.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { connectWallet } from './support/console-steps.js'
+import { buyback } from './support/strangers.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+const explorer = 'https://explorer.arc.io'
+let world: BrowserWorld
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld({ DEVNET: 'false' })
+  await fillDirectory(world)
+})
+afterAll(() => world?.stop())
+
+describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
+  it('is linked with one signature, its four checks are shown, and it is unlinked with another', async () => {
+    await registerAgent(world.chainUrl, fileOf(1))
+    await world.list('agent-house', { name: 'Agent House' })
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console/agent-house/settings')
+    await connectWallet(page, 'Fern')
+    await page.getByText('This listing names no ERC-8004 agent.').waitFor()
+    await page.getByLabel('Agent id').fill('one')
+    await page.getByRole('button', { name: 'Sign and link' }).click()
+    await page.getByText('Give the number of the agent').waitFor()
+    await page.getByLabel('Agent id').fill('1')
+    await page.getByRole('button', { name: 'Sign and link' }).click()
+    for (const check of ['Control', 'Payment', 'File', 'Domain']) {
+      await page
+        .getByRole('listitem')
+        .filter({ hasText: `${check} passed` })
+        .waitFor()
+    }
+    expect(wallet.signed[0]?.message).toMatchObject({ action: 'agent.link' })
+    await page.goto('/merchants/agent-house')
+    await page.getByText('Verified agent').first().waitFor()
+
+    await page.goto('/console/agent-house/settings')
+    await page.getByRole('button', { name: 'Unlink' }).click()
+    await page.getByText('This listing names no ERC-8004 agent.').waitFor()
+    expect(wallet.signed).toHaveLength(2)
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('that is somebody else’s fails the check of control, and says whose it is', async () => {
+    await world.list('borrowed-house', { name: 'Borrowed House' })
+    await world.client(devnetMerchant.account).linkAgent('borrowed-house', '77')
+    const { page, close } = await world.open()
+    await page.goto('/merchants/borrowed-house')
+    await page.getByText('The registry has no agent with this id.').first().waitFor()
+    expect(await page.getByText('Control not passed').count()).toBe(1)
+    expect(await page.getByText('Verified agent').count()).toBe(0)
+    await close()
+  })
+
+  it('can be looked up in its registry', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/merchants/penny-weather')
+    const href = `${explorer}/token/${devnetContracts.identityRegistry}/instance/0`
+    await page.locator(`a[href="${href}" i]`).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('an official merchant', () => {
+  it('shows the buyback address it is paid at, with a link to the explorer', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/merchants/arc-index')
+    await page.getByText('Official', { exact: true }).first().waitFor()
+    const row = page.locator('dl > div').filter({ hasText: 'Buyback address' })
+    await row.locator(`a[href="${explorer}/address/${buyback}" i]`).waitFor()
+    await row.getByText('goes to this public buyback wallet').waitFor()
+    expect(await page.getByText('Self-serve, unreviewed').count()).toBe(0)
+    await close()
+  })
+
+  it('is found by the filter that asks for it', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Official' }).click()
+    await page.getByText('1 endpoint', { exact: false }).waitFor()
+    await page.getByRole('link', { name: 'Fees of the last hour' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Seven-day forecast' }).count()).toBe(0)
+    await close()
+  })
+})

@@ -1,0 +1,137 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { settled } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+
+beforeAll(async () => {
+  if (skipped === undefined) world = await startBrowserWorld()
+})
+afterAll(() => world?.stop())
+
+const hasFocus = (it: Locator) => it.evaluate((element) => element === document.activeElement)
+
+/** Tab until this has the focus; what cannot be reached so is out of a keyboard's reach. */
+async function tabTo(page: Page, it: Locator): Promise<void> {
+  await it.waitFor()
+  for (let presses = 0; presses < 60; presses++) {
+    if (await hasFocus(it)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error('Tab does not lead there')
+}
+
+async function press(page: Page, it: Locator, key = 'Enter'): Promise<void> {
+  await tabTo(page, it)
+  await page.keyboard.press(key)
+}
+
+async function type(page: Page, label: string, text: string): Promise<void> {
+  await tabTo(page, page.getByLabel(label, { exact: true }))
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.type(text)
+}
+
+describe.skipIf(skipped !== undefined)('without a mouse', () => {
+  it('an API is listed, and the focus is always where the page went on', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console')
+    await settled(page)
+    await press(page, page.getByRole('button', { name: 'Connect wallet' }))
+    await press(page, page.getByRole('dialog').getByRole('button', { name: 'Fern' }))
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await hasFocus(page.getByRole('button', { name: 'Switch wallet' }))).toBe(true)
+
+    await press(page, page.getByRole('link', { name: 'List an API' }).first())
+    await page.getByRole('heading', { level: 1, name: 'List an API' }).waitFor()
+    await tabTo(page, page.getByLabel('URL of your paid endpoint'))
+    await page.keyboard.type(`${world.strangers.url}/weather/keys`)
+    await page.keyboard.press('Enter')
+    const title = page.getByLabel('Title')
+    await title.waitFor()
+    await expect.poll(() => hasFocus(title)).toBe(true)
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('By keys alone')
+    await type(page, 'Name', 'Key House')
+    await press(page, page.getByRole('button', { name: 'Review changes' }))
+    await page.getByRole('heading', { name: 'What you sign' }).waitFor()
+    await page.keyboard.press('Tab')
+    // The first stop after the step's beginning lies in the step.
+    const isInStep = await page.evaluate(
+      () => document.activeElement?.closest('main [tabindex="-1"]') !== null,
+    )
+    expect(isInStep).toBe(true)
+    await press(page, page.getByRole('button', { name: 'Sign and list' }))
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    const { body } = await world.get('/discovery/resources?merchant=key-house')
+    expect(body.items[0].metadata.title).toBe('By keys alone')
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('a field that is wrong takes the focus and says why', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console/new')
+    await tabTo(page, page.getByLabel('URL of your paid endpoint'))
+    await page.keyboard.type(`${world.strangers.url}/weather/wrong`)
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Title').waitFor()
+    await type(page, 'Price in USDC', 'a lot')
+    await page.keyboard.press('Enter')
+    const price = page.getByLabel('Price in USDC')
+    await expect.poll(() => hasFocus(price)).toBe(true)
+    const described = (await price.getAttribute('aria-describedby')) ?? ''
+    const said = await page.evaluate(
+      (ids) => ids.split(' ').map((id) => document.getElementById(id)?.textContent),
+      described,
+    )
+    expect(said.join(' ')).toContain('at most six decimals')
+    await close()
+  })
+
+  it('a dialog keeps the focus, closes with Escape, and gives it back', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console')
+    const button = page.getByRole('button', { name: 'Connect wallet' })
+    await press(page, button)
+    for (let presses = 0; presses < 6; presses++) {
+      await page.keyboard.press('Tab')
+      const where = await page.evaluate(() => {
+        const at = document.activeElement
+        return at === document.body || at?.closest('dialog') !== null
+      })
+      expect(where).toBe(true)
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await hasFocus(button)).toBe(true)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a reader who asked for less motion', () => {
+  it('sees nothing move', async () => {
+    const { page, close } = await world.open({ reducedMotion: true })
+    await page.goto('/console')
+    await settled(page)
+    const moving = await page.evaluate(() =>
+      [...document.querySelectorAll('*')]
+        .map((element) => getComputedStyle(element))
+        .filter(
+          ({ animationName, transitionDuration }) =>
+            animationName !== 'none' || !/^0s(, 0s)*$/.test(transitionDuration),
+        )
+        .map(({ animationName, transitionDuration }) => animationName + transitionDuration),
+    )
+    expect(moving).toEqual([])
+    await close()
+  })
+})

@@ -1,0 +1,125 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { createGate } from './support/a-gate.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { checkEndpoint, connectWallet, review, settled, signIn } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const explorer = 'https://explorer.arc.io'
+const skipped = reasonToSkip()
+const gate = createGate()
+let world: BrowserWorld
+let transaction: string
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  // As on the real network: with an explorer, and a node that may go away.
+  world = await startBrowserWorld({ DEVNET: 'false' }, gate.between)
+  await world.list('weather-house', {})
+  transaction = (await world.pay(`${world.strangers.url}/weather`)).body.transaction
+})
+afterAll(async () => {
+  await world?.stop()
+  gate.stop()
+})
+
+const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+const linksTo = (page: Page, href: string) => page.locator(`main a[href="${href}"]`)
+
+describe.skipIf(skipped !== undefined)('where the network has an explorer', () => {
+  it('addresses and transactions lead to it, in a tab that knows nothing of this one', async () => {
+    const { page, close } = await world.open({ wallets: [fern()] })
+    await page.goto('/merchants/weather-house')
+    const payTo = linksTo(page, `${explorer}/address/${devnetMerchant.address}`)
+    await payTo.first().waitFor()
+    expect(await payTo.first().getAttribute('rel')).toContain('noopener')
+    expect(await payTo.first().getAttribute('target')).toBe('_blank')
+
+    await page.goto(`/lookup?tx=${transaction}`)
+    await linksTo(page, `${explorer}/tx/${transaction}`).waitFor()
+    await linksTo(page, `${explorer}/address/${devnetPayer.address}`).waitFor()
+
+    await page.goto('/console/weather-house')
+    await connectWallet(page, 'Fern')
+    await signIn(page)
+    await linksTo(page, `${explorer}/tx/${transaction}`).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('offline', () => {
+  it('is said at once, keeps what is shown and typed, and ends by itself', async () => {
+    const { page, context, close } = await world.open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await connectWallet(page, 'Fern')
+    await checkEndpoint(page, `${world.strangers.url}/weather/offline`)
+    await page.getByLabel('Name').fill('Offline House')
+    await context.setOffline(true)
+    await page.getByText('You are offline.').waitFor()
+    await page.getByLabel('Title').fill('Typed without a network')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByText('Not saved').waitFor()
+    await context.setOffline(false)
+    await page.getByText('You are offline.').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    const { body } = await world.get('/discovery/resources?merchant=offline-house')
+    expect(body.items[0].metadata.title).toBe('Typed without a network')
+    await close()
+  })
+
+  it('leaves the directory readable, and says how old it is', async () => {
+    const { page, context, close } = await world.open()
+    await page.goto('/status')
+    await page.getByText('Payments settle', { exact: true }).waitFor()
+    await context.setOffline(true)
+    await page.getByText('What you see may be out of date').waitFor()
+    expect(await page.getByText('Lanes open').count()).toBe(1)
+    await context.setOffline(false)
+    await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('with the chain out of reach', () => {
+  it('the status page says so and recovers, and the directory goes on', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/status')
+    await page.getByText('Payments settle', { exact: true }).waitFor()
+    gate.isOpen = false
+    try {
+      await page.getByText('Payments cannot settle at this moment').waitFor({ timeout: 45_000 })
+      await page.getByText('failing').first().waitFor()
+      await page.goto('/')
+      await settled(page)
+      await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
+      await page.goto('/status')
+    } finally {
+      gate.isOpen = true
+    }
+    await page.getByText('Payments settle', { exact: true }).waitFor({ timeout: 45_000 })
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('opened at another address of the same service', () => {
+  it('the console says why nothing can be signed there, and leads to where it can', async () => {
+    const wallet = fern()
+    const { page, close } = await world.open({ wallets: [wallet], at: world.url })
+    await page.goto('/console/weather-house/edit')
+    await connectWallet(page, 'Fern')
+    await page.getByText('Nothing can be signed at this address').waitFor()
+    await page.getByLabel('Title').fill('Signed elsewhere')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and save' }).click()
+    await page.getByText(`Open this page at ${world.origin} to sign`).waitFor()
+    expect(wallet.signed).toEqual([])
+    await page.getByRole('link', { name: /^Open it at/ }).click()
+    await page.waitForURL(`${world.origin}/console/weather-house/edit`)
+    expect(await page.getByText('Nothing can be signed at this address').count()).toBe(0)
+    await close()
+  })
+})

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+import { parseFile } from '../../../src/dashboard/listing/openapi/parse-file.js'
+import { OpenApiError, readOpenApi } from '../../../src/dashboard/listing/openapi/read-openapi.js'
+
+const document = {
+  openapi: '3.1.0',
+  info: { title: 'Weather house', description: 'Skies by the city' },
+  servers: [{ url: 'https://api.example.com/v1/' }],
+  components: {
+    parameters: {
+      City: {
+        name: 'city',
+        in: 'query',
+        required: true,
+        schema: { $ref: '#/components/schemas/City' },
+      },
+    },
+    schemas: {
+      City: { type: 'string', example: 'Lisbon' },
+      Tree: { type: 'object', properties: { child: { $ref: '#/components/schemas/Tree' } } },
+      Route: {
+        type: 'object',
+        properties: {
+          from: { $ref: '#/components/schemas/City' },
+          tree: { $ref: '#/components/schemas/Tree' },
+        },
+      },
+    },
+  },
+  paths: {
+    '/weather': {
+      parameters: [{ $ref: '#/components/parameters/City' }],
+      get: { summary: 'Weather', description: 'Now', tags: ['weather', 'a,b'] },
+      delete: { summary: 'Forget' },
+    },
+    '/air/{zone}': {
+      get: {
+        operationId: 'air',
+        parameters: [{ name: 'zone', in: 'path', schema: { type: 'string', default: 'a b' } }],
+      },
+    },
+    '/by/{unknown}': { get: { parameters: [{ name: 'unknown', in: 'path', schema: {} }] } },
+    '/route': {
+      post: {
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Route' } } },
+        },
+      },
+    },
+  },
+}
+
+describe('an OpenAPI file', () => {
+  it('becomes what the form takes', () => {
+    const { name, description, operations } = readOpenApi(document, '')
+    expect({ name, description }).toEqual({
+      name: 'Weather house',
+      description: 'Skies by the city',
+    })
+    expect(operations).toEqual([
+      {
+        method: 'GET',
+        url: 'https://api.example.com/v1/weather',
+        title: 'Weather',
+        description: 'Now',
+        tags: ['weather', 'a b'],
+        example: { city: 'Lisbon' },
+        inputSchema: {
+          type: 'object',
+          properties: { city: { type: 'string', example: 'Lisbon' } },
+          required: ['city'],
+        },
+      },
+      {
+        method: 'GET',
+        url: 'https://api.example.com/v1/air/a%20b',
+        title: 'air',
+        description: '',
+        tags: [],
+        example: {},
+        inputSchema: null,
+      },
+      {
+        method: 'POST',
+        url: 'https://api.example.com/v1/route',
+        title: 'POST /route',
+        description: '',
+        tags: [],
+        example: { from: 'Lisbon' },
+        inputSchema: {
+          type: 'object',
+          properties: {
+            from: { type: 'string', example: 'Lisbon' },
+            tree: { type: 'object', properties: { child: {} } },
+          },
+        },
+      },
+    ])
+  })
+
+  it('says of each operation that cannot be listed why', () => {
+    expect(readOpenApi(document, '').skipped).toEqual([
+      { what: 'DELETE /weather', why: 'Only GET and POST can be listed.' },
+      { what: 'GET /by/{unknown}', why: 'Its path has a parameter without an example.' },
+    ])
+  })
+
+  it.each([
+    [undefined, '', undefined],
+    [undefined, 'https://other.example/base/', 'https://other.example/base/weather'],
+    [[{ url: '/v2' }], 'https://other.example/base/', 'https://other.example/v2/weather'],
+    [[{ url: '/v2' }], '', undefined],
+    [
+      [{ url: 'https://{zone}.example.com', variables: { zone: { default: 'eu' } } }],
+      '',
+      'https://eu.example.com/weather',
+    ],
+  ])('with the servers %j and the base %j calls %s', (servers, base, url) => {
+    const { operations, skipped } = readOpenApi({ ...document, servers }, base)
+    expect(operations[0]?.url).toBe(url)
+    if (url === undefined) expect(skipped[0]?.why).toBe('The file names no server for it.')
+  })
+
+  it.each([
+    [{}, 'it has no paths'],
+    [[], 'it has no paths'],
+    [{ swagger: '2.0', paths: {} }, 'Only OpenAPI 3'],
+  ])('that is none is refused: %j', (wrong, words) => {
+    expect(() => readOpenApi(wrong, '')).toThrow(OpenApiError)
+    expect(() => readOpenApi(wrong, '')).toThrow(words)
+  })
+
+  it('is JSON or YAML', async () => {
+    expect(await parseFile(new Blob(['{"openapi":"3.1.0"}']))).toEqual({ openapi: '3.1.0' })
+    expect(await parseFile(new Blob(['openapi: 3.1.0\npaths: {}']))).toEqual({
+      openapi: '3.1.0',
+      paths: {},
+    })
+    await expect(parseFile(new Blob(['{nope']))).rejects.toThrow('not JSON')
+    await expect(parseFile(new Blob(['a: b: c']))).rejects.toThrow('neither JSON nor YAML')
+    await expect(parseFile(new Blob([' '.repeat(4_000_001)]))).rejects.toThrow('4 MB')
+  })
+})

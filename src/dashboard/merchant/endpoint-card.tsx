@@ -8,6 +8,7 @@ import { Icon } from '../components/icons.js'
 import { StrangerText, UrlText } from '../components/stranger-text.js'
 import { useHash } from '../components/use-hash.js'
 import { atomicToUsd } from '../format/amounts.js'
+import { quotedPrice } from './prices.js'
 import { ProbeReport } from './probe-report.js'
 import { TryIt } from './try-it.js'
 
@@ -109,11 +110,9 @@ export function EndpointCard({
 }
 
 /** What is listed beside what the live 402 asked for: the latter is what a buyer pays. */
-function Prices({ endpoint: { price, state } }: { endpoint: MerchantEndpoint }) {
-  const quoted = state.accepts.find(
-    ({ scheme, amount }) =>
-      scheme === 'exact' && typeof amount === 'string' && /^\d+$/.test(amount),
-  )?.amount as string | undefined
+function Prices({ endpoint }: { endpoint: MerchantEndpoint }) {
+  const { price } = endpoint
+  const quoted = quotedPrice(endpoint)
   if (quoted === undefined || quoted === price) return null
   return (
     <p className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">

@@ -4,18 +4,20 @@ import type { MerchantEndpoint, ProbeAnswer } from '../../api/types.js'
 import { MethodChip } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
-import { Price } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Notice } from '../../components/notice.js'
 import { StrangerText, UrlText } from '../../components/stranger-text.js'
+import { PriceComparison } from '../../merchant/prices.js'
 import { ProbeReport } from '../../merchant/probe-report.js'
 
 /** How each endpoint was found when it was last looked at, and a look at once. */
 export function Health({
   merchantId,
+  owner,
   endpoints,
 }: {
   merchantId: string
+  owner: string | null
   endpoints: MerchantEndpoint[]
 }) {
   return (
@@ -26,7 +28,7 @@ export function Health({
       <Card>
         <ul className="divide-y divide-line">
           {endpoints.map((endpoint) => (
-            <Row key={endpoint.state.id} merchantId={merchantId} endpoint={endpoint} />
+            <Row key={endpoint.state.id} {...{ merchantId, owner, endpoint }} />
           ))}
         </ul>
       </Card>
@@ -34,8 +36,14 @@ export function Health({
   )
 }
 
-function Row({ merchantId, endpoint }: { merchantId: string; endpoint: MerchantEndpoint }) {
-  const { title, method, url, price, pricing, state } = endpoint
+interface RowProps {
+  merchantId: string
+  owner: string | null
+  endpoint: MerchantEndpoint
+}
+
+function Row({ merchantId, owner, endpoint }: RowProps) {
+  const { title, method, url, state } = endpoint
   const client = useQueryClient()
   const look = useMutation({
     mutationFn: () =>
@@ -59,16 +67,12 @@ function Row({ merchantId, endpoint }: { merchantId: string; endpoint: MerchantE
             </span>
           </p>
         </div>
-        <div className="flex items-center gap-4">
-          <span className="text-sm font-medium">
-            <Price price={price} pricing={pricing} />
-          </span>
-          <Button size="sm" isBusy={look.isPending} onClick={() => look.mutate()}>
-            <Icon name="again" size={13} />
-            Probe now
-          </Button>
-        </div>
+        <Button size="sm" isBusy={look.isPending} onClick={() => look.mutate()}>
+          <Icon name="again" size={13} />
+          Probe now
+        </Button>
       </div>
+      <PriceComparison {...{ endpoint, merchantId, owner }} />
       <div aria-live="polite">
         <ProbeReport {...(answer ?? state)} />
         {state.failures > 1 && answer === undefined && (

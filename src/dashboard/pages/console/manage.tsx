@@ -97,7 +97,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
         )}
         <OwnerNote owner={owner} payTo={merchant.payTo} />
         {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Health merchantId={id} endpoints={endpoints} />}
+        {part === 'endpoints' && <Health merchantId={id} owner={owner} endpoints={endpoints} />}
         {part === 'edit' && <ListingEditor merchant={merchant} />}
         {part === 'settings' && <ListingSettings merchant={merchant} />}
       </div>

@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { activityQuery, sessionQuery } from '../api/queries.js'
+import type { MerchantEndpoint } from '../api/types.js'
+import { Price, Usd } from '../components/figures.js'
+import { atomicToUsd, exactCount } from '../format/amounts.js'
+import { sameAddress } from '../format/hostile-text.js'
+
+/** What the live 402 last asked for a call, in atomic digits; `undefined` when it quoted nothing usable. */
+export function quotedPrice({ state }: Pick<MerchantEndpoint, 'state'>): string | undefined {
+  const quoted = state.accepts.find(
+    ({ scheme, amount }) =>
+      scheme === 'exact' && typeof amount === 'string' && /^\d+$/.test(amount),
+  )
+  return quoted?.amount as string | undefined
+}
+
+/** What a call costs by the listing, by the live 402, and by what was really paid, side by side, for the owner. */
+export function PriceComparison({
+  endpoint,
+  merchantId,
+  owner,
+}: {
+  endpoint: MerchantEndpoint
+  merchantId: string
+  owner: string | null
+}) {
+  const { price, pricing, state } = endpoint
+  const quoted = quotedPrice(endpoint)
+  const differs = quoted !== undefined && quoted !== price
+  return (
+    <dl className="grid max-w-xl grid-cols-3 gap-4">
+      <Figure name="Listed">
+        <Price price={price} pricing={pricing} />
+      </Figure>
+      <Figure name="Quoted by the 402" isOff={differs}>
+        {quoted === undefined ? '–' : <Price price={quoted} pricing={pricing} />}
+      </Figure>
+      <Figure name="Settled, 30 days">
+        <Settled merchantId={merchantId} endpointId={state.id} owner={owner} />
+      </Figure>
+    </dl>
+  )
+}
+
+/** The mean of what was paid; figures are the owner's, so they need his session. */
+function Settled(props: { merchantId: string; endpointId: number; owner: string | null }) {
+  const session = useQuery(sessionQuery)
+  const isOwner = sameAddress(session.data?.address, props.owner)
+  const { data } = useQuery({
+    ...activityQuery(props.merchantId, { range: '30d', endpoint: props.endpointId }),
+    enabled: isOwner,
+  })
+  if (!isOwner) return <span className="text-xs font-normal text-faint">for who is signed in</span>
+  if (data === undefined || data.summary.settle.settled === 0) return '–'
+  const { settle, revenue } = data.summary
+  const mean = BigInt(revenue.amount) / BigInt(settle.settled)
+  return (
+    <span title={`The mean of ${exactCount(settle.settled)} payments`}>
+      <Usd usd={atomicToUsd(String(mean))} />
+    </span>
+  )
+}
+
+function Figure({
+  name,
+  isOff = false,
+  children,
+}: {
+  name: string
+  isOff?: boolean
+  children: ReactNode
+}) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-xs text-faint">{name}</dt>
+      <dd className={`text-sm font-medium tabular ${isOff ? 'text-warn' : ''}`}>{children}</dd>
+    </div>
+  )
+}

@@ -70,6 +70,17 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
+  it('asks to sign in again when the session has ended, and goes on from there', async () => {
+    const { page, close } = await openActivity()
+    expect((await page.request.delete('/api/session')).ok()).toBe(true)
+    await page.getByRole('button', { name: '7 days' }).click()
+    await page.getByText('Sign in to see payments').waitFor()
+    await signIn(page)
+    await page.getByRole('button', { name: '30 days' }).click()
+    await page.getByRole('region', { name: 'Payments' }).waitFor()
+    await close()
+  })
+
   it('comes as CSV, with the filter that is on', async () => {
     const { page, close } = await openActivity()
     await page.getByLabel('Kind').selectOption('settle')

@@ -113,7 +113,7 @@ describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
     const figures = page.getByRole('listitem').filter({ hasText: 'Dear tides' }).locator('dl > div')
     await expect
       .poll(() => figures.allTextContents())
-      .toEqual(['Listed$0.03', 'Quoted by the 402$0.0025', 'Settled, 30 days$0.0025'])
+      .toEqual(['Listed$0.03', 'Quoted$0.0025', 'Settled, 30 days$0.0025'])
     await page.getByText(/quotes another price than the listing/).waitFor()
     await close()
   })

@@ -152,6 +152,21 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
     await close()
   })
 
+  it('finds a payment by payer and nonce, and says of another that it is not known', async () => {
+    const { page, close } = await world.open()
+    const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
+    await page.goto('/lookup')
+    await page.getByLabel('Transaction hash or payer address').fill(payment.payer)
+    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByText('The nonce is 0x and 64 digits.').waitFor()
+    await page.getByLabel('Nonce').fill(payment.nonce)
+    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByText('Confirmed', { exact: true }).waitFor()
+    await page.goto(`/lookup?tx=0x${'77'.repeat(32)}`)
+    await page.getByText('No such payment here').waitFor()
+    await close()
+  })
+
   it('narrows as one types, and keeps the search in the address', async () => {
     const { page, close } = await world.open()
     await page.goto('/')

@@ -20,19 +20,20 @@ export function EndpointRow({
   const { merchant, title, description, method, url, price, pricing, status, probe, tags } =
     endpoint
   return (
-    <li className="relative flex gap-4 px-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
+    <li className="relative flex gap-3 px-4 sm:gap-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
       <Glyph of={merchant.id} />
       <div className="min-w-0 flex-1">
-        <div className="flex items-start justify-between gap-4">
-          <div className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
-            <h3 className="min-w-0 font-medium">
-              <Link
-                href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
-                className="after:absolute after:inset-0"
-              >
-                <StrangerText text={title} />
-              </Link>
-            </h3>
+        {/* On a phone title and price share a line, and who it is from has the next one for itself. */}
+        <div className="grid grid-cols-[1fr_auto] items-start gap-x-2 gap-y-1 sm:flex sm:flex-wrap sm:items-center">
+          <h3 className="min-w-0 font-medium">
+            <Link
+              href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
+              className="after:absolute after:inset-0"
+            >
+              <StrangerText text={title} />
+            </Link>
+          </h3>
+          <div className="flex min-w-0 flex-wrap items-center gap-x-1.5 gap-y-1 max-sm:order-last max-sm:col-span-2 sm:gap-x-2">
             <span className="min-w-0 text-sm text-muted">
               by <StrangerText text={merchant.name} max={60} />
             </span>
@@ -43,7 +44,7 @@ export function EndpointRow({
               isVerified={merchant.identity?.checks.control === true}
             />
           </div>
-          <span className="relative font-medium">
+          <span className="relative font-medium sm:ml-auto">
             <Price price={price} pricing={pricing} />
           </span>
         </div>

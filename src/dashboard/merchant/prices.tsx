@@ -30,13 +30,13 @@ export function PriceComparison({
   const differs = quoted !== undefined && quoted !== price
   return (
     <dl className="grid max-w-xl grid-cols-3 gap-4">
-      <Figure name="Listed">
+      <Figure name="Listed" title="What the listing says">
         <Price price={price} pricing={pricing} />
       </Figure>
-      <Figure name="Quoted by the 402" isOff={differs}>
+      <Figure name="Quoted" title="By the live 402, when it was last looked at" isOff={differs}>
         {quoted === undefined ? '–' : <Price price={quoted} pricing={pricing} />}
       </Figure>
-      <Figure name="Settled, 30 days">
+      <Figure name="Settled, 30 days" title="The mean of what was paid">
         <Settled merchantId={merchantId} endpointId={state.id} owner={owner} />
       </Figure>
     </dl>
@@ -64,15 +64,17 @@ function Settled(props: { merchantId: string; endpointId: number; owner: string 
 
 function Figure({
   name,
+  title,
   isOff = false,
   children,
 }: {
   name: string
+  title: string
   isOff?: boolean
   children: ReactNode
 }) {
   return (
-    <div className="min-w-0">
+    <div className="min-w-0" title={title}>
       <dt className="text-xs text-faint">{name}</dt>
       <dd className={`text-sm font-medium tabular ${isOff ? 'text-warn' : ''}`}>{children}</dd>
     </div>

@@ -9,7 +9,6 @@ import {
   connectWallet,
   review,
   settled,
-  signIn,
   switchWallet,
 } from './support/console-steps.js'
 import { deployContractWallet } from './support/contract-wallet.js'
@@ -103,6 +102,17 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     await page.getByText('It cannot be saved like this.').waitFor()
     expect(await page.getByRole('status').allTextContents()).toContainEqual(
       expect.stringMatching(words),
+    )
+  })
+
+  it('that redirects is checked where it leads to, with one press', async () => {
+    const page = await open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/moved`)
+    await page.getByRole('button', { name: 'Check that address' }).click()
+    await page.getByLabel('Price in USDC').waitFor()
+    expect(await page.getByLabel('URL', { exact: true }).inputValue()).toBe(
+      `${world.strangers.url}/weather`,
     )
   })
 
@@ -300,9 +310,8 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     })
     await page.goto('/console/treasury-house')
     await connectWallet(page, 'Moss')
-    await signIn(page)
     await page.getByText('Payments do not count here yet').waitFor()
-    await page.getByRole('link', { name: 'How to confirm it' }).click()
+    await page.getByRole('link', { name: 'Confirm the payout address' }).click()
     const confirm = page.getByRole('button', { name: 'Sign and confirm' })
     expect(await confirm.isDisabled()).toBe(true)
     await switchWallet(page, 'Fern')

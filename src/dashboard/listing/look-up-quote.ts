@@ -5,8 +5,8 @@ export interface Quote extends Validation {
   method: Method
 }
 
-/** Answers of an endpoint that is there but was called the wrong way. */
-const OTHER_METHOD = [404, 405]
+/** Answers of an endpoint that is there but was called the wrong way: frameworks differ in how they say so. */
+const OTHER_METHOD = [400, 404, 405, 415, 422, 501]
 
 /**
  * Asks the service what an endpoint's 402 says. Without a method in mind a GET is tried, and a POST where the endpoint

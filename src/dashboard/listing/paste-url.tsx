@@ -5,6 +5,7 @@ import { Button } from '../components/button.js'
 import { Field, inputLook } from '../components/field.js'
 import { Notice } from '../components/notice.js'
 import { StrangerText } from '../components/stranger-text.js'
+import { safeHref } from '../format/hostile-text.js'
 import { verdictName } from '../format/verdicts.js'
 import { lookUpQuote, type Quote } from './look-up-quote.js'
 
@@ -19,7 +20,8 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   const [url, setUrl] = useState('')
   const [method, setMethod] = useState<Method | ''>('')
   const look = useMutation({
-    mutationFn: () => lookUpQuote(withScheme(url), method === '' ? {} : { method }),
+    mutationFn: (address: string) =>
+      lookUpQuote(withScheme(address), method === '' ? {} : { method }),
     onSuccess: (quote) => {
       if (quote.listing === null) return
       onFound(quote)
@@ -28,9 +30,15 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (url.trim() !== '') look.mutate()
+    if (url.trim() !== '') look.mutate(url)
+  }
+  const follow = (address: string) => {
+    setUrl(address)
+    look.mutate(address)
   }
   const refused = look.data?.listing === null ? look.data : undefined
+  const leadsTo =
+    refused?.verdict === 'redirect' ? safeHref(String(refused.seen.location)) : undefined
   return (
     <form onSubmit={submit} className="space-y-3">
       <Field
@@ -91,9 +99,15 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           tone="warn"
           title={verdictName(refused.verdict)}
           action={
-            <Button size="sm" onClick={() => onByHand(withScheme(url), refused.method)}>
-              Fill in by hand
-            </Button>
+            leadsTo === undefined ? (
+              <Button size="sm" onClick={() => onByHand(withScheme(url), refused.method)}>
+                Fill in by hand
+              </Button>
+            ) : (
+              <Button size="sm" onClick={() => follow(leadsTo)}>
+                Check that address
+              </Button>
+            )
           }
         >
           <StrangerText text={refused.message} max={600} />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { activityQuery, sessionQuery } from '../api/queries.js'
-import type { MerchantEndpoint } from '../api/types.js'
+import type { MerchantEndpoint, MerchantView } from '../api/types.js'
 import { Price, Usd } from '../components/figures.js'
 import { atomicToUsd, exactCount } from '../format/amounts.js'
 import { sameAddress } from '../format/hostile-text.js'
@@ -18,12 +18,10 @@ export function quotedPrice({ state }: Pick<MerchantEndpoint, 'state'>): string 
 /** What a call costs by the listing, by the live 402, and by what was really paid, side by side, for the owner. */
 export function PriceComparison({
   endpoint,
-  merchantId,
-  owner,
+  merchant,
 }: {
   endpoint: MerchantEndpoint
-  merchantId: string
-  owner: string | null
+  merchant: MerchantView
 }) {
   const { price, pricing, state } = endpoint
   const quoted = quotedPrice(endpoint)
@@ -37,19 +35,19 @@ export function PriceComparison({
         {quoted === undefined ? '–' : <Price price={quoted} pricing={pricing} />}
       </Figure>
       <Figure name="Settled, 30 days" title="The mean of what was paid">
-        <Settled merchantId={merchantId} endpointId={state.id} owner={owner} />
+        <Settled merchant={merchant} endpointId={state.id} />
       </Figure>
     </dl>
   )
 }
 
-/** The mean of what was paid; figures are the owner's, so they need his session. */
-function Settled(props: { merchantId: string; endpointId: number; owner: string | null }) {
+/** The mean of what was paid; figures are the owner's, so they need his session, and an address that stands behind him. */
+function Settled({ merchant, endpointId }: { merchant: MerchantView; endpointId: number }) {
   const session = useQuery(sessionQuery)
-  const isOwner = sameAddress(session.data?.address, props.owner)
+  const isOwner = sameAddress(session.data?.address, merchant.owner)
   const { data } = useQuery({
-    ...activityQuery(props.merchantId, { range: '30d', endpoint: props.endpointId }),
-    enabled: isOwner,
+    ...activityQuery(merchant.id, { range: '30d', endpoint: endpointId }),
+    enabled: isOwner && merchant.payToProof !== null,
   })
   if (!isOwner) return <span className="text-xs font-normal text-faint">for who is signed in</span>
   if (data === undefined || data.summary.settle.settled === 0) return '–'

@@ -5,6 +5,7 @@ import { sessionQuery } from '../../api/queries.js'
 import type { MerchantView } from '../../api/types.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
+import { Hex } from '../../components/hex.js'
 import { Loaded } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { Skeleton } from '../../components/skeleton.js'
@@ -28,16 +29,14 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
     url,
   }))
   if (merchant.owner === null) return null
+  if (merchant.payToProof === null) return <Unproven merchant={merchant} />
   return (
     <Loaded query={session} skeleton={<PanelSkeleton />}>
       {(signedIn) =>
         sameAddress(signedIn?.address, merchant.owner) ? (
-          <div className="space-y-6">
-            {merchant.payToProof === null && <Unproven id={merchant.id} />}
-            <Suspense fallback={<PanelSkeleton />}>
-              <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
-            </Suspense>
-          </div>
+          <Suspense fallback={<PanelSkeleton />}>
+            <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
+          </Suspense>
         ) : (
           <SignIn owner={merchant.owner} />
         )
@@ -46,19 +45,22 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-function Unproven({ id }: { id: string }) {
+/** The service tells nobody what an address receives that has not shown that it stands behind the owner. */
+function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
   return (
-    <Notice
-      tone="warn"
-      title="Payments do not count here yet"
-      action={
-        <ButtonLink size="sm" href={`/console/${encodeURIComponent(id)}/settings`}>
-          How to confirm it
-        </ButtonLink>
-      }
-    >
-      This listing is paid at an address that has not confirmed its owner. Its key has to sign once.
-    </Notice>
+    <Card>
+      <Empty
+        title="Payments do not count here yet"
+        action={
+          <ButtonLink look="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
+            Confirm the payout address
+          </ButtonLink>
+        }
+      >
+        This listing is paid at <Hex hex={payTo} kind="address" />, which has not confirmed its
+        owner. Its key has to sign once; what is paid from then on shows up here.
+      </Empty>
+    </Card>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { sendJson } from '../../api/http.js'
-import type { MerchantEndpoint, ProbeAnswer } from '../../api/types.js'
+import type { MerchantEndpoint, MerchantView, ProbeAnswer } from '../../api/types.js'
 import { MethodChip } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
@@ -11,15 +11,7 @@ import { PriceComparison } from '../../merchant/prices.js'
 import { ProbeReport } from '../../merchant/probe-report.js'
 
 /** How each endpoint was found when it was last looked at, and a look at once. */
-export function Health({
-  merchantId,
-  owner,
-  endpoints,
-}: {
-  merchantId: string
-  owner: string | null
-  endpoints: MerchantEndpoint[]
-}) {
+export function Health({ merchant }: { merchant: MerchantView }) {
   return (
     <Section
       title="Endpoints"
@@ -27,8 +19,8 @@ export function Health({
     >
       <Card>
         <ul className="divide-y divide-line">
-          {endpoints.map((endpoint) => (
-            <Row key={endpoint.state.id} {...{ merchantId, owner, endpoint }} />
+          {merchant.endpoints.map((endpoint) => (
+            <Row key={endpoint.state.id} merchant={merchant} endpoint={endpoint} />
           ))}
         </ul>
       </Card>
@@ -36,21 +28,15 @@ export function Health({
   )
 }
 
-interface RowProps {
-  merchantId: string
-  owner: string | null
-  endpoint: MerchantEndpoint
-}
-
-function Row({ merchantId, owner, endpoint }: RowProps) {
+function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: MerchantEndpoint }) {
   const { title, method, url, state } = endpoint
   const client = useQueryClient()
   const look = useMutation({
     mutationFn: () =>
-      sendJson<ProbeAnswer>('POST', `/api/merchants/${encodeURIComponent(merchantId)}/probe`, {
+      sendJson<ProbeAnswer>('POST', `/api/merchants/${encodeURIComponent(merchant.id)}/probe`, {
         endpointId: state.id,
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['merchant', merchantId] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['merchant', merchant.id] }),
   })
   const answer = look.data?.endpoints[0]
   return (
@@ -72,7 +58,7 @@ function Row({ merchantId, owner, endpoint }: RowProps) {
           Probe now
         </Button>
       </div>
-      <PriceComparison {...{ endpoint, merchantId, owner }} />
+      <PriceComparison endpoint={endpoint} merchant={merchant} />
       <div aria-live="polite">
         <ProbeReport {...(answer ?? state)} />
         {state.failures > 1 && answer === undefined && (

@@ -56,7 +56,7 @@ export function Manage({ id, part }: { id: string; part: string }) {
 }
 
 function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
-  const { id, name, owner, flags, endpoints } = merchant
+  const { id, name, owner, flags } = merchant
   useTitle(oneLine(name, 60))
   return (
     <>
@@ -97,7 +97,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
         )}
         <OwnerNote owner={owner} payTo={merchant.payTo} />
         {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Health merchantId={id} owner={owner} endpoints={endpoints} />}
+        {part === 'endpoints' && <Health merchant={merchant} />}
         {part === 'edit' && <ListingEditor merchant={merchant} />}
         {part === 'settings' && <ListingSettings merchant={merchant} />}
       </div>

@@ -73,10 +73,11 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     expect(wallet.requests.map(({ method }) => method)).not.toContain('eth_sendTransaction')
   })
 
-  it('of a POST endpoint finds the method by itself', async () => {
+  it('of a POST endpoint finds the method by itself, and the scheme of this machine', async () => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
-    await checkEndpoint(page, `${world.strangers.url}/post-only/ask`)
+    const { host } = new URL(world.strangers.url)
+    await checkEndpoint(page, `${host}/post-only/ask`)
     await page.getByLabel('Price in USDC').waitFor()
     expect(await page.getByLabel('Method').last().inputValue()).toBe('POST')
     expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.05')

@@ -122,8 +122,11 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   )
 }
 
-/** People paste hosts without a scheme. */
+const THIS_MACHINE = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(?=[:/]|$)/i
+
+/** People paste hosts without a scheme; only this machine speaks http. */
 function withScheme(text: string): string {
   const url = text.trim()
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url
+  return `${THIS_MACHINE.test(url) ? 'http' : 'https'}://${url}`
 }

@@ -10,8 +10,8 @@
  *     --id penny-quotes --name "Penny quotes" --url http://localhost:4022/quote \
  *     --title "A quote" --price 0.01 --pay-to 0x...
  *
- * `npm run dev` prints the merchant's address; its directory calls local addresses only when it is started with
- * PROBE_ALLOW_PRIVATE_HOSTS=true.
+ * `npm run dev` prints the merchant's address. Its directory calls local addresses; another one does only when it is
+ * started with PROBE_ALLOW_PRIVATE_HOSTS=true.
  */
 import { parseArgs } from 'node:util'
 import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'

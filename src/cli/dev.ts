@@ -125,6 +125,7 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
   Buyback      ${devnetBuyback.address}
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
 
+Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
 These are the public test keys of anvil: never send them money on a real chain.
 Ctrl-C stops everything. Now pay for a call, in a second terminal:
 

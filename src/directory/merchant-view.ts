@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { payToProofOf } from '../store/pay-to-proof.js'
 import { findNameWarning } from './name-warning.js'
+import { tellUnproven } from './pay-to-unproven.js'
 
 export interface ListingWarning {
   /** The field it is about, as `endpoints[0]`. */
@@ -25,6 +26,10 @@ export function createMerchantView(
     const endpoints = await listings.endpointsOf(merchant.id)
     const nameWarning = await findNameWarning(merchant, listings)
     const warnings = endpoints.flatMap(warningsOf)
+    if (merchant.owner !== null && payToProofOf(merchant) === null) {
+      const message = tellUnproven(merchant)
+      warnings.push({ path: 'payTo', code: 'pay_to_unproven', message })
+    }
     if (nameWarning !== undefined) {
       warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
     }

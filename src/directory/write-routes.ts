@@ -3,6 +3,7 @@ import type { Operation } from '../http/openapi/operation.js'
 import { readQuery } from '../http/query.js'
 import { describedAs } from '../http/route-config.js'
 import type { ListingReader } from '../store/listings.js'
+import { answerWithDetails } from './fault-details.js'
 import { type createHistoryReader, historyQuery } from './history.js'
 import { listingLimits } from './listing-limits.js'
 import { missingFault, present } from './merchant-fault.js'
@@ -45,12 +46,7 @@ export async function writeRoutes(
     config: { operation },
   })
 
-  // Only what has more to tell than code and sentence; the house answers everything else.
-  app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof WriteFault) || error.details === undefined) throw error
-    const { statusCode, headers, code, message, details } = error
-    return reply.code(statusCode).headers(headers).send({ error: code, message, details })
-  })
+  answerWithDetails(app)
   app.addHook('onSend', async (_request, reply) => {
     // An owner who saved must see it, and the clock is of this moment.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')

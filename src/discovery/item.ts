@@ -60,7 +60,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
       pricing: endpoint.pricing,
       hostedByArcus: endpoint.isHosted,
       input: inputOf(endpoint),
-      inputSchema: endpoint.inputSchema ?? schemaOfExample(endpoint),
+      inputSchema: toolSchemaOf(endpoint),
       output: { ...(endpoint.output ?? { type: 'json' }) },
     },
     ...(endpoint.status !== 'live' && { status: endpoint.status }),
@@ -78,6 +78,12 @@ function inputOf({ method, example }: Endpoint): HttpInput {
     return { type: 'http', method, bodyType: 'json', body: 'body' in example ? example.body : {} }
   }
   return { type: 'http', method, queryParams: 'queryParams' in example ? example.queryParams : {} }
+}
+
+/** With all three members a tool definition is expected to have; what is left out of a schema means just these. */
+function toolSchemaOf(endpoint: Endpoint): Record<string, unknown> {
+  const schema = endpoint.inputSchema ?? schemaOfExample(endpoint)
+  return { type: 'object', properties: {}, required: [], ...schema }
 }
 
 /** Without a schema of its own only the names of the parameters are known, not which of them are needed. */

@@ -41,6 +41,7 @@ export interface Catalogue {
     network: string
     asset: Address
     payTo: Address
+    payer: Address
     amount: bigint
     requirements: unknown
     payload: unknown
@@ -124,11 +125,12 @@ function offerResource(
   { body: answer, payment, settlementId }: SettleResult,
 ): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
-  const { network, asset, payTo, amount } = payment
+  const { network, asset, payTo, payer, amount } = payment
   return catalogue?.offer({
     network,
     asset,
     payTo,
+    payer,
     amount,
     requirements: (body as { paymentRequirements?: unknown }).paymentRequirements,
     payload: payloadOf(body),

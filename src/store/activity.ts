@@ -37,6 +37,7 @@ export interface Activity extends NewActivity {
 /** Sums of one merchant, or of everybody when `merchantId` is `undefined`. */
 export interface ActivityScope {
   merchantId: string | undefined
+  /** Of the merchant as a whole unless given. */
   endpointId?: number | undefined
   /** `h` sums by hour, `d` by day (UTC). */
   span: 'h' | 'd'

@@ -1,5 +1,12 @@
 import type { DescribedEndpoint, EndpointHealth, Merchant } from './listings.js'
 
+/** What owners signed elsewhere and the operator carries over; what is left out stays as it is. */
+export interface OperatorSays {
+  confirmation?: Merchant['confirmation'] | undefined
+  /** Another one than stands has to be checked anew. */
+  agentId?: Merchant['agentId'] | undefined
+}
+
 /** What the operator alone may do to listings, without a signature. */
 export interface OperatorListings {
   /** What only the operator may say; `false` when there is no such merchant. */
@@ -22,7 +29,8 @@ export interface OperatorListings {
       | 'isOfficial'
       | 'isPartner'
       | 'hiddenReason'
-    >,
+    > &
+      OperatorSays,
     endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
     now: number,
   ): Promise<void>

@@ -174,12 +174,29 @@ describe('activity', () => {
     merchant.payTo = elsewhere
     const refused = await get('/api/merchants/weather/activity/table', cookie)
     expect(refused.statusCode).toBe(403)
-    expect(refused.json()).toMatchObject({ error: 'pay_to_unproven' })
+    expect(refused.json()).toEqual({
+      error: 'pay_to_unproven',
+      message: expect.stringMatching(/Have the key of that address sign payto\.confirm/),
+      details: {
+        action: 'payto.confirm',
+        method: 'POST',
+        path: '/api/merchants/weather/payto-confirmation',
+        signer: elsewhere,
+        body: { owner: owner.address },
+      },
+    })
+    const stats = async () => (await get('/api/merchants/weather/stats')).json()
+    expect(await stats()).toMatchObject({
+      payToProof: null,
+      note: expect.stringMatching(/do not count for weather yet/),
+      all: { settled: 0 },
+    })
     const confirmed = { owner: merchant.owner as typeof elsewhere, payTo: merchant.payTo }
     merchant.confirmation = { ...confirmed, owner: elsewhere }
     expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(403)
     merchant.confirmation = confirmed
     expect((await get('/api/merchants/weather/activity', cookie)).statusCode).toBe(200)
+    expect(await stats()).toMatchObject({ payToProof: 'confirmation', note: null })
   })
 
   it('of a merchant that is gone, hidden or was never there is answered by its own code', async () => {

@@ -61,7 +61,7 @@ describe('a saved listing', () => {
       payTo: aListing().payTo,
       flags: { official: false, partner: false, hiddenReason: null },
       offer: null,
-      warnings: [],
+      warnings: [{ path: 'payTo', code: 'pay_to_unproven' }],
       endpoints: [
         {
           url: 'https://api.example.com/weather',
@@ -409,7 +409,10 @@ describe('the look at endpoints', () => {
       accepts: [{ scheme: 'exact', network: 'eip155:5042', amount: '10000' }],
     })
     expect(state.nextProbeAt).toBeGreaterThan(startSeconds)
-    expect(response.json().warnings).toMatchObject([{ path: 'endpoints[0]', code: 'unverified' }])
+    expect(response.json().warnings).toMatchObject([
+      { path: 'endpoints[0]', code: 'unverified' },
+      { path: 'payTo', code: 'pay_to_unproven' },
+    ])
   })
 
   it('neither heals a failing endpoint nor makes one fail by saving often', async () => {
@@ -577,11 +580,22 @@ describe('the address that is paid', () => {
     const own = { body: aListing({ payTo: owner.address }), message: { payTo: owner.address } }
     await send(directory, await aSignedWrite(owner, own))
     expect(await proof()).toBe('owner')
-    await send(directory, await save('listing.update', 2))
+    const elsewhere = await send(directory, await save('listing.update', 2))
+    expect(elsewhere.json().warnings).toEqual([
+      {
+        path: 'payTo',
+        code: 'pay_to_unproven',
+        message: expect.stringContaining(treasury.address),
+      },
+    ])
     expect(await proof()).toBeNull()
     const confirmed = await send(directory, await confirm(owner.address, 3))
     expect(confirmed.statusCode).toBe(200)
-    expect(confirmed.json()).toMatchObject({ owner: owner.address, payToProof: 'confirmation' })
+    expect(confirmed.json()).toMatchObject({
+      owner: owner.address,
+      payToProof: 'confirmation',
+      warnings: [],
+    })
     await send(directory, await save('listing.update', 4))
     expect(await proof()).toBe('confirmation')
     await send(directory, await confirm(null, 5))

@@ -118,6 +118,21 @@ describe('POST /discovery/validate', () => {
     })
   })
 
+  it.each(['0x0000000000000000000000000000000000000000', '0x12', 'pay.example.com'])(
+    'finds nobody to pay at %s, as a save would',
+    async (payTo) => {
+      const accepts = [aRequirement({ payTo })]
+      const { url } = await anEndpointThat((_, response) => ask(response, { accepts }))
+      const validate = await aServer()
+      expect((await validate({ url, method: 'GET' })).json()).toMatchObject({
+        verdict: 'wrong_payto',
+        message: `The 402 pays to ${payTo}, which is no address that can be paid on eip155:5042.`,
+        seen: { payTo },
+        listing: null,
+      })
+    },
+  )
+
   it('answers for what may not be called too, uncounted, as nobody is called', async () => {
     const validate = await aServer({ perCaller: { capacity: 1, refillMs: 60_000 } })
     for (const url of [

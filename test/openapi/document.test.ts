@@ -22,9 +22,9 @@ const nameless = (route: string) => route.replace(/\{\w+\}(\|\{\w+\})*/g, '{}')
 /** JSON-RPC describes itself: a client asks it for its tools. */
 const otherProtocols = ['POST /mcp', 'GET /mcp', 'DELETE /mcp']
 
-/** The console and its files are for browsers; there are as many as were built. */
+/** The console and its files are for browsers; there are as many as were built, and Fastify prints `assets/*` as `*`. */
 function isPage(route: string): boolean {
-  return /^GET \/(assets\/\*|[^/]*\.[a-z0-9]+)?$/.test(route) && route !== 'GET /openapi.json'
+  return /^GET \/(\*|assets\/\*|[^/]*\.[a-z0-9]+)?$/.test(route) && route !== 'GET /openapi.json'
 }
 
 /** Fastify's own list, as lines of method and path. */

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
+import { parseAgentId } from '../../directory/identity/agent-id.js'
 import { jsonProblem } from '../../directory/json-bounds.js'
 import { addressField, describeIssue, formatPath } from '../../directory/listing-body.js'
 import { endpointBody } from '../../directory/listing-endpoint.js'
@@ -109,6 +110,15 @@ const merchant = z.strictObject({
   network: z.string(),
   asset: addressField,
   payTo: addressField,
+  // Files of before have neither; then what stands is kept.
+  confirmation: z.strictObject({ owner: addressField, payTo: addressField }).nullable().optional(),
+  agentId: z
+    .string()
+    .refine((id) => parseAgentId(id) !== undefined, {
+      error: 'must be the decimal digits of a uint256, or null',
+    })
+    .nullable()
+    .optional(),
   isOfficial: z.boolean().default(false),
   isPartner: z.boolean().default(false),
   hiddenReason: text({ kind: 'one-line', minChars: 1, maxChars: 200 }).nullable().default(null),

@@ -46,7 +46,9 @@ function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
   const { id, owner, name, description, network, asset, payTo } = merchant
   const { isOfficial, isPartner, hiddenReason } = merchant
   const marks = { isOfficial, isPartner, hiddenReason }
-  const listing = { id, owner, name, description, network, asset, payTo, ...marks }
+  const { confirmation, agentId } = merchant
+  const signed = { confirmation, agentId }
+  const listing = { id, owner, name, description, network, asset, payTo, ...signed, ...marks }
   return { ...listing, endpoints: endpoints.map(toFiledEndpoint) }
 }
 

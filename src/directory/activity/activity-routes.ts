@@ -5,7 +5,10 @@ import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
+import { payToProofOf } from '../../store/pay-to-proof.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { formatNative } from '../../x402/amounts.js'
+import { answerWithDetails } from '../fault-details.js'
 import { presentInPublic } from '../merchant-fault.js'
 import {
   activityCsvOperation,
@@ -14,6 +17,7 @@ import {
   merchantStatsOperation,
   statsOperation,
 } from '../openapi/activity-operations.js'
+import { tellUnproven } from '../pay-to-unproven.js'
 import type { Sessions } from '../session/sessions.js'
 import { renderCsv } from './csv.js'
 import { createPublicTotals } from './public-totals.js'
@@ -38,6 +42,7 @@ export async function activityRoutes(
 ): Promise<void> {
   const { store, checksum, now } = options
   const readTotals = createPublicTotals({ store, now })
+  answerWithDetails(app)
 
   app.get<WithId>(
     '/api/merchants/:id/activity',
@@ -90,13 +95,23 @@ export async function activityRoutes(
     describedAs(merchantStatsOperation),
     async (request, reply) => {
       const merchant = presentInPublic(await options.listings.findMerchant(request.params.id))
-      return reply.header('cache-control', 'public, max-age=60').send(await readTotals(merchant.id))
+      const { merchant: id, ...totals } = await readTotals(merchant.id)
+      const proof = { payToProof: payToProofOf(merchant), note: noteOf(merchant) }
+      return reply
+        .header('cache-control', 'public, max-age=60')
+        .send({ merchant: id, ...proof, ...totals })
     },
   )
 
   app.get('/api/stats', describedAs(statsOperation), async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
   )
+}
+
+/** Why the totals are those of nobody; `null` where they are the merchant's. */
+function noteOf(merchant: Merchant): string | null {
+  const isCounted = payToProofOf(merchant) !== null || isUnclaimed(merchant)
+  return isCounted ? null : tellUnproven(merchant)
 }
 
 function toFilter(

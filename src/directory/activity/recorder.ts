@@ -30,8 +30,8 @@ export interface ActivityRecorder {
   stop(): Promise<void>
 }
 
-/** Answers wait this long for company: what they show is for people. */
-const FLUSH_MS = 250
+/** Answers wait this long for company: what they show is for people, and a commit of few costs each of them more. */
+const FLUSH_MS = 1_000
 /** Rows handed to the store at once; it parts them further where they take a loop turn too long. */
 const SLICE = 100
 /** Past this the oldest are given up, and counted: the payments themselves are in the journal. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { payToProofOf } from '../../store/pay-to-proof.js'
 import { present } from '../merchant-fault.js'
+import { howToProve, tellUnproven } from '../pay-to-unproven.js'
 import { requireSession } from '../session/session-routes.js'
 import type { Sessions } from '../session/sessions.js'
 import { WriteFault } from '../write-codes.js'
@@ -27,7 +28,5 @@ export async function requireOwner(
     throw new WriteFault('notOwner', 'Only the owner of this listing may read its activity.')
   }
   if (payToProofOf(merchant) !== null) return merchant
-  const text =
-    'Activity is shown to the owner whom the key of payTo confirmed (payto.confirm), or who is that key.'
-  throw new WriteFault('payToUnproven', text)
+  throw new WriteFault('payToUnproven', tellUnproven(merchant), howToProve(merchant))
 }

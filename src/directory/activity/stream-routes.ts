@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
+import { answerWithDetails } from '../fault-details.js'
 import { activityStreamOperation } from '../openapi/activity-operations.js'
 import type { ActivityFeed } from './activity-feed.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from './require-owner.js'
@@ -30,6 +31,7 @@ export async function activityStreamRoutes(
   app: FastifyInstance,
   options: ActivityStreamOptions,
 ): Promise<void> {
+  answerWithDetails(app)
   const open = new Map<ServerResponse, string>()
   let isClosing = false
   // A stream never ends by itself: closing the server would wait for it.

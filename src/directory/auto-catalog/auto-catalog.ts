@@ -2,7 +2,7 @@ import type { Endpoint, ListingStore } from '../../store/listings.js'
 import type { BazaarStatus } from '../../x402/extension-responses.js'
 import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
-import { createGrowthLimit } from './growth.js'
+import { createGrowthLimit, type GrowthBounds } from './growth.js'
 import { agrees, healthOfFound, isStale } from './health.js'
 import type { InfoCheck } from './info-schema.js'
 import { type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
@@ -28,8 +28,8 @@ export interface AutoCatalogOptions extends OfferRules {
   }
   /** Told the merchant whose entries changed, once that is kept. */
   onChange?: (merchantId: string) => void
-  /** New entries in an hour. */
-  maxNewPerHour?: number
+  /** New entries in an hour; those of the catalog unless given. */
+  growth?: Partial<GrowthBounds>
 }
 
 export interface AutoCatalog {
@@ -48,7 +48,8 @@ export interface AutoCatalog {
 
 const MAX_WAITING = 500
 const MAX_WAITING_PER_PAY_TO = 20
-const MAX_NEW_PER_HOUR = 1_000
+/** In an hour. One payTo has fifty entries at most, and a host of many merchants more. */
+const growthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
 /** What the catalog says stays true that long; what no entry can be made of, as long as discovery may be cached. */
 const STANDING_MS = 1_000
 const REJECTED_MS = 60_000
@@ -60,7 +61,7 @@ const processing: BazaarStatus = { status: 'processing' }
 /** Lists what settled payments were for, until an owner does. The URL is a buyer's word: a look must confirm it. */
 export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   const { store, infoCheck, now, log } = options
-  const growth = createGrowthLimit(options.maxNewPerHour ?? MAX_NEW_PER_HOUR, now)
+  const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
   const recent = createRecentOffers(now)
   const nowSeconds = () => Math.floor(now() / 1000)
   const queue = createOfferQueue<Offer>({
@@ -91,8 +92,10 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     const place = await placeOf(offer)
     const standing = judgePlace(offer, place)
     if (standing !== undefined) return standing
-    if (place.state === 'free' && !growth.take()) {
-      return rejected('too many new resources were seen within the hour.')
+    if (place.state === 'free') {
+      const { payer, payTo } = terms
+      const full = growth.refuse({ payer, payTo, host: new URL(resource.url).host })
+      if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
     }
     const health = healthOfFound(accepts, blockedBecause, nowSeconds())
     const evicted = place.state === 'free' ? place.evicted : undefined

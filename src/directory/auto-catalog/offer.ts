@@ -13,6 +13,7 @@ export interface SettledPayment {
   /** Lower case. */
   asset: Address
   payTo: Address
+  payer: Address
   amount: bigint
   /** `paymentRequirements` and `paymentPayload` as they came. */
   requirements: unknown
@@ -27,7 +28,7 @@ export interface Offer {
   /** Of all it says. */
   fingerprint: string
   resource: BazaarResource
-  terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'amount'> & {
+  terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
     requirement: QuotedRequirement
   }
   /** Why its URL is never called, in a sentence. */
@@ -56,7 +57,7 @@ export function readOffer(
   if (requirement === undefined) {
     return rejected('accepted and paymentRequirements must agree on what was paid, and to whom.')
   }
-  const { network, asset, payTo, amount, settlementId } = settled
+  const { network, asset, payTo, payer, amount, settlementId } = settled
   if (rules.networks.get(network)?.asset !== asset) {
     return rejected(`payments on ${network} are not listed here.`)
   }
@@ -66,7 +67,7 @@ export function readOffer(
     key: `${payTo} ${network} ${resource.method} ${resource.url}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
-    terms: { network, asset, payTo, amount, requirement },
+    terms: { network, asset, payTo, payer, amount, requirement },
     blockedBecause: target.isAllowed ? undefined : target.message,
     settlementId,
   }

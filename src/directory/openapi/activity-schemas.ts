@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { address, amount, hash, seconds, time } from '../../http/openapi/fields.js'
+import { payToProof } from './listing-schemas.js'
 
 const sums = z.object({ amount, usd: z.string() })
 const percentiles = { p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }
@@ -22,6 +23,12 @@ const publicTotals = z
 
 export const statsAnswer = z.object({
   merchant: z.string().optional(),
+  payToProof: payToProof.optional(),
+  note: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Why nothing is counted, and what mends it; null where payments count.'),
   '24h': publicTotals,
   '7d': publicTotals,
   '30d': publicTotals,

@@ -45,6 +45,11 @@ const listedEndpoint = z
   })
   .meta({ id: 'ListedEndpoint', description: 'Without `state` it is what a save takes.' })
 
+export const payToProof = z
+  .enum(['owner', 'confirmation', 'operator'])
+  .nullable()
+  .describe('How it is known that the address stands behind its owner.')
+
 /** A listing as its owner sees it. */
 export const merchantView = z
   .object({
@@ -55,10 +60,7 @@ export const merchantView = z
     network,
     asset: address,
     payTo: address,
-    payToProof: z
-      .enum(['owner', 'confirmation', 'operator'])
-      .nullable()
-      .describe('How it is known that the address stands behind its owner.'),
+    payToProof,
     revision: z.int().describe('Of the last accepted write.'),
     flags: z.object({
       official: z.boolean(),

@@ -1,4 +1,5 @@
-import type { Address } from 'viem'
+import { type Address, isAddress } from 'viem'
+import { zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import type { QuotedPayment } from './payment-required.js'
 import { inputHintsOf } from './quoted-bazaar.js'
@@ -38,15 +39,20 @@ export function judgeAccepts(quoted: QuotedPayment, expected: Expected): Verdict
   const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
   if (toPayee.length === 0) {
     const payTo = named(inAsset.map((terms) => terms.payTo))
-    const message = `The 402 pays to ${payTo}, but the payout address of the listing is ${expected.payTo}; make the two one.`
+    const message =
+      expected.payTo === undefined
+        ? `The 402 pays to ${payTo}, which is no address that can be paid on ${expected.network}.`
+        : `The 402 pays to ${payTo}, but the payout address of the listing is ${expected.payTo}; make the two one.`
     return wrong('wrong_payto', message, { network: expected.network, payTo })
   }
   const chosen = choose(toPayee, expected.price)
   return toLive(quoted, chosen, expected, base)
 }
 
+/** Whom nobody expects must at least be somebody who can be paid. */
 function isPayee(payTo: string, wanted: Address | undefined): boolean {
-  return wanted === undefined || isSameAddress(payTo, wanted)
+  if (wanted !== undefined) return isSameAddress(payTo, wanted)
+  return isAddress(payTo, { strict: false }) && !isSameAddress(payTo, zeroAddress)
 }
 
 /** `exact` before other schemes, and of those the one at the listed price. */

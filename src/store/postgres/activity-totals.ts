@@ -1,14 +1,16 @@
 import type { ActivityScope, ActivityStore } from '../activity.js'
 import { type SumRow, toActivitySum } from '../rows/activity-rows.js'
+import { MAX_SUM } from '../rows/activity-tally.js'
 import type { Database } from './database.js'
 
-/** The rows of a scope, parameters 1 to 4. */
-const scoped = 'span = $1 AND merchant_id = $2 AND endpoint_id = $3 AND bucket >= $4'
+/** The rows of a scope, parameters 1 to 5: a merchant as a whole is all its endpoints, and what is of none of them. */
+const scoped = 'span = $1 AND merchant_id = $2 AND endpoint_id BETWEEN $3 AND $4 AND bucket >= $5'
 
-const valuesOf = ({ span, merchantId = '', endpointId = 0, since }: ActivityScope) => [
+const valuesOf = ({ span, merchantId = '', endpointId, since }: ActivityScope) => [
   span,
   merchantId,
-  endpointId,
+  endpointId ?? 0,
+  endpointId ?? Number.MAX_SAFE_INTEGER,
   since,
 ]
 
@@ -21,8 +23,10 @@ export function createTotals(
   return {
     async sums(scope) {
       const rows = await database.rows<Text<SumRow>>(
-        `SELECT bucket::text, kind, state, reason, is_self::text, count::text, amount::text, gas::text
-         FROM activity_sums WHERE ${scoped} ORDER BY activity_sums.bucket, kind, state, reason, activity_sums.is_self`,
+        `SELECT bucket::text, kind, state, reason, is_self::text, sum(count)::text AS count,
+           least(${MAX_SUM}, sum(amount))::text AS amount, least(${MAX_SUM}, sum(gas))::text AS gas
+         FROM activity_sums AS s WHERE ${scoped} GROUP BY s.bucket, kind, state, reason, s.is_self
+         ORDER BY s.bucket, kind, state, reason, s.is_self`,
         valuesOf(scope),
       )
       return rows.map(({ kind, state, reason, ...sums }) =>
@@ -40,7 +44,7 @@ export function createTotals(
     },
     async latencies(scope, kind) {
       const rows = await database.rows<{ up_to_ms: number; count: string }>(
-        `SELECT up_to_ms, sum(count) AS count FROM activity_latencies WHERE ${scoped} AND kind = $5
+        `SELECT up_to_ms, sum(count) AS count FROM activity_latencies WHERE ${scoped} AND kind = $6
          GROUP BY up_to_ms ORDER BY up_to_ms`,
         [...valuesOf(scope), kind],
       )

@@ -156,12 +156,17 @@ async function putByOperator(
 ): Promise<void> {
   await sql.run(
     `INSERT INTO merchants (id, owner, name, description, network, asset, pay_to, revision, is_official,
-       is_partner, hidden_reason, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $11)
+       is_partner, hidden_reason, created_at, updated_at, confirmed_owner, confirmed_pay_to, agent_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9, $10, $11, $11, $12, $13, $14)
      ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, name = excluded.name,
        description = excluded.description, network = excluded.network, asset = excluded.asset,
        pay_to = excluded.pay_to, is_official = excluded.is_official, is_partner = excluded.is_partner,
-       hidden_reason = excluded.hidden_reason, updated_at = excluded.updated_at, deleted_at = NULL`,
+       hidden_reason = excluded.hidden_reason, updated_at = excluded.updated_at, deleted_at = NULL,
+       confirmed_owner = CASE WHEN $15::boolean THEN merchants.confirmed_owner ELSE excluded.confirmed_owner END,
+       confirmed_pay_to = CASE WHEN $15::boolean THEN merchants.confirmed_pay_to ELSE excluded.confirmed_pay_to END,
+       agent_id = CASE WHEN $16::boolean THEN merchants.agent_id ELSE excluded.agent_id END,
+       identity = CASE WHEN $16::boolean OR merchants.agent_id IS NOT DISTINCT FROM excluded.agent_id
+         THEN merchants.identity END`,
     [
       merchant.id,
       merchant.owner,
@@ -174,6 +179,11 @@ async function putByOperator(
       Number(merchant.isPartner),
       merchant.hiddenReason,
       now,
+      merchant.confirmation?.owner ?? null,
+      merchant.confirmation?.payTo ?? null,
+      merchant.agentId ?? null,
+      merchant.confirmation === undefined,
+      merchant.agentId === undefined,
     ],
   )
 }

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Activity, ActivityKind, ActivityState, ActivitySum } from '../activity.js'
+import { capped } from './activity-tally.js'
 
 export interface ActivityRow {
   id: number
@@ -65,4 +66,21 @@ export function toActivitySum(row: SumRow): ActivitySum {
     amount: row.amount,
     gas: row.gas,
   }
+}
+
+/** Adds up sums of several endpoints that are of the same hour or day and of the same kind of answer. */
+export function mergeSums(sums: readonly ActivitySum[]): ActivitySum[] {
+  const merged = new Map<string, ActivitySum>()
+  for (const sum of sums) {
+    const { bucket, kind, state, reason, isSelf } = sum
+    const key = `${bucket} ${kind} ${state} ${isSelf} ${reason}`
+    const known = merged.get(key)
+    if (known === undefined) merged.set(key, { ...sum })
+    else {
+      known.count += sum.count
+      known.amount = capped(known.amount + sum.amount)
+      known.gas = capped(known.gas + sum.gas)
+    }
+  }
+  return [...merged.values()]
 }

@@ -1,9 +1,11 @@
-import { type ActivityKind, latencySteps, type NewActivity } from '../activity.js'
+import { latencySteps, type NewActivity } from '../activity.js'
 
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 /** Everybody's sums, beside those of each merchant. */
 const EVERYBODY = ''
+/** What is of no single endpoint. */
+const NO_ENDPOINT = 0
 /** Gas is summed in 10^-12 dollars: 10^-18 would outgrow 64 bits at nine dollars. */
 const GAS_SCALE = 1_000_000n
 /** Where sums stop, so that they stay within 64 bits: nine trillion dollars. */
@@ -26,104 +28,87 @@ export interface Tally {
 
 type Entries = Map<string, TallyEntry>
 
-/** What of one merchant's endpoint fell into one hour; the keys do not say which. */
-interface Group {
-  merchantId: string | null
-  endpointId: number | null
-  hour: number
-  sums: Entries
-  latencies: Entries
-  payers: Entries
-}
-
-/** Adds rows up: first each row once, then what they have in common for each of the places it counts at. */
+/** Adds rows up, each for all the places it counts at. */
 export function tally(rows: readonly NewActivity[]): Tally {
   const sums: Entries = new Map()
   const latencies: Entries = new Map()
   const payers: Entries = new Map()
-  for (const group of groupRows(rows)) {
-    for (const place of placesOf(group)) {
-      spread(group.sums, place, sums)
-      spread(group.latencies, place, latencies)
-      spread(group.payers, place, payers)
+  for (const row of rows) {
+    const { kind, state, payer } = row
+    const isPaid = state === 'settled' || state === 'valid'
+    const amount = isPaid ? capped(row.amount) : 0n
+    const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
+    const reason = row.reason ?? ''
+    const isSelf = Number(row.isSelf)
+    const upToMs = row.isSelf ? undefined : stepOf(row.latencyMs)
+    for (const place of placesOf(row)) {
+      const { name } = place
+      const sum = [kind, state, reason, isSelf]
+      add(sums, `${name}|${kind}|${state}|${isSelf}|${reason}`, place, sum, amount, gas)
+      if (upToMs === undefined) continue
+      add(latencies, `${name}|${kind}|${upToMs}`, place, [kind, upToMs], 0n, 0n)
+      if (state === 'settled') add(payers, `${name}|${payer}`, place, [payer], amount, 0n)
     }
   }
   return { sums: sums.values(), latencies: latencies.values(), payers: payers.values() }
 }
 
-function groupRows(rows: readonly NewActivity[]): Iterable<Group> {
-  const groups = new Map<string, Group>()
-  for (const row of rows) {
-    const { kind, state, merchantId, endpointId, payer } = row
-    const seconds = Math.floor(row.at / 1000)
-    const hour = seconds - (seconds % HOUR_SECONDS)
-    const name = `${hour} ${endpointId} ${merchantId}`
-    let group = groups.get(name)
-    if (group === undefined) {
-      const empty = { sums: new Map(), latencies: new Map(), payers: new Map() }
-      group = { merchantId, endpointId, hour, ...empty }
-      groups.set(name, group)
-    }
-    const isPaid = state === 'settled' || state === 'valid'
-    const amount = isPaid ? capped(row.amount) : 0n
-    const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
-    add(group.sums, [kind, state, row.reason ?? '', Number(row.isSelf)], 1, amount, gas)
-    if (!row.isSelf) addLatency(group.latencies, kind, row.latencyMs)
-    if (state === 'settled' && !row.isSelf) add(group.payers, [payer], 1, amount, 0n)
-  }
-  return groups.values()
+interface Place {
+  /** Unlike that of every other. */
+  name: string
+  key: readonly [span: 'h' | 'd', merchantId: string, bucket: number, endpointId: number]
 }
 
-function addLatency(into: Entries, kind: ActivityKind, latencyMs: number): void {
-  const upToMs = latencySteps.find((step) => latencyMs <= step) ?? (latencySteps.at(-1) as number)
-  add(into, [kind, upToMs], 1, 0n, 0n)
-}
-
-/** Span, merchant, bucket and endpoint of every sum that a group belongs to. */
-function placesOf({ merchantId, endpointId, hour }: Group): (string | number)[][] {
+/**
+ * Every place that a row counts at. A merchant as a whole has none of its own: whoever reads it adds up its endpoints,
+ * where writing it would cost every payment as much again.
+ */
+function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
+  const seconds = Math.floor(at / 1000)
+  const hour = seconds - (seconds % HOUR_SECONDS)
   const day = hour - (hour % DAY_SECONDS)
-  const places: (string | number)[][] = [
-    ['h', EVERYBODY, hour, 0],
-    ['d', EVERYBODY, day, 0],
+  const everybody = [
+    placeOf('h', EVERYBODY, hour, NO_ENDPOINT),
+    placeOf('d', EVERYBODY, day, NO_ENDPOINT),
   ]
-  if (merchantId === null) return places
-  for (const endpoint of endpointId === null ? [0] : [0, endpointId]) {
-    places.push(['h', merchantId, hour, endpoint], ['d', merchantId, day, endpoint])
-  }
-  return places
+  if (merchantId === null) return everybody
+  const endpoint = endpointId ?? NO_ENDPOINT
+  const merchants = [
+    placeOf('h', merchantId, hour, endpoint),
+    placeOf('d', merchantId, day, endpoint),
+  ]
+  return [...everybody, ...merchants]
 }
 
-function spread(entries: Entries, place: readonly (string | number)[], into: Entries): void {
-  const prefix = place.join('|')
-  for (const [name, { key, count, amount, gas }] of entries) {
-    const known = into.get(`${prefix}|${name}`)
-    if (known === undefined) {
-      into.set(`${prefix}|${name}`, { key: [...place, ...key], count, amount, gas })
-    } else {
-      addTo(known, count, amount, gas)
-    }
-  }
+function placeOf(...key: Place['key']): Place {
+  const [span, merchantId, bucket, endpointId] = key
+  return { name: `${span}${bucket}|${endpointId}|${merchantId}`, key }
+}
+
+function stepOf(latencyMs: number): number {
+  return latencySteps.find((step) => latencyMs <= step) ?? (latencySteps.at(-1) as number)
 }
 
 function add(
   into: Entries,
-  key: readonly (string | number)[],
-  count: number,
+  name: string,
+  place: Place,
+  rest: readonly (string | number)[],
   amount: bigint,
   gas: bigint,
 ): void {
-  const name = key.join('|')
   const known = into.get(name)
-  if (known === undefined) into.set(name, { key, count, amount, gas })
-  else addTo(known, count, amount, gas)
+  if (known === undefined) {
+    into.set(name, { key: [...place.key, ...rest], count: 1, amount, gas })
+    return
+  }
+  known.count++
+  // Most have none: the arithmetic of large numbers is not free.
+  if (amount !== 0n) known.amount = capped(known.amount + amount)
+  if (gas !== 0n) known.gas = capped(known.gas + gas)
 }
 
-function addTo(entry: TallyEntry, count: number, amount: bigint, gas: bigint): void {
-  entry.count += count
-  entry.amount = capped(entry.amount + amount)
-  entry.gas = capped(entry.gas + gas)
-}
-
-function capped(sum: bigint): bigint {
+/** At most `MAX_SUM`. */
+export function capped(sum: bigint): bigint {
   return sum < MAX_SUM ? sum : MAX_SUM
 }

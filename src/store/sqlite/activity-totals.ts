@@ -1,8 +1,10 @@
-import type { ActivityScope, ActivityStore, PayerTotals } from '../activity.js'
+import type { ActivityScope, ActivityStore, ActivitySum, PayerTotals } from '../activity.js'
 import type { SumRow } from '../rows/activity-rows.js'
-import { toActivitySum } from '../rows/activity-rows.js'
+import { mergeSums, toActivitySum } from '../rows/activity-rows.js'
 import type { Database } from './database.js'
 import type { ReadTurns } from './read-turns.js'
+
+type PayerRow = [payer: string, count: bigint, amount: bigint, endpointId: bigint]
 
 /** Payers read at once: well below a turn. */
 const PAGE = 500
@@ -18,7 +20,7 @@ export function createTotals(
   const walkSums = createBucketWalk(database, 'activity_sums', turns)
   const walkLatencies = createBucketWalk(database, 'activity_latencies', turns)
   const walkPayers = createBucketWalk(database, 'activity_payers', turns)
-  const place = 'span = ? AND merchant_id = ? AND endpoint_id = ? AND bucket = ?'
+  const place = 'span = ? AND merchant_id = ? AND bucket = ? AND endpoint_id BETWEEN ? AND ?'
   const sums = database
     .prepare(
       `SELECT bucket, kind, state, reason, is_self, count, amount, gas FROM activity_sums WHERE ${place}`,
@@ -29,25 +31,28 @@ export function createTotals(
   )
   const payers = database
     .prepare(
-      `SELECT payer, count, amount FROM activity_payers WHERE ${place} AND payer > ? ORDER BY payer LIMIT ${PAGE}`,
+      `SELECT payer, count, amount, endpoint_id FROM activity_payers WHERE ${place}
+       AND (endpoint_id, payer) > (?, ?) ORDER BY endpoint_id, payer LIMIT ${PAGE}`,
     )
     .safeIntegers()
     .raw()
-  const placeOf = ({ span, merchantId = '', endpointId = 0 }: ActivityScope) =>
-    [span, merchantId, endpointId] as const
+  /** A merchant as a whole is all its endpoints; 0 is what is of none of them. */
+  const placeOf = ({ span, merchantId = '', endpointId }: ActivityScope, bucket: number) =>
+    [span, merchantId, bucket, endpointId ?? 0, endpointId ?? Number.MAX_SAFE_INTEGER] as const
 
   return {
     async sums(scope) {
-      const found: SumRow[] = []
+      const found: ActivitySum[] = []
       await walkSums(scope, async (bucket) => {
-        found.push(...(sums.all(...placeOf(scope), bucket) as SumRow[]))
+        const rows = sums.all(...placeOf(scope, bucket)) as SumRow[]
+        for (const sum of mergeSums(rows.map(toActivitySum))) found.push(sum)
       })
-      return found.map(toActivitySum)
+      return found
     },
     async latencies(scope, kind) {
       const counts = new Map<number, number>()
       await walkLatencies(scope, async (bucket) => {
-        const steps = latencies.all(...placeOf(scope), bucket, kind)
+        const steps = latencies.all(...placeOf(scope, bucket), kind)
         for (const { up_to_ms, count } of steps as { up_to_ms: number; count: number }[]) {
           counts.set(up_to_ms, (counts.get(up_to_ms) ?? 0) + count)
         }
@@ -59,13 +64,13 @@ export function createTotals(
     async payers(scope) {
       const tally = createPayerTally()
       await walkPayers(scope, async (bucket, pause) => {
-        let after = ''
+        let after: [endpointId: bigint, payer: string] = [0n, '']
         for (;;) {
-          const page = payers.all(...placeOf(scope), bucket, after) as [string, bigint, bigint][]
+          const page = payers.all(...placeOf(scope, bucket), ...after) as PayerRow[]
           for (const [payer, count, amount] of page) tally.add(payer, count, amount)
           const last = page.at(-1)
           if (last === undefined || page.length < PAGE) return
-          after = last[0]
+          after = [last[3], last[0]]
           await pause()
         }
       })

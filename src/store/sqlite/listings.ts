@@ -23,13 +23,17 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
   )
   const putMerchant = database.prepare(
     `INSERT INTO merchants (id, owner, name, description, network, asset, pay_to, revision, is_official,
-       is_partner, hidden_reason, created_at, updated_at)
+       is_partner, hidden_reason, confirmed_owner, confirmed_pay_to, agent_id, created_at, updated_at)
      VALUES (@id, @owner, @name, @description, @network, @asset, @payTo, 0, @is_official, @is_partner,
-       @hiddenReason, @now, @now)
+       @hiddenReason, @confirmedOwner, @confirmedPayTo, @agentId, @now, @now)
      ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, name = excluded.name,
        description = excluded.description, network = excluded.network, asset = excluded.asset,
        pay_to = excluded.pay_to, is_official = excluded.is_official, is_partner = excluded.is_partner,
-       hidden_reason = excluded.hidden_reason, updated_at = excluded.updated_at, deleted_at = NULL`,
+       hidden_reason = excluded.hidden_reason, updated_at = excluded.updated_at, deleted_at = NULL,
+       confirmed_owner = iif(@keepsConfirmation, confirmed_owner, excluded.confirmed_owner),
+       confirmed_pay_to = iif(@keepsConfirmation, confirmed_pay_to, excluded.confirmed_pay_to),
+       agent_id = iif(@keepsAgent, agent_id, excluded.agent_id),
+       identity = iif(@keepsAgent OR agent_id IS excluded.agent_id, identity, NULL)`,
   )
   const setFlags = database.prepare(
     `UPDATE merchants SET is_official = @is_official, is_partner = @is_partner,
@@ -119,11 +123,16 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
       }),
     saveByOperator: (merchant, drafts, now) =>
       commit.write(() => {
-        const { isOfficial, isPartner, ...columns } = merchant
+        const { isOfficial, isPartner, confirmation, agentId, ...columns } = merchant
         putMerchant.run({
           ...columns,
           is_official: Number(isOfficial),
           is_partner: Number(isPartner),
+          confirmedOwner: confirmation?.owner ?? null,
+          confirmedPayTo: confirmation?.payTo ?? null,
+          keepsConfirmation: Number(confirmation === undefined),
+          agentId: agentId ?? null,
+          keepsAgent: Number(agentId === undefined),
           now,
         })
         endpoints.replaceAll(merchant.id, drafts, now, true)

@@ -1,7 +1,7 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { Desk } from '../../../src/cli/merchants/desk.js'
 import { readConfig } from '../../../src/config/config.js'
-import type { ListingStore } from '../../../src/store/listings.js'
+import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
 import { createBlockStore } from '../../../src/store/sqlite/blocks.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
@@ -41,23 +41,22 @@ export async function list(
   id: string,
   { endpoints = [anEndpoint()], paidTo = payTo, name = `Merchant ${id}` } = {},
 ) {
+  const merchant = { name, description: '', network: 'eip155:5042', asset, payTo: paidTo }
+  await write(store, id, { kind: 'save', merchant, endpoints })
+}
+
+/** Any change, by a message that passed every check. */
+export async function write(
+  store: ListingStore,
+  merchantId: string,
+  change: ListingChange,
+  { by = owner, revision = 1 } = {},
+) {
+  const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
+  const said = { action: change.kind, message: '{}', body: '{}', signature: '0x' as const }
   await store.applyWrite(
-    {
-      merchantId: id,
-      revision: 1,
-      owner,
-      nonce: `0x${(++nonces).toString(16).padStart(64, '0')}`,
-      action: 'listing.create',
-      message: '{}',
-      body: '{}',
-      signature: '0x',
-      acceptedAt: 1_000,
-    },
-    {
-      kind: 'save',
-      merchant: { name, description: '', network: 'eip155:5042', asset, payTo: paidTo },
-      endpoints,
-    },
+    { merchantId, revision, owner: by, nonce, ...said, acceptedAt: 1_000 },
+    change,
   )
 }
 

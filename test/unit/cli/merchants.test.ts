@@ -14,8 +14,8 @@ import {
   unhide,
 } from '../../../src/cli/merchants/mark.js'
 import { listMerchants, showMerchant } from '../../../src/cli/merchants/show.js'
-import { anEndpoint, payTo } from '../directory/listed-merchants.js'
-import { buyback, enter, list, openDesk, settings } from './a-desk.js'
+import { anEndpoint, owner, payTo } from '../directory/listed-merchants.js'
+import { buyback, enter, list, openDesk, settings, write } from './a-desk.js'
 
 let desk: Desk
 let folder: string
@@ -185,6 +185,27 @@ describe('a file of merchants', () => {
       accepts: [{ scheme: 'exact', amount: '10000', payTo: getAddress(payTo) }],
     })
     await other.close()
+  })
+
+  it('carries the word of the key that is paid, and the agent', async () => {
+    const paidTo = '0x6666666666666666666666666666666666666666'
+    await list(desk.store, 'weather', { paidTo })
+    const confirmation = { owner, payTo: paidTo }
+    await write(desk.store, 'weather', { kind: 'confirm', owner }, { by: paidTo, revision: 2 })
+    await write(desk.store, 'weather', { kind: 'link', agentId: '0' }, { by: owner, revision: 3 })
+    await exportToFile(desk, path())
+    const other = openDesk()
+    await importMerchants(other, path(), plain)
+    expect(await other.store.findMerchant('weather')).toMatchObject({ confirmation, agentId: '0' })
+    await other.close()
+    const old = JSON.parse(readFileSync(path(), 'utf8'))
+    for (const filed of old.merchants) {
+      delete filed.confirmation
+      delete filed.agentId
+    }
+    writeFileSync(path(), JSON.stringify(old))
+    await importMerchants(desk, path(), { ...plain, replaces: true })
+    expect(await desk.store.findMerchant('weather')).toMatchObject({ confirmation, agentId: '0' })
   })
 
   it('carries how each endpoint was found to be', async () => {

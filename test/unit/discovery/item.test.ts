@@ -91,6 +91,16 @@ describe('a discovery item', () => {
     expect(identityOf(anIdentity(true))).toEqual({ agentId: '0' })
   })
 
+  it('tells type, properties and required of a schema that leaves them out', () => {
+    const schemaOf = (inputSchema: Record<string, unknown>) =>
+      toItem(anEntry({ inputSchema })).metadata.inputSchema
+    const none = { type: 'object', properties: {}, required: [] }
+    expect(schemaOf({ type: 'object', title: 'Nothing' })).toEqual({ ...none, title: 'Nothing' })
+    const properties = { city: { type: 'string' } }
+    const closed = { type: 'object', additionalProperties: false, properties }
+    expect(schemaOf(closed)).toEqual({ ...closed, required: [] })
+  })
+
   it('has an input schema and an output even where the listing gave none', () => {
     const { metadata } = toItem(anEntry({ inputSchema: null, output: null }))
     expect(metadata.inputSchema).toEqual({

@@ -337,6 +337,24 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(await store.findMerchant('weather')).toMatchObject({ isOfficial: false })
       })
 
+      it('carries over what owners signed elsewhere, and leaves what he does not speak of', async () => {
+        const marks = { isOfficial: false, isPartner: false, hiddenReason: null }
+        const listed = { ...aSave().merchant, id: 'weather', owner, ...marks }
+        const put = (said: object) => store.saveByOperator({ ...listed, ...said }, [], 1_200)
+        const confirmation = { owner, payTo }
+        await put({ confirmation, agentId: '0' })
+        expect(await store.findMerchant('weather')).toMatchObject({ confirmation, agentId: '0' })
+        const check = { passed: true, detail: '', checkedAt: 1_100 }
+        const checks = { control: check, pay: check, file: check, domain: check }
+        const identity = { agentId: '0', registry: other, checks }
+        await store.saveIdentity('weather', identity, 1_200)
+        await put({})
+        expect(await store.findMerchant('weather')).toMatchObject({ confirmation, identity })
+        await put({ confirmation: null, agentId: '7' })
+        const nothing = { confirmation: null, agentId: '7', identity: null }
+        expect(await store.findMerchant('weather')).toMatchObject(nothing)
+      })
+
       it('says who is hosted, over every save of the owner', async () => {
         await save()
         const [entry] = await store.scanEntries(0, 10)

@@ -65,6 +65,7 @@ export function aSettledPayment(wish: Wish = {}): SettledPayment {
     network: requirement.network,
     asset,
     payTo: requirement.payTo.toLowerCase() as SettledPayment['payTo'],
+    payer: '0x7777777777777777777777777777777777777777',
     amount: BigInt(requirement.amount),
     requirements: requirement,
     payload: {

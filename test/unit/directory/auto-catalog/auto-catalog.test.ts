@@ -474,12 +474,33 @@ describe('growth', () => {
   })
 
   it('is bounded within the hour, and goes on in the next', async () => {
-    open({ maxNewPerHour: 2 })
+    open({ growth: { inAll: 2 } })
     expect(await reasonOf(at(0))).toBe('processing')
     expect(await reasonOf(at(1))).toBe('processing')
-    expect(await reasonOf(at(2))).toMatch(/within the hour/)
+    expect(await reasonOf(at(2))).toBe('too many new resources were seen within the hour.')
     clock += 3_600_000
     expect(await reasonOf(at(2))).toBe('processing')
+  })
+
+  it('of one payer, recipient or host leaves room for others', async () => {
+    const payment = (n: number, own: { payer?: Address; payTo?: Address; host?: string }) =>
+      aSettledPayment({
+        settled: { payer: own.payer ?? payToOf(n) },
+        requirement: { payTo: own.payTo ?? payToOf(n) },
+        resource: { url: `https://${own.host ?? `api${n}`}.example.com/${n}` },
+      })
+    const bounds = { payer: 'perPayer', payTo: 'perPayTo', host: 'perHost' } as const
+    const alike = { payer: { payer: payTo }, payTo: { payTo }, host: { host: 'api' } }
+    for (const [who, bound] of Object.entries(bounds) as ['payer', 'perPayer'][]) {
+      open({ growth: { [bound]: 1 } })
+      const base = who.length * 10
+      expect(await reasonOf(payment(base, alike[who]))).toBe('processing')
+      expect(await reasonOf(payment(base + 1, alike[who]))).toBe(
+        `too many new resources were seen of this ${who} within the hour.`,
+      )
+      expect(await reasonOf(payment(base + 2, {}))).toBe('processing')
+      await catalog.stop()
+    }
   })
 
   it('of the queue is bounded for one payTo, and says so', async () => {

@@ -91,8 +91,11 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
     event WithdrawInitiated(bytes32 indexed channelId, uint128 amount, uint40 finalizeAfter);
     event WithdrawFinalized(bytes32 indexed channelId, address indexed sender, uint128 amount);
 
-    error Reentered();
-    error TransferFailed();
+    error ReentrancyGuardReentrantCall();
+    error SafeERC20FailedOperation(address token);
+    error ECDSAInvalidSignature();
+    error ECDSAInvalidSignatureLength(uint256 length);
+    error ECDSAInvalidSignatureS(bytes32 s);
     error InvalidChannel();
     error InvalidCollector();
     error InvalidSignature();
@@ -116,7 +119,7 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
     error NotAuthorizedToFinalizeWithdraw();
 
     modifier nonReentrant() {
-        require(!_isEntered, Reentered());
+        require(!_isEntered, ReentrancyGuardReentrantCall());
         _isEntered = true;
         _;
         _isEntered = false;
@@ -249,6 +252,23 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
 
     // EIP-712
 
+    /// The domain, as EIP-5267 tells it.
+    function eip712Domain()
+        external
+        view
+        returns (
+            bytes1 fields,
+            string memory name,
+            string memory version,
+            uint256 chainId,
+            address verifyingContract,
+            bytes32 salt,
+            uint256[] memory extensions
+        )
+    {
+        return (hex'0f', 'x402 Batch Settlement', '1', block.chainid, address(this), bytes32(0), new uint256[](0));
+    }
+
     /// The digest itself, so that the same configuration has another id on another chain.
     function getChannelId(ChannelConfig calldata config) public view returns (bytes32) {
         return _digest(keccak256(abi.encode(CHANNEL_CONFIG_TYPEHASH, config)));
@@ -303,7 +323,7 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
 
         bytes32 digest = getVoucherDigest(channelId, row.voucher.maxClaimableAmount);
         if (config.payerAuthorizer == address(0)) _checkSigned(config.payer, digest, row.signature);
-        else require(SignatureCheck.tryRecover(digest, row.signature) == config.payerAuthorizer, InvalidSignature());
+        else require(_recover(digest, row.signature) == config.payerAuthorizer, InvalidSignature());
 
         uint128 more = row.totalClaimed - channel.totalClaimed;
         channel.totalClaimed = row.totalClaimed;
@@ -334,7 +354,16 @@ contract BatchSettlement layout at erc7201('arcus.devnet.BatchSettlement') {
     }
 
     function _pay(address token, address to, uint128 amount) private {
-        require(IToken(token).transfer(to, amount), TransferFailed());
+        require(IToken(token).transfer(to, amount), SafeERC20FailedOperation(token));
+    }
+
+    /// The signer; what can be nobody's signature reverts with what is wrong with it.
+    function _recover(bytes32 digest, bytes calldata signature) private pure returns (address signer) {
+        require(signature.length == 65, ECDSAInvalidSignatureLength(signature.length));
+        bytes32 s = bytes32(signature[32:64]);
+        require(uint256(s) <= SignatureCheck.HALF_CURVE_ORDER, ECDSAInvalidSignatureS(s));
+        signer = SignatureCheck.tryRecover(digest, signature);
+        require(signer != address(0), ECDSAInvalidSignature());
     }
 
     function _checkSigned(address signer, bytes32 digest, bytes calldata signature) private view {

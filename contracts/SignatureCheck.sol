@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 /// The signature rule of FiatToken v2.2, with its revert strings.
 library SignatureCheck {
     bytes4 internal constant ERC1271_MAGIC = 0x1626ba7e;
-    uint256 private constant HALF_CURVE_ORDER =
+    uint256 internal constant HALF_CURVE_ORDER =
         0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
     /// A signer with code is asked by ERC-1271 only, so a plain signature of an account that has

@@ -66,7 +66,7 @@ async function errorOf(functionName: string, args: unknown[], from: Address = an
     await client.simulateContract({ address, abi, functionName, args, account: from })
     return undefined
   } catch (error) {
-    return /Error: (\w+)\(\)/.exec(String(error))?.[1] ?? String(error)
+    return /Error: (\w+)\([^)]*\)/.exec(String(error))?.[1] ?? String(error)
   }
 }
 
@@ -190,7 +190,7 @@ it('refuses deposits that make no channel, or bring no money', async () => {
     functionName: 'collect',
     args: [channel.payer.address, usdc, amount, channel.channelId, data],
   })
-  await expect(collect).rejects.toThrow(/OnlySettlement/)
+  await expect(collect).rejects.toThrow(/OnlyX402BatchSettlement/)
 })
 
 it('claims up to what was signed and paid in, pays out once, and takes no total twice', async () => {
@@ -206,8 +206,15 @@ it('claims up to what was signed and paid in, pays out once, and takes no total 
   expect(await errorOf('claimWithSignature', [claims, '0x'])).toBe('InvalidSignature')
   expect(await errorOf('claim', [claims])).toBe('NotAuthorizedToClaim')
   expect(await errorOf('claim', [claims], channel.receiver)).toBeUndefined()
-  const forged = [{ ...(claims as object[])[0], signature: `0x${'ab'.repeat(64)}1b` }]
-  expect(await errorOf('claim', [forged], channel.receiver)).toBe('InvalidSignature')
+  for (const [forgery, error] of [
+    [`0x${'ab'.repeat(64)}1b`, 'ECDSAInvalidSignatureS'],
+    [`0x${'11'.repeat(64)}`, 'ECDSAInvalidSignatureLength'],
+    [`0x${'11'.repeat(64)}05`, 'ECDSAInvalidSignature'],
+    [await anAccount().sign({ hash: channel.channelId }), 'InvalidSignature'],
+  ] as const) {
+    const forged = [{ ...(claims as object[])[0], signature: forgery }]
+    expect(await errorOf('claim', [forged], channel.receiver)).toBe(error)
+  }
 
   await send('claimWithSignature', [claims, signature])
   await send('claimWithSignature', [claims, signature])

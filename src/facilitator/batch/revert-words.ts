@@ -1,25 +1,30 @@
-import { type Hex, toFunctionSelector } from 'viem'
+import { toFunctionSelector } from 'viem'
 
 /** Errors of the settlement contract and of the usual libraries below it, which are told by selector only. */
-const names = [
-  'ClaimExceedsBalance',
-  'ClaimExceedsCeiling',
-  'DepositCollectionFailed',
-  'DepositOverflow',
-  'ECDSAInvalidSignature',
-  'EmptyBatch',
-  'InvalidChannel',
-  'InvalidCollector',
-  'InvalidRefundNonce',
-  'InvalidSignature',
-  'NotReceiverAuthorizer',
-  'WithdrawDelayOutOfRange',
-  'ZeroDeposit',
-  'ZeroRefund',
+const errors = [
+  'ClaimExceedsBalance()',
+  'ClaimExceedsCeiling()',
+  'DepositCollectionFailed()',
+  'DepositOverflow()',
+  'ECDSAInvalidSignature()',
+  'ECDSAInvalidSignatureLength(uint256)',
+  'ECDSAInvalidSignatureS(bytes32)',
+  'EmptyBatch()',
+  'InvalidChannel()',
+  'InvalidCollector()',
+  'InvalidRefundNonce()',
+  'InvalidSignature()',
+  'NotReceiverAuthorizer()',
+  'OnlyX402BatchSettlement()',
+  'ReentrancyGuardReentrantCall()',
+  'SafeERC20FailedOperation(address)',
+  'WithdrawDelayOutOfRange()',
+  'ZeroDeposit()',
+  'ZeroRefund()',
 ] as const
 
 const bySelector = new Map<string, string>(
-  names.map((name) => [toFunctionSelector(`${name}()`) as Hex, name]),
+  errors.map((error) => [toFunctionSelector(error), error.slice(0, error.indexOf('('))]),
 )
 
 /** A revert in words: the name of an error without text, and nothing that is an address on the network. */

@@ -44,7 +44,11 @@ export async function readHasBatchSettlement(rpc: Rpc): Promise<boolean> {
 }
 
 /** A channel as it stood at a block. Throws `RpcUnavailableError`. */
-export async function readChannel(rpc: Rpc, channelId: Hex, block: number): Promise<Channel> {
+export async function readChannel(
+  rpc: Rpc,
+  channelId: Hex,
+  block: number | 'latest',
+): Promise<Channel> {
   const args = [channelId] as const
   const [channel, withdrawal, nonce] = await readAt(rpc, block, [
     encodeFunctionData({ abi: batchAbi, functionName: 'channels', args }),

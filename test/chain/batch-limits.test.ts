@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, type BatchBody } from '../support/a-channel.js'
@@ -30,6 +30,9 @@ describe('an operator who minds his gas', () => {
     expect(await settle(little)).toMatchObject(refused('amountBelowMinimum'))
     const back = await channel.refund('1999', '0', '5000')
     expect(await settle(back)).toMatchObject(refused('amountBelowMinimum'))
+    // Something would stay behind.
+    const most = await channel.refund('1999', '0', '98000', [{ max: '98000', total: '98000' }])
+    expect(await settle(most)).toMatchObject(refused('amountBelowMinimum'))
 
     // That deposit spent more than the day allows.
     const next = await channel.deposit('100000', '6000')
@@ -39,6 +42,27 @@ describe('an operator who minds his gas', () => {
     expect(await settle(enough)).toMatchObject(refused('gasBudgetExceeded'))
     expect(await settle(first)).toMatchObject({ success: true })
     expect(await verify(await channel.voucher('5000'))).toMatchObject({ isValid: true })
+  })
+})
+
+describe('the last of a payer’s money, below the minimum', () => {
+  beforeAll(async () => {
+    world = await startWorld({ env: { MIN_AMOUNT: '2000' } })
+  })
+  afterAll(() => world.stop())
+
+  it('goes back when the refund empties the channel, and a repetition is the same refund', async () => {
+    const channel = aChannel()
+    await mintUsdc(world.chainUrl, channel.payer.address, 100_000n)
+    expect(await settle(await channel.deposit('100000'))).toMatchObject({ success: true })
+    const back = await channel.refund('500', '0', '99999', [{ max: '99999', total: '99999' }])
+    const told = await settle(back)
+    expect(told).toMatchObject({ success: true, amount: '1' })
+    expect(await settle(back)).toEqual(told)
+    expect(await usdcBalance(world.chainUrl, channel.payer.address)).toBe(1n)
+    // Now it is empty: a second one moves nothing, and costs nothing.
+    const again = await channel.refund('500', '1', '99999')
+    expect(await settle(again)).toMatchObject({ success: false, transaction: '' })
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { readClaimed, readReceiver } from '../../chain/batch-settlement.js'
+import { readChannel, readClaimed, readReceiver } from '../../chain/batch-settlement.js'
 import { zeroAddress } from '../../x402/address.js'
 import type { Claim, Deposit, EnrichedRefund, ReceiverSettle } from '../../x402/batch-schemas.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
@@ -13,6 +13,7 @@ import {
   identifySettle,
 } from './actions.js'
 import type { BatchNetwork } from './ground.js'
+import { hashChannel } from './typed-data.js'
 
 export type SettledPayload = Deposit | Claim | ReceiverSettle | EnrichedRefund
 
@@ -46,16 +47,39 @@ export async function judgeWork(payload: SettledPayload, ground: BatchNetwork): 
       return judgeClaim(payload, ground)
     case 'settle':
       return judgeSettle(payload, ground)
-    case 'refund': {
-      const { claims, refundAuthorizerSignature, claimAuthorizerSignature } = payload
-      if (refundAuthorizerSignature === undefined) return unsigned
-      if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
-      const refusal = judgeMinimum(BigInt(payload.amount), served.terms)
-      const { receiverAuthorizer } = payload.channelConfig
-      const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
-      return toDo(job, receiverAuthorizer, refusal)
-    }
+    case 'refund':
+      return judgeRefund(payload, ground)
   }
+}
+
+async function judgeRefund(payload: EnrichedRefund, ground: BatchNetwork): Promise<Work> {
+  const { claims, refundAuthorizerSignature, claimAuthorizerSignature } = payload
+  if (refundAuthorizerSignature === undefined) return unsigned
+  if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
+  const { receiverAuthorizer } = payload.channelConfig
+  const job = identifyRefund(payload, ground.chainId, refundAuthorizerSignature)
+  const refusal = judgeMinimum(BigInt(payload.amount), ground.served.terms)
+  const isLast = refusal !== undefined && (await isEmptying(payload, ground))
+  return toDo(job, receiverAuthorizer, isLast ? undefined : refusal)
+}
+
+/**
+ * Whether a refund leaves nothing behind. Then no minimum stands between a payer and the last of his money, and no
+ * gas is drained either: to be emptied once more, the channel needs another deposit, for which the minimum holds.
+ */
+async function isEmptying(
+  { channelConfig, amount, claims }: EnrichedRefund,
+  { served, chainId }: BatchNetwork,
+): Promise<boolean> {
+  const channelId = hashChannel(channelConfig, chainId)
+  const { balance, totalClaimed } = await readChannel(served.rpc, channelId, 'latest')
+  const claimed = claims
+    .filter(({ voucher }) => hashChannel(voucher.channel, chainId) === channelId)
+    .reduce(
+      (most, row) => (BigInt(row.totalClaimed) > most ? BigInt(row.totalClaimed) : most),
+      totalClaimed,
+    )
+  return balance > claimed && BigInt(amount) >= balance - claimed
 }
 
 async function judgeClaim(payload: Claim, { served, chainId }: BatchNetwork): Promise<Work> {

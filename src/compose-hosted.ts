@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import type { BatchWatch } from './chain/batch-watch.js'
 import type { Config } from './config/config.js'
 import type { HostedConfig } from './config/hosted.js'
 import { createLocalClient, type LocalClientOptions } from './facilitator/local-client.js'
@@ -37,8 +38,8 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   findPayment: PaymentFinder['byNonce']
   network: Network
   asset: Address
-  /** Whether channels can be offered: the contracts stand. */
-  hasBatchSettlement: boolean
+  /** Whether channels can be offered: the contracts stand, of which each change is told. */
+  batchContracts: Pick<BatchWatch, 'isDeployed' | 'onChange'>
   readFees: ReadFees
   log: Logger
 }
@@ -63,6 +64,16 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     hostedPrivateKey,
     log,
   )
+  const list = () =>
+    listHosted({
+      store: listings,
+      look,
+      baseUrl: config.baseUrl,
+      network,
+      asset,
+      payTo,
+      now,
+    })
   return {
     async routes(app) {
       const { baseUrl } = config
@@ -72,26 +83,23 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
         network,
         baseUrl,
         refunds,
-        ...(channels === undefined ? {} : { channels }),
+        channels,
         serviceName: 'Arcus',
       })
       mountEndpoints(app, world.readFees)
     },
     async start() {
       begin()
-      await listHosted({
-        store: listings,
-        look,
-        baseUrl: config.baseUrl,
-        network,
-        asset,
-        payTo,
-        now,
+      // What the endpoints ask for changes with the contracts, and the catalog says so.
+      world.batchContracts.onChange(() => {
+        void channels.run()
+        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed anew'))
       })
+      await list()
     },
     async close() {
       giveUp()
-      await channels?.close()
+      await channels.close()
       await refunds.close()
     },
   }
@@ -119,12 +127,11 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     wasSettled: (refund) => wasSettled(refund, findPayment),
     log,
   })
-  const common = { refunds, facilitator, begin, giveUp }
-  if (!world.hasBatchSettlement) {
+  const isOffered = world.batchContracts.isDeployed
+  if (!isOffered()) {
     log.warn(
       'the contracts of batch-settlement do not stand here; hosted endpoints offer exact only',
     )
-    return { ...common, channels: undefined }
   }
   const storage = createChannelStorage(records)
   await dropReservations(storage)
@@ -135,9 +142,10 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     storage,
     network,
     claimSeconds,
+    isOffered,
     log,
   })
-  return { ...common, channels }
+  return { refunds, channels, facilitator, begin, giveUp }
 }
 
 async function wasSettled(

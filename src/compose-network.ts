@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
-import { watchBatchContracts } from './chain/batch-watch.js'
+import { type BatchWatch, watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
 import { createRpc } from './chain/rpc.js'
@@ -37,6 +37,7 @@ export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
   batch: BatchNetwork
+  batchWatch: BatchWatch
   readFees: ReadFees
   ready: ReadyNetwork
   status: StatusNetwork
@@ -146,6 +147,7 @@ export async function composeNetwork(
       isOffered: batchWatch.isDeployed,
       headBlock: () => feed.latest()?.number ?? 0,
     },
+    batchWatch,
     readFees() {
       const block = feed.latest()
       return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }

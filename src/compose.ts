@@ -158,7 +158,7 @@ async function open(
     findPayment: payments.byNonce,
     network: listed.token.network as Network,
     asset: listed.token.address,
-    hasBatchSettlement: first.batch.isOffered(),
+    batchContracts: first.batchWatch,
     readFees: first.readFees,
     log,
   })

@@ -4,6 +4,8 @@ import type { Rpc } from './rpc.js'
 /** Tells whether the contracts of `batch-settlement` stand on a network. */
 export interface BatchWatch {
   isDeployed(): boolean
+  /** Hears of each change from here on. */
+  onChange(listener: (isDeployed: boolean) => void): void
   stop(): void
 }
 
@@ -16,6 +18,7 @@ export async function watchBatchContracts(
   checkMs = CHECK_MS,
 ): Promise<BatchWatch> {
   let isDeployed = await readHasBatchSettlement(rpc)
+  const listeners: ((isDeployed: boolean) => void)[] = []
   const tell = () => log.info({ isDeployed }, 'contracts of batch-settlement looked for')
   tell()
   const check = async () => {
@@ -23,7 +26,12 @@ export async function watchBatchContracts(
     if (found === isDeployed) return
     isDeployed = found
     tell()
+    for (const listener of listeners) listener(found)
   }
   const timer = setInterval(() => void check(), checkMs)
-  return { isDeployed: () => isDeployed, stop: () => clearInterval(timer) }
+  return {
+    isDeployed: () => isDeployed,
+    onChange: (listener) => void listeners.push(listener),
+    stop: () => clearInterval(timer),
+  }
 }

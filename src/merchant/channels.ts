@@ -23,6 +23,8 @@ export interface ChannelsOptions {
   claimSeconds?: number
   /** How long a buyer who takes his deposit back has to wait. 900 to 2,592,000; default a day. */
   withdrawDelaySeconds?: number
+  /** Whether the facilitator settles the scheme just now; while it does not, routes ask for `exact` alone. Default: always. */
+  isOffered?: () => boolean
   log?: ClaimLog
 }
 
@@ -32,6 +34,8 @@ export interface Channels {
   readonly network: Network
   /** The official scheme, which keeps the vouchers. */
   readonly scheme: SchemeNetworkServer
+  /** Whether calls may be paid so just now. */
+  isOffered(): boolean
   /** The same price by `batch-settlement`. Throws for another receiver, network or asset. */
   offer(exact: PaymentRequirements): PaymentRequirements
   /** Claims what was earned, and brings what was claimed to the receiver; also runs by itself. Never rejects. */
@@ -50,7 +54,7 @@ const CALLS_A_DEPOSIT = 10n
 
 /** Takes payments by `batch-settlement` through the official server scheme, and claims them on a schedule. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { payTo, signer, network = 'eip155:5042', log } = options
+  const { payTo, signer, network = 'eip155:5042', isOffered = () => true, log } = options
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const withdrawDelay = options.withdrawDelaySeconds ?? DEFAULT_WITHDRAW_DELAY_SECONDS
   checkTimes(claimSeconds, withdrawDelay)
@@ -70,12 +74,13 @@ export function createChannels(options: ChannelsOptions): Channels {
   })
   const { asset } = stablecoinOf(network)
   const manager = scheme.createChannelManager(facilitator, network, asset as `0x${string}`)
-  const rounds = createClaimRounds({ manager, claimSeconds, log })
+  const rounds = createClaimRounds({ manager, claimSeconds, isOffered, log })
 
   return {
     payTo,
     network,
     scheme,
+    isOffered,
     offer(exact) {
       const differs = (['network', 'asset', 'payTo'] as const).find(
         (name) => exact[name].toLowerCase() !== { network, asset, payTo }[name].toLowerCase(),

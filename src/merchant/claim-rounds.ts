@@ -21,10 +21,13 @@ const NOTHING_TO_SETTLE = 'nothing_to_settle'
 export function createClaimRounds({
   manager,
   claimSeconds,
+  isOffered,
   log,
 }: {
   manager: BatchSettlementChannelManager
   claimSeconds: number
+  /** Whether the facilitator would take a claim at all. */
+  isOffered: () => boolean
   log: ClaimLog | undefined
 }): ClaimRounds {
   // A process before this one may have ended between claim and settle.
@@ -67,6 +70,7 @@ export function createClaimRounds({
   }
 
   async function round(): Promise<void> {
+    if (!isOffered()) return
     await claimAll()
     await settle()
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Price } from './price.js'
-import { createTerms, type Terms } from './terms.js'
+import { createTerms, offeredNow, type Terms } from './terms.js'
 import type { RoutePrice, X402Options } from './x402.js'
 
 /** Where the terms of a route are kept: in its own `config`, out of sight. */
@@ -71,7 +71,8 @@ export function createPricedRoutes(app: FastifyInstance, options: X402Options): 
     },
     find(request) {
       const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
-      return (declared ?? lateTerms(request)).get(request.method)
+      const terms = (declared ?? lateTerms(request)).get(request.method)
+      return terms && offeredNow(terms, options.channels)
     },
     isDeclared: (request) => termsKey in request.routeOptions.config,
     checkOptions() {

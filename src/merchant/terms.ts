@@ -1,6 +1,7 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { isNetwork } from '../x402/networks.js'
+import type { Channels } from './channels.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { type Price, parsePrice } from './price.js'
 import { type Scheme, schemes } from './schemes.js'
@@ -75,6 +76,13 @@ function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Te
     throw new Error(`its 402 would have a header of ${bytes} bytes; shorten the description`)
   }
   return terms
+}
+
+/** The terms as they are just now: without channels while these cannot be had, unless nothing else is asked for. */
+export function offeredNow(terms: Terms, channels: Pick<Channels, 'isOffered'> | undefined): Terms {
+  if (channels === undefined || channels.isOffered()) return terms
+  const [exact] = terms.accepts.filter(({ scheme }) => scheme === 'exact')
+  return exact === undefined ? terms : { ...terms, accepts: [exact] }
 }
 
 /** What a 402 says. */

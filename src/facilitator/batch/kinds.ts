@@ -28,7 +28,7 @@ const nobody: Address = '0x0000000000000000000000000000000000000000'
 const SETTLE_GAS = { least: 150_000n, most: 400_000n }
 /** A payer's own code may run in it. */
 const DEPOSIT_GAS = { least: 0n, most: WALLET_GAS_CAP }
-/** A row takes some 60,000 with a plain signature; a wallet's own check of it may take as much again. */
+/** A row takes some 25,000 with a plain signature; a wallet's own check of it may take much more. */
 const CLAIM_ROW_GAS = 120_000n
 const CLAIM_BASE_GAS = 200_000n
 

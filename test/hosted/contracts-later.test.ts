@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
+import { devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
+import { freePort } from '../../src/devnet/ports.js'
+import { call } from '../../src/devnet/rpc.js'
+import { startService } from '../faults/support/service.js'
+import { anAccount, asset, network } from '../support/a-channel.js'
+import { startChain } from '../support/arcus.js'
+
+/** The contracts are looked for every minute. */
+const WITHIN = { timeout: 90_000, interval: 500 }
+
+it('contracts that are deployed while the service runs are offered without a restart, and listed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const chain = await startChain()
+  onTestFinished(() => chain.stop())
+  await call(chain.url, 'anvil_setCode', [devnetContracts.erc3009Collector, '0x'])
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const arcus = await startService({
+    port,
+    rpcUrls: [chain.url],
+    relayerKeys: devnetRelayers.map(({ privateKey }) => privateKey),
+    databaseUrl: `sqlite:${join(folder, 'arcus.db')}`,
+    env: {
+      BASE_URL: url,
+      HOSTED_ENDPOINTS: 'true',
+      HOSTED_PRIVATE_KEY: devnetHost.privateKey,
+      HOSTED_CLAIM_SECONDS: '3600',
+      BUYBACK_ADDRESS: devnetBuyback.address,
+    },
+  })
+  onTestFinished(() => arcus.stop())
+  const asked = async () => {
+    const response = await fetch(`${url}/hosted/fees`)
+    return decodePaymentRequiredHeader(response.headers.get('PAYMENT-REQUIRED') as string).accepts
+  }
+  const listed = async () => {
+    const response = await fetch(`${url}/discovery/resources?merchant=arcus`)
+    const { items } = (await response.json()) as { items: { accepts: object[] }[] }
+    return items.map(({ accepts }) => accepts.length)
+  }
+  expect(await asked()).toMatchObject([{ scheme: 'exact' }])
+  await vi.waitUntil(async () => (await listed()).join() === '1,1', WITHIN)
+  // Nothing is claimed where nothing can be.
+  expect(arcus.log().filter((line) => line.includes('not claimed'))).toEqual([])
+
+  await placeContracts(chain.url)
+  await vi.waitUntil(async () => (await asked()).length === 2, WITHIN)
+  expect(await asked()).toMatchObject([{ scheme: 'exact' }, { scheme: 'batch-settlement' }])
+  await vi.waitUntil(async () => (await listed()).join() === '2,2', WITHIN)
+  const account = anAccount()
+  await mintUsdc(chain.url, account.address, 1_000_000n)
+  const client = new BatchSettlementEvmScheme(account)
+  const pay = wrapFetchWithPayment(
+    fetch,
+    x402Client.fromConfig({
+      schemes: [{ network, client }],
+      spendControls: { allowedAssets: [{ network, asset }] },
+    }),
+  )
+  expect((await pay(`${url}/hosted/fees`)).status).toBe(200)
+}, 240_000)

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, it } from 'vitest'
+import { root } from './source-files.js'
+
+/** The TypeScript of each document, by a path beside it at which it is compiled. */
+function snippets(): Map<string, string> {
+  const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const found = documents
+    .filter((name) => name.endsWith('.md'))
+    .flatMap((name) => {
+      const blocks = readFileSync(join(root, name), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)
+      return [...blocks].map(([, code = ''], i) => [join(root, `${name}.${i}.ts`), code] as const)
+    })
+  return new Map(found)
+}
+
+it('every snippet of the documents compiles by itself, in a strict project', () => {
+  const texts = snippets()
+  expect(texts.size).toBeGreaterThan(6)
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    moduleDetection: ts.ModuleDetectionKind.Force,
+    types: ['node'],
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    paths: {
+      'arcus/merchant': [join(root, 'src/merchant/x402.ts')],
+      'arcus/merchant/*': [join(root, 'src/merchant/*.ts')],
+    },
+  }
+  const host = ts.createCompilerHost(options)
+  const { fileExists, readFile, getSourceFile } = host
+  host.fileExists = (path) => texts.has(path) || fileExists(path)
+  host.readFile = (path) => texts.get(path) ?? readFile(path)
+  host.getSourceFile = (path, version, ...rest) => {
+    const text = texts.get(path)
+    if (text === undefined) return getSourceFile(path, version, ...rest)
+    return ts.createSourceFile(path, text, version)
+  }
+  const program = ts.createProgram([...texts.keys()], options, host)
+  const faults = ts
+    .getPreEmitDiagnostics(program)
+    .filter(({ file }) => file !== undefined && texts.has(file.fileName))
+    .map(({ file, start = 0, messageText }) => {
+      const { line = 0 } = file?.getLineAndCharacterOfPosition(start) ?? {}
+      const text = ts.flattenDiagnosticMessageText(messageText, ' ')
+      return `${file?.fileName.slice(root.length)}:${line + 1} ${text}`
+    })
+  expect(faults).toEqual([])
+}, 120_000)

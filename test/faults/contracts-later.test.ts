@@ -9,9 +9,9 @@ import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/acco
 import { devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/ports.js'
 import { call } from '../../src/devnet/rpc.js'
-import { startService } from '../faults/support/service.js'
 import { anAccount, asset, network } from '../support/a-channel.js'
 import { startChain } from '../support/arcus.js'
+import { startService } from './support/service.js'
 
 /** The contracts are looked for every minute. */
 const WITHIN = { timeout: 90_000, interval: 500 }

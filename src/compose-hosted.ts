@@ -40,6 +40,9 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   /** Whether channels can be offered: the contracts stand. */
   hasBatchSettlement: boolean
   readFees: ReadFees
+  /** Whether other processes sell the same from the same database, and whether this one does what one does for all. */
+  isShared: boolean
+  isKeeper(): boolean
   log: Logger
 }
 
@@ -79,6 +82,9 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     },
     async start() {
       begin()
+      // What was left behind waits for no schedule.
+      void channels?.run()
+      void refunds.run()
       await listHosted({
         store: listings,
         look,
@@ -99,7 +105,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
 
 /** Where the money of hosted endpoints is counted. */
 async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
-  const { records, findPayment, network } = world
+  const { records, findPayment, network, isShared, isKeeper } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
   let giveUp = () => {}
@@ -115,7 +121,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     facilitator,
     signer,
     payTo,
-    ledger: await openRefundRecords(records),
+    ledger: openRefundRecords(records, isKeeper),
     wasSettled: (refund) => wasSettled(refund, findPayment),
     log,
   })
@@ -127,7 +133,8 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     return { ...common, channels: undefined }
   }
   const storage = createChannelStorage(records)
-  await dropReservations(storage)
+  // Another process may be answering the call that holds one: the reservations of a dead one lapse by themselves.
+  if (!isShared) await dropReservations(storage)
   const channels = createChannels({
     facilitator,
     payTo,
@@ -135,6 +142,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     storage,
     network,
     claimSeconds,
+    isTurn: isKeeper,
     log,
   })
   return { ...common, channels }

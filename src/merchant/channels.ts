@@ -23,6 +23,8 @@ export interface ChannelsOptions {
   claimSeconds?: number
   /** How long a buyer who takes his deposit back has to wait. 900 to 2,592,000; default a day. */
   withdrawDelaySeconds?: number
+  /** Where several processes share a storage: whether this one claims now. Default: it always does. */
+  isTurn?: () => boolean
   log?: ClaimLog
 }
 
@@ -50,7 +52,7 @@ const CALLS_A_DEPOSIT = 10n
 
 /** Takes payments by `batch-settlement` through the official server scheme, and claims them on a schedule. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { payTo, signer, network = 'eip155:5042', log } = options
+  const { payTo, signer, network = 'eip155:5042', isTurn, log } = options
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const withdrawDelay = options.withdrawDelaySeconds ?? DEFAULT_WITHDRAW_DELAY_SECONDS
   checkTimes(claimSeconds, withdrawDelay)
@@ -70,7 +72,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   })
   const { asset } = stablecoinOf(network)
   const manager = scheme.createChannelManager(facilitator, network, asset as `0x${string}`)
-  const rounds = createClaimRounds({ manager, claimSeconds, log })
+  const rounds = createClaimRounds({ manager, claimSeconds, isTurn, log })
 
   return {
     payTo,

@@ -21,10 +21,12 @@ const NOTHING_TO_SETTLE = 'nothing_to_settle'
 export function createClaimRounds({
   manager,
   claimSeconds,
+  isTurn = () => true,
   log,
 }: {
   manager: BatchSettlementChannelManager
   claimSeconds: number
+  isTurn?: (() => boolean) | undefined
   log: ClaimLog | undefined
 }): ClaimRounds {
   // A process before this one may have ended between claim and settle.
@@ -67,6 +69,11 @@ export function createClaimRounds({
   }
 
   async function round(): Promise<void> {
+    if (!isTurn()) {
+      // Whoever has it may end between claim and settle.
+      isSettleDue = true
+      return
+    }
     await claimAll()
     await settle()
   }

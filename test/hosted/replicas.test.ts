@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
   database = new pg.Client({ connectionString: world.databaseUrl })
   await database.connect()
-}, 120_000)
+}, 150_000)
 afterAll(async () => {
   await database?.end()
   await world?.close()
@@ -74,7 +74,7 @@ it('lists what is hosted once, however many sell it', async () => {
       'http://arcus.example/hosted/fees',
     ])
   }
-})
+}, 90_000)
 
 it('keeps one channel over calls at both, and one replica claims what they earned', async () => {
   const { pay } = await aBuyer(BatchSettlementEvmScheme)

@@ -47,7 +47,7 @@ describe('two replicas on one PostgreSQL', () => {
         DAILY_GAS_LIMIT_USD: '0.05',
       },
     })
-  })
+  }, 150_000)
 
   it('count a caller together: what is spent at one is spent at the other', async () => {
     const caller = '192.0.2.1'

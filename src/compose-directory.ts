@@ -71,7 +71,7 @@ export interface DirectoryWorld {
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
-  stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadFile'>
+  stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
   /** Whether other processes may use the same database. */
   isShared: boolean
   keccak256: Keccak256
@@ -139,7 +139,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   })
 
   const discovery = composeDiscovery({
-    file: world.stores.threadFile,
+    threadSource: world.stores.threadSource,
     store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })

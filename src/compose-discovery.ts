@@ -16,15 +16,20 @@ export interface ComposedDiscovery extends DiscoveryAnswers {
 }
 
 export interface DiscoveryWorld {
-  /** A database file that a thread may read by itself. */
-  file: string | undefined
+  /** Of `Stores`: what a thread may read by itself. */
+  threadSource: string | undefined
   store: ListingReader
   onFault: (error: unknown) => void
 }
 
-/** Builds discovery: on a thread of its own over a file, on this one over any other database. */
-export function composeDiscovery({ file, store, onFault }: DiscoveryWorld): ComposedDiscovery {
-  const made = file === undefined ? hereOver(store, onFault) : onThread(file, onFault)
+/** Builds discovery: on a thread of its own, or on this one over a database in memory. */
+export function composeDiscovery({
+  threadSource,
+  store,
+  onFault,
+}: DiscoveryWorld): ComposedDiscovery {
+  const made =
+    threadSource === undefined ? hereOver(store, onFault) : onThread(threadSource, onFault)
   const answers = createCatalogAnswers({ answers: made, listings: store })
   return {
     ...made,
@@ -35,9 +40,9 @@ export function composeDiscovery({ file, store, onFault }: DiscoveryWorld): Comp
   }
 }
 
-function onThread(file: string, onFault: (error: unknown) => void): DiscoveryAnswers {
+function onThread(source: string, onFault: (error: unknown) => void): DiscoveryAnswers {
   const script = scriptBeside(import.meta.url, 'discovery-thread')
-  return createThreadedAnswers({ script, file, onFault })
+  return createThreadedAnswers({ script, source, onFault })
 }
 
 function hereOver(store: ListingReader, onFault: (error: unknown) => void): DiscoveryAnswers {

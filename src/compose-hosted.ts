@@ -41,6 +41,9 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   /** Whether channels can be offered: the contracts stand, of which each change is told. */
   batchContracts: Pick<BatchWatch, 'isDeployed' | 'onChange'>
   readFees: ReadFees
+  /** Whether other processes sell the same from the same database, and whether this one does what one does for all. */
+  isShared: boolean
+  isKeeper(): boolean
   log: Logger
 }
 
@@ -90,6 +93,9 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     },
     async start() {
       begin()
+      // What was left behind waits for no schedule.
+      void channels.run()
+      void refunds.run()
       // What the endpoints ask for changes with the contracts, and the catalog says so.
       world.batchContracts.onChange(() => {
         void channels.run()
@@ -107,7 +113,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
 
 /** Where the money of hosted endpoints is counted. */
 async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
-  const { records, findPayment, network } = world
+  const { records, findPayment, network, isShared, isKeeper } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
   let giveUp = () => {}
@@ -123,7 +129,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     facilitator,
     signer,
     payTo,
-    ledger: await openRefundRecords(records),
+    ledger: openRefundRecords(records, isKeeper),
     wasSettled: (refund) => wasSettled(refund, findPayment),
     log,
   })
@@ -134,7 +140,8 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     )
   }
   const storage = createChannelStorage(records)
-  await dropReservations(storage)
+  // Another process may be answering the call that holds one: the reservations of a dead one lapse by themselves.
+  if (!isShared) await dropReservations(storage)
   const channels = createChannels({
     facilitator,
     payTo,
@@ -143,6 +150,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     network,
     claimSeconds,
     isOffered,
+    isTurn: isKeeper,
     log,
   })
   return { refunds, channels, facilitator, begin, giveUp }

@@ -12,7 +12,7 @@ export interface ComposedStores {
   /** Whether this process does what one does for all. */
   isKeeper(): boolean
   /** For whoever is not the keeper no endpoint is due, and nothing is old. */
-  forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadFile'>
+  forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
 }
 
 /** The lease on what one process does for all: looks at endpoints that are due, and sweeps. */
@@ -43,7 +43,7 @@ export async function composeStores(
     isKeeper,
     forDirectory: {
       sessions,
-      threadFile: stores.threadFile,
+      threadSource: stores.threadSource,
       listings: {
         ...listings,
         dueEndpoints: async (now, limit) => (isKeeper() ? listings.dueEndpoints(now, limit) : []),

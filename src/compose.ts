@@ -160,6 +160,8 @@ async function open(
     asset: listed.token.address,
     batchContracts: first.batchWatch,
     readFees: first.readFees,
+    isShared: leases.isShared,
+    isKeeper,
     log,
   })
   teardown.add('till', () => hosted.close())

@@ -4,15 +4,14 @@ import type { ThreadData, ThreadQuestion, ThreadWord } from './discovery/answers
 import { createCatalogIndex } from './discovery/catalog-index.js'
 import { createCatalogSearch } from './discovery/catalog-search.js'
 import { createTurns, createUrgency, processClock } from './discovery/turns.js'
-import { openReader } from './store/sqlite/database.js'
-import { createListingReader } from './store/sqlite/listing-reads.js'
+import { openListingReader } from './store/open-listing-reader.js'
+import { StoreUnavailableError } from './store/store-unavailable.js'
 import { lowerThreadPriority } from './store/thread.js'
 
 /** The thread of `createThreadedAnswers`: reads the database over a connection of its own. */
-const { file, urgency } = workerData as ThreadData
+const { source: from, urgency } = workerData as ThreadData
 lowerThreadPriority()
-const database = openReader(file)
-const source = createListingReader(database)
+const source = openListingReader(from)
 const turns = createTurns(processClock, createUrgency(processClock, urgency))
 const index = createCatalogIndex({
   source,
@@ -38,7 +37,7 @@ async function answer({ id, question }: Exclude<ThreadQuestion, 'stop'>): Promis
     const word: ThreadWord = { kind: 'answer', id, answer: made, figures: index.figures() }
     say(word, isOwn ? [buffer] : [])
   } catch (error) {
-    say({ kind: 'failed', id, error })
+    say({ kind: 'failed', id, error, isUnavailable: error instanceof StoreUnavailableError })
   }
 }
 
@@ -48,6 +47,6 @@ function say(word: ThreadWord, transfer: TransferListItem[] = []): void {
 
 async function stop(): Promise<void> {
   await answers.stop()
-  database.close()
+  await source.close()
   parentPort?.close()
 }

@@ -15,6 +15,8 @@ const DRAIN_MARGIN_MS = 5_000
 /** A node or a database that starts together with the service gets this long. */
 const START_PATIENCE_MS = 15_000
 const START_RETRY_MS = 500
+/** What a start that failed has closed may linger for so long. */
+const CLOSE_PATIENCE_MS = 1_000
 
 // What a payment leaves behind is garbage within a second: collected when the heap has grown by half instead of
 // by V8's own measure, 54,000 payments left 196 MB resident instead of 247.
@@ -25,6 +27,7 @@ try {
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`)
   process.exitCode = 1
+  setTimeout(() => process.exit(), CLOSE_PATIENCE_MS).unref()
 }
 
 async function serve(): Promise<void> {
@@ -40,7 +43,14 @@ async function serve(): Promise<void> {
     graceMs: config.settleWaitSeconds * 1000 + DRAIN_MARGIN_MS,
     log,
   })
-  await arcus.app.listen({ host: config.host, port: config.port })
+  try {
+    await arcus.app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    // Nobody could reach it, and its relayers would work on.
+    await arcus.app.close()
+    await arcus.close()
+    throw error
+  }
   log.info(
     { baseUrl: config.baseUrl, networks: config.networks.map(({ network }) => network) },
     'serving',

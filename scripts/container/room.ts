@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, posix } from 'node:path'
@@ -12,6 +12,12 @@ export interface Room {
   user: string
   command: string[]
   healthcheck: string[]
+}
+
+/** How a root is entered: as `--read-only` with a volume at `data` and a `/tmp`, or as it is. */
+export interface Mounts {
+  isReadOnly: boolean
+  volume?: string
 }
 
 /** The variables every image has. */
@@ -56,8 +62,13 @@ export function build(
 }
 
 /** Runs a command in the room as its user, and throws when it fails. */
-export function enter(room: Room, command: string[], env: Record<string, string> = {}): string {
-  const [file = '', ...args] = wrap(room, command, { isReadOnly: false })
+export function enter(
+  room: Room,
+  command: string[],
+  env: Record<string, string> = {},
+  options: Mounts = { isReadOnly: false },
+): string {
+  const [file = '', ...args] = wrap(room, command, options)
   return execFileSync(file, args, {
     // Where the way to the registry has a certificate of its own, the machine knows it.
     env: { NODE_EXTRA_CA_CERTS: CERTIFICATES, ...room.env, ...env },
@@ -67,16 +78,42 @@ export function enter(room: Room, command: string[], env: Record<string, string>
   })
 }
 
-/** Starts the room's own command on a root that cannot be written, as `--read-only` with a volume and a `/tmp` would. */
-export function start(room: Room, env: Record<string, string>, volume?: string): ChildProcess {
-  const [file = '', ...args] = wrap(room, room.command, { isReadOnly: true, volume })
-  return spawn(file, args, { env: { ...room.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+/** A command under way in a room. */
+export interface Running {
+  /** What it wrote. */
+  said(): string
+  /** Sends SIGTERM, as an engine does first. */
+  stop(): void
+  /** Its exit code; `null` when a signal ended it. */
+  exited: Promise<number | null>
+}
+
+/** Starts the room's own command, or another. */
+export function start(
+  room: Room,
+  env: Record<string, string>,
+  { command = room.command, ...mounts }: Mounts & { command?: string[] },
+): Running {
+  const [file = '', ...args] = wrap(room, command, mounts)
+  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
+  const child = spawn(file, args, { env: { ...room.env, ...env }, stdio })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  }
+  return {
+    said: () => said,
+    stop: () => void child.kill('SIGTERM'),
+    exited: new Promise((resolve) => child.once('exit', resolve)),
+  }
 }
 
 function wrap(
   { root, workdir, user }: Room,
   command: string[],
-  { isReadOnly, volume }: { isReadOnly: boolean; volume?: string | undefined },
+  { isReadOnly, volume }: Mounts,
 ): string[] {
   const mounts = [
     `mount --bind "${root}" "${root}"`,

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads'
+import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { startThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { IndexFigures } from './catalog-index.js'
@@ -7,15 +8,15 @@ import { createUrgency, processClock } from './turns.js'
 export interface ThreadedAnswersOptions {
   /** The script of the thread. */
   script: URL
-  /** Of the database, which it reads by itself. */
-  file: string
+  /** The database, which it reads by itself, as of `openListingReader`. */
+  source: string
   /** Told what went wrong on the thread, which goes on or is started again. */
   onFault: (error: unknown) => void
 }
 
 /** What the thread finds in `workerData`. */
 export interface ThreadData {
-  file: string
+  source: string
   /** Of `createUrgency`. */
   urgency: SharedArrayBuffer
 }
@@ -26,7 +27,8 @@ export type ThreadQuestion = { id: number; question: Question } | 'stop'
 /** From the thread; figures travel with each answer and after each build. */
 export type ThreadWord =
   | { kind: 'answer'; id: number; answer: Answer; figures: IndexFigures }
-  | { kind: 'failed'; id: number; error: unknown }
+  /** An error loses its class on the way. */
+  | { kind: 'failed'; id: number; error: unknown; isUnavailable: boolean }
   | { kind: 'figures'; figures: IndexFigures }
   | { kind: 'fault'; error: unknown }
 
@@ -41,12 +43,16 @@ const MAX_WAITING = 500
 const RESTART_MS = 1_000
 const STOP_MS = 2_000
 
+function toError({ error, isUnavailable }: ThreadWord & { kind: 'failed' }): unknown {
+  return isUnavailable ? new StoreUnavailableError((error as Error).message) : error
+}
+
 /**
  * The same answers, made on a thread of its own: neither reading a catalog of a million endpoints nor a storm of
  * searches, nor the garbage of either, holds up a payment. While the thread starts anew it is as at the start: loading.
  */
 export function createThreadedAnswers(options: ThreadedAnswersOptions): DiscoveryAnswers {
-  const { script, file, onFault } = options
+  const { script, source, onFault } = options
   const shared = new SharedArrayBuffer(8)
   const urgency = createUrgency(processClock, shared)
   const waiting = new Map<number, Waiting>()
@@ -57,7 +63,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
   let lastId = 0
 
   function start(): void {
-    const data: ThreadData = { file, urgency: shared }
+    const data: ThreadData = { source, urgency: shared }
     const started = startThread(script, { maxHeapMb: MAX_HEAP_MB, data })
     thread = started
     started.on('message', hear)
@@ -77,7 +83,7 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     if (word.kind === 'answer' || word.kind === 'figures') figures = word.figures
     if (word.kind === 'fault') onFault(word.error)
     if (word.kind === 'answer') takeWaiting(word.id)?.resolve(word.answer)
-    if (word.kind === 'failed') takeWaiting(word.id)?.reject(word.error)
+    if (word.kind === 'failed') takeWaiting(word.id)?.reject(toError(word))
   }
 
   function takeWaiting(id: number): Waiting | undefined {

@@ -1,12 +1,22 @@
 import type { RateLimiter, RateLimitOptions, RateLimitState } from './rate-limit.js'
 
+/** What all processes counted of a caller in its window. */
+interface Total {
+  caller: string
+  count: number
+  /** Unix milliseconds. */
+  endsAt: number
+}
+
 /** Where processes add up what each of them counted. Times are Unix milliseconds. */
 export interface CountExchange {
   add(
     counts: readonly { caller: string; count: number }[],
     now: number,
     windowMs: number,
-  ): Promise<{ caller: string; count: number; endsAt: number }[]>
+  ): Promise<Total[]>
+  /** Who was counted so often, in windows that are not over. */
+  busiest(atLeast: number, now: number): Promise<Total[]>
   forget(now: number): Promise<void>
 }
 
@@ -37,13 +47,16 @@ const FORGET_EVERY = 60
 const MAX_CALLERS = 100_000
 
 /**
- * Counts at once what comes here, and every second exchanges counts with the other processes: a caller's allowance is
- * one for all of them, give or take what it sends within a second. Without the database each counts for itself.
+ * Counts at once what comes here, and every second exchanges counts with the other processes, of callers who came here
+ * and of those who have spent half their allowance anywhere: it is one for all, give or take what a caller sends within
+ * a second, or half of it where it comes anew. Without the database each counts for itself.
  */
 export function createSharedLimiter(options: SharedLimiterOptions): RateLimiter & { stop(): void } {
   const { max, exchange, callerOf, now, onError } = options
   const windowMs = options.windowSeconds * 1_000
   const callers = new Map<string, Caller>()
+  /** From here on a caller is told of to processes it has not asked yet. */
+  const busy = Math.ceil(max / 2)
   let exchanges = 0
   let isExchanging = false
 
@@ -55,11 +68,22 @@ export function createSharedLimiter(options: SharedLimiterOptions): RateLimiter 
       ? { total: 0, sending: 0, unsent: 0, endsAt: now() + windowMs, isTouched: true }
       : known
     caller.isTouched = true
+    remember(name, caller)
+    return caller
+  }
+
+  function remember(name: string, caller: Caller): void {
     // Written anew, so that the map stays in order of use.
     callers.delete(name)
     callers.set(name, caller)
     if (callers.size > MAX_CALLERS) callers.delete(callers.keys().next().value as string)
-    return caller
+  }
+
+  /** What others counted of callers who may not have come here at all. */
+  function learn({ caller: name, count, endsAt }: Total): void {
+    const known = callers.get(name)
+    if (known !== undefined) Object.assign(known, { total: count, endsAt })
+    else remember(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
   }
 
   function stateOf({ endsAt }: Caller, limited: boolean): RateLimitState {
@@ -72,7 +96,6 @@ export function createSharedLimiter(options: SharedLimiterOptions): RateLimiter 
   async function exchangeCounts(): Promise<void> {
     if (isExchanging) return
     const told = [...callers].filter(([, caller]) => caller.isTouched)
-    if (told.length === 0) return
     isExchanging = true
     for (const [, caller] of told) {
       caller.isTouched = false
@@ -85,6 +108,7 @@ export function createSharedLimiter(options: SharedLimiterOptions): RateLimiter 
         const caller = callers.get(name)
         if (caller !== undefined) Object.assign(caller, { total: count, sending: 0, endsAt })
       }
+      for (const total of await exchange.busiest(busy, now())) learn(total)
       if (exchanges++ % FORGET_EVERY === 0) await exchange.forget(now())
     } catch (error) {
       for (const [, caller] of told) {

@@ -25,6 +25,8 @@ export interface ChannelsOptions {
   withdrawDelaySeconds?: number
   /** Whether the facilitator settles the scheme just now; while it does not, routes ask for `exact` alone. Default: always. */
   isOffered?: () => boolean
+  /** Where several processes share a storage: whether this one claims now. Default: it always does. */
+  isTurn?: () => boolean
   log?: ClaimLog
 }
 
@@ -54,7 +56,7 @@ const CALLS_A_DEPOSIT = 10n
 
 /** Takes payments by `batch-settlement` through the official server scheme, and claims them on a schedule. */
 export function createChannels(options: ChannelsOptions): Channels {
-  const { payTo, signer, network = 'eip155:5042', isOffered = () => true, log } = options
+  const { payTo, signer, network = 'eip155:5042', isOffered = () => true, isTurn, log } = options
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const withdrawDelay = options.withdrawDelaySeconds ?? DEFAULT_WITHDRAW_DELAY_SECONDS
   checkTimes(claimSeconds, withdrawDelay)
@@ -74,7 +76,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   })
   const { asset } = stablecoinOf(network)
   const manager = scheme.createChannelManager(facilitator, network, asset as `0x${string}`)
-  const rounds = createClaimRounds({ manager, claimSeconds, isOffered, log })
+  const rounds = createClaimRounds({ manager, claimSeconds, isOffered, isTurn, log })
 
   return {
     payTo,

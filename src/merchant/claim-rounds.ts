@@ -22,12 +22,14 @@ export function createClaimRounds({
   manager,
   claimSeconds,
   isOffered,
+  isTurn = () => true,
   log,
 }: {
   manager: BatchSettlementChannelManager
   claimSeconds: number
   /** Whether the facilitator would take a claim at all. */
   isOffered: () => boolean
+  isTurn?: (() => boolean) | undefined
   log: ClaimLog | undefined
 }): ClaimRounds {
   // A process before this one may have ended between claim and settle.
@@ -71,6 +73,11 @@ export function createClaimRounds({
 
   async function round(): Promise<void> {
     if (!isOffered()) return
+    if (!isTurn()) {
+      // Whoever has it may end between claim and settle.
+      isSettleDue = true
+      return
+    }
     await claimAll()
     await settle()
   }

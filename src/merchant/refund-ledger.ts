@@ -30,6 +30,8 @@ export interface RefundLedger {
   write(refund: Refund): Promise<void>
   /** What is neither landed nor dropped. */
   pending(): Refund[]
+  /** Before each round of tries: takes over from processes that share the ledger what is this one's to bring. */
+  refresh?(): Promise<void>
   close(): Promise<void>
 }
 

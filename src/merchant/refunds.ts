@@ -111,6 +111,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   }
 
   async function runOnce(): Promise<void> {
+    await ledger.refresh?.().catch((err) => log?.error({ err }, 'x402: refunds could not be read'))
     const waiting = ledger.pending().filter(({ id }) => !open.has(id))
     while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
   }

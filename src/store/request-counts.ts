@@ -14,6 +14,8 @@ export interface CallerTotal extends CallerCount {
 export interface RequestCountStore {
   /** Adds to the window of each caller, which begins anew when it has ended; resolves with the totals. */
   add(counts: readonly CallerCount[], now: number, windowMs: number): Promise<CallerTotal[]>
+  /** Windows not over yet in which a caller was counted so often, the most counted first. */
+  busiest(atLeast: number, now: number): Promise<CallerTotal[]>
   /** Drops windows that ended before. */
   forget(now: number): Promise<void>
 }

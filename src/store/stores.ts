@@ -28,8 +28,8 @@ export interface Stores {
   hostedRecords: HostedRecords
   /** Where callers are counted together; `undefined` where there is nobody to count with. */
   requestCounts: RequestCountStore | undefined
-  /** The database file, where a thread may read it over a connection of its own. */
-  threadFile: string | undefined
+  /** What a thread may read over a connection of its own, a file or PostgreSQL's URL; `undefined` in memory. */
+  threadSource: string | undefined
   /** Keeps the database in order beside the way of a payment, until it is stopped. */
   startUpkeep(onFault: (error: unknown) => void): { stop(): Promise<void> }
   /** Writes what waits and closes; the last call. */

@@ -80,7 +80,7 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
     if ((error as { code?: unknown }).code === '55P03') {
       throw new CopyError('The target is in use: stop what is connected to it first.')
     }
-    throw toStoreError(error)
+    throw error instanceof CopyError ? error : toStoreError(error)
   } finally {
     // Ends an open transaction, too.
     await client.end().catch(() => {})

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   createReadStream,
@@ -23,6 +24,7 @@ export interface Snapshot {
   merchants: number
 }
 
+const OWNER_ONLY = 0o600
 /** Pages copied in one step: all of them, so that a service that writes meanwhile does not make it begin anew. */
 const ALL_PAGES = 1_000_000_000
 
@@ -38,6 +40,8 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
   rmSync(partial, { force: true })
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   try {
+    // Signatures and sessions are in it: whoever may read it is for the operator to widen.
+    closeSync(openSync(partial, 'w', OWNER_ONLY))
     await database.backup(partial, { progress: () => ALL_PAGES })
   } finally {
     database.close()
@@ -65,6 +69,7 @@ export async function restore(backup: string, target: string): Promise<Snapshot>
   mkdirSync(dirname(target), { recursive: true })
   const partial = `${target}.partial`
   copyFileSync(backup, partial)
+  chmodSync(partial, OWNER_ONLY)
   return finish(partial, target)
 }
 

@@ -49,7 +49,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(database),
     requestCounts: createRequestCountStore(database),
-    threadFile: undefined,
+    threadSource: url,
     startUpkeep: () => ({ stop: async () => {} }),
     async close() {
       await sightings.close()

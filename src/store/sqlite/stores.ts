@@ -37,7 +37,7 @@ export function openSqliteStores(
     sessions: createMemorySessions(),
     hostedRecords: createHostedRecords(database, commit),
     requestCounts: undefined,
-    threadFile: database.memory ? undefined : database.name,
+    threadSource: database.memory ? undefined : database.name,
     startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),
     async close() {
       await commit.close()

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CopyError } from '../../../src/store/copy/copy-error.js'
 import { copyToPostgres } from '../../../src/store/copy/copy-to-postgres.js'
 import { backUp, restore } from '../../../src/store/copy/snapshot.js'
 import { laneLease } from '../../../src/store/leases.js'
@@ -137,7 +138,11 @@ describe('a copy to PostgreSQL', () => {
     const stores = await openCopy(url)
     await stores.blocks.addBlock({ role: 'payer', address: relayer, reason: '', createdAt: 1 })
     await stores.close()
-    await expect(copyToPostgres(path, url)).rejects.toThrow(/not empty \(blocks\)/)
+    await expect(copyToPostgres(path, url)).rejects.toThrow(
+      new CopyError(
+        'The target is not empty (blocks): nothing was copied. Name an empty database.',
+      ),
+    )
     await expect(copyToPostgres(`${path}.no`, url)).rejects.toThrow(/There is no database/)
     const gone = 'postgres://postgres@127.0.0.1:1/nothing'
     await expect(copyToPostgres(path, gone)).rejects.toThrow(/does not answer/)
@@ -178,6 +183,8 @@ describe('a backup', () => {
     const file = join(folder, 'backups', `${made}.db`)
     await live.journal.claim(aJob({ id: 'just now' }), undefined, noon)
     expect(await backUp(path, file)).toMatchObject({ payments: 4, merchants: 1 })
+    // Signatures and sessions are in it.
+    expect(statSync(file).mode & 0o777).toBe(0o600)
     await live.journal.claim(aJob({ id: 'later' }), undefined, noon)
     await expect(backUp(path, file)).rejects.toThrow(/exists already/)
 

@@ -145,6 +145,10 @@ it('counts the requests of a caller together, in one window', async () => {
     { caller: '192.0.2.1', count: 3, endsAt: noon + 60_000 },
   ])
   expect(await add(other, 4, noon + 1_000)).toMatchObject([{ count: 7, endsAt: noon + 60_000 }])
+  const busiest = (now: number) => one.requestCounts?.busiest(7, now)
+  expect(await busiest(noon)).toEqual([{ caller: '192.0.2.1', count: 7, endsAt: noon + 60_000 }])
+  expect(await one.requestCounts?.busiest(8, noon)).toEqual([])
+  expect(await busiest(noon + 60_000)).toEqual([])
   expect(await add(one, 1, noon + 60_000)).toMatchObject([{ count: 1, endsAt: noon + 120_000 }])
 })
 

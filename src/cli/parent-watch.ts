@@ -4,27 +4,33 @@ const LOOK_MS = 500
 
 /**
  * npm keeps SIGTERM from what it started, and when it is killed its command lives on, with the port and the wallets.
- * Calls back once when the parent, or on Linux its parent, is another than at the start.
+ * Calls back once npm is gone, or the shell between it and this process. Who started npm may go.
  */
-export function watchParents(onGone: () => void): void {
-  const before = parents()
+export function watchNpm(onGone: () => void): void {
+  const parent = process.ppid
+  const above = readProcess(parent)
+  const isShell = above !== undefined && !above.name.startsWith('npm')
   const timer = setInterval(() => {
-    if (parents() === before) return
+    const isParentThere = process.ppid === parent
+    const isNpmThere = !isShell || readProcess(parent)?.parent === above.parent
+    if (isParentThere && isNpmThere) return
     clearInterval(timer)
     onGone()
   }, LOOK_MS)
   timer.unref()
 }
 
-/** Between npm and its command there may be a shell. */
-function parents(): string {
-  const parent = process.ppid
+/** Of Linux alone: elsewhere only the parent itself is watched. */
+function readProcess(id: number): { name: string; parent: number } | undefined {
   try {
-    const stat = readFileSync(`/proc/${parent}/stat`, 'latin1')
+    const stat = readFileSync(`/proc/${id}/stat`, 'latin1')
     // The name of a process may have blanks and brackets; its state and parent follow.
-    const [, grandparent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return `${parent} ${grandparent}`
+    const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return {
+      name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
+      parent: Number(parent),
+    }
   } catch {
-    return String(parent)
+    return undefined
   }
 }

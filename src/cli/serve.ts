@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { watchParents } from './parent-watch.js'
+import { watchNpm } from './parent-watch.js'
 
 if (process.env.npm_lifecycle_event !== undefined) {
-  watchParents(() => process.kill(process.pid, 'SIGTERM'))
+  watchNpm(() => process.kill(process.pid, 'SIGTERM'))
 }
 // What is already in the environment wins over the file.
 if (existsSync('.env')) process.loadEnvFile('.env')

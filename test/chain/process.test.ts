@@ -75,3 +75,24 @@ it.each([
   },
   90_000,
 )
+
+it('goes on when whoever started npm is gone, and ends with npm', async () => {
+  await withChain(async (env, port) => {
+    const npm = `process.title = 'npm start'
+      console.log(process.pid)
+      require('node:child_process').spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })`
+    const login = spawn('sh', ['-c', `"${process.execPath}" -e "$NPM"; true`], {
+      env: { ...env, npm_lifecycle_event: 'start', NPM: npm, COMMAND: command },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const npmId = await new Promise<number>((resolve) =>
+      login.stdout.once('data', (text) => resolve(Number(text))),
+    )
+    await expect.poll(() => isHealthy(port), SLOW).toBe(true)
+    login.kill('SIGKILL')
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    expect(await isHealthy(port)).toBe(true)
+    process.kill(npmId, 'SIGKILL')
+    await expect.poll(() => isHealthy(port), SLOW).toBe(false)
+  })
+}, 90_000)

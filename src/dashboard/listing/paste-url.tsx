@@ -86,7 +86,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
       </Field>
       {look.isPending && (
         <p role="status" className="text-sm text-muted">
-          Calling it now; a slow server may take ten seconds.
+          Calling it now; a slow server may take five seconds.
         </p>
       )}
       {look.error !== null && (

@@ -87,7 +87,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/slow`)
-    await page.getByText(/may take ten seconds/).waitFor()
+    await page.getByText(/may take five seconds/).waitFor()
     await page.getByLabel('Price in USDC').waitFor()
   })
 

@@ -6,7 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetBuyback, devnetHost } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
-import { type Replicas, startReplicas } from '../faults/support/replicas.js'
+import { type Replicas, startReplicas } from './support/replicas.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc

@@ -1,4 +1,5 @@
 import type { SendProblem } from '../chain/send-errors.js'
+import { giveBack } from './give-back.js'
 import type { LaneCore } from './lane-core.js'
 import type { Slot } from './slot.js'
 import type { Watchdog } from './watchdog.js'
@@ -8,30 +9,14 @@ export function createSendRepairs(
   core: LaneCore,
   watchdog: Watchdog,
 ): Record<SendProblem, (slot: Slot) => Promise<void>> {
-  const { network, signer, journal, log } = core
-
-  /** The nodes take no transaction of the slot: its jobs travel elsewhere, its nonce is freed or filled. */
-  async function giveBack(slot: Slot): Promise<void> {
-    const refused = { ...slot, jobIds: new Set(slot.jobIds) }
-    slot.jobIds.clear()
-    if (slot.nonce === core.nextNonce - 1) {
-      const { nextNonce: expected } = core
-      const { nonce, epoch } = slot
-      const isLowered = await journal.setNextNonce(network, signer.address, expected, nonce, epoch)
-      if (isLowered) {
-        core.nextNonce = slot.nonce
-        await core.forget(slot)
-      }
-    }
-    core.onRefused(refused)
-  }
+  const { signer, log } = core
 
   /** What a wallet cannot pay for, or may not send, none of its transactions in flight can: all are given back. */
   async function closeWith(reason: string): Promise<void> {
     if (core.closed === undefined) log.warn({ relayer: signer.address, reason }, 'lane closed')
     core.closed = reason
     for (const slot of [...core.slots.values()].sort((a, b) => b.nonce - a.nonce)) {
-      await giveBack(slot)
+      await giveBack(core, slot)
     }
   }
 
@@ -50,7 +35,7 @@ export function createSendRepairs(
     },
     insufficientFunds: () => closeWith('no gas money'),
     senderBlocked: () => closeWith('blocked by the chain'),
-    gasAboveLimit: giveBack,
+    gasAboveLimit: (slot) => giveBack(core, slot),
     unknown: async () => {},
   }
 }

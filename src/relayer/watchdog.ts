@@ -1,5 +1,6 @@
 import { findReceiptAnywhere, readReceipts } from '../chain/receipts.js'
 import { quoteFees } from './fees.js'
+import { giveBack } from './give-back.js'
 import { type LaneCore, NO_OP_GAS } from './lane-core.js'
 import { newestAttempt, type Slot } from './slot.js'
 
@@ -31,7 +32,10 @@ export function createWatchdog(core: LaneCore): Watchdog {
   let closedCheckAt = 0
 
   async function look(): Promise<void> {
-    if (core.closed !== undefined) return maybeReopen()
+    if (core.closed !== undefined) {
+      await giveBackLate()
+      return maybeReopen()
+    }
     await followBaseFee()
     const stale = byNonce().filter(
       (slot) => slot.consumedAt !== undefined || now() - slot.touchedAt >= REBROADCAST_MS,
@@ -50,6 +54,11 @@ export function createWatchdog(core: LaneCore): Watchdog {
       await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
       await core.send(slot)
     }
+  }
+
+  /** What was being signed while the lane closed was not given back with the rest, and is not sent. */
+  async function giveBackLate(): Promise<void> {
+    for (const slot of byNonce().reverse()) if (slot.jobIds.size > 0) await giveBack(core, slot)
   }
 
   /** What offers less than the base fee cannot be mined, and nodes forget it. */

@@ -11,7 +11,13 @@ export interface Load {
   told: Map<Hex, Hex>
 }
 
-/** Sends each payment once over so many connections, each asking again as soon as it is answered. */
+/** Where nobody was answered for this long nobody will be: a lost nonce holds up all that come after it. */
+const STALLED_MS = 30_000
+
+/**
+ * Sends each payment once over so many connections, each asking again as soon as it is answered. When the answers stop
+ * the run ends: what was not answered has failed, and the pace is that of the answers there were.
+ */
 export async function drive(
   url: string,
   path: '/verify' | '/settle',
@@ -19,6 +25,14 @@ export async function drive(
   connections: number,
 ): Promise<Load> {
   const pool = new Pool(url, { connections, headersTimeout: 120_000, bodyTimeout: 120_000 })
+  const startedAt = performance.now()
+  let answeredAt = startedAt
+  let isStalled = false
+  const watch = setInterval(() => {
+    if (performance.now() - answeredAt < STALLED_MS) return
+    isStalled = true
+    void pool.destroy()
+  }, 1_000)
   const latencies: number[] = []
   const told = new Map<Hex, Hex>()
   let next = 0
@@ -32,16 +46,19 @@ export async function drive(
       const answer = await request
         .then((response) => response.body.json() as Promise<Record<string, unknown>>)
         .catch((): Record<string, unknown> => ({}))
-      latencies.push(performance.now() - askedAt)
+      if (!isStalled) {
+        answeredAt = performance.now()
+        latencies.push(answeredAt - askedAt)
+      }
       if (answer.isValid !== true && answer.success !== true) failed++
       if (answer.success === true) told.set(it.nonce, answer.transaction as Hex)
     }
   }
-  const startedAt = performance.now()
   await Promise.all(Array.from({ length: connections }, ask))
-  const seconds = (performance.now() - startedAt) / 1_000
-  await pool.close()
+  const seconds = (answeredAt - startedAt) / 1_000
+  clearInterval(watch)
+  await pool.close().catch(() => undefined)
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0
-  return { perSecond: payments.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), failed, told }
+  return { perSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), failed, told }
 }

@@ -1,0 +1,129 @@
+import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { devnetRelayers } from '../../src/devnet/accounts.js'
+import { fundNative } from '../../src/devnet/fixtures.js'
+import { pause, refused } from './support/behaviours.js'
+import { type SignedPayment, somePayments } from './support/payments.js'
+import { spread } from './support/spread.js'
+import {
+  auditWorld,
+  expectAllSettledAndTrue,
+  startWorld,
+  until,
+  type World,
+} from './support/world.js'
+
+const SEND = 'eth_sendRawTransaction'
+const BLOCKED = 'sender is on the blocklist'
+const [firstRelayer] = devnetRelayers
+const relayer = firstRelayer as (typeof devnetRelayers)[number]
+const PURSE = 100n * 10n ** 18n
+
+let world: World
+
+afterEach(() => world?.close())
+
+describe('a relayer without gas money', () => {
+  it('hands its payments to the other one, and readiness says so', async () => {
+    world = await startWorld({ relayers: 2 })
+    const payments = await somePayments(20)
+    const settling = spread(world.client, payments, 800)
+    await pause(300)
+    await fundNative(world.chainUrl, relayer.address, 0n)
+    await settling
+    await expectAllSettledAndTrue(world, payments)
+    await expectAllSettledAndTrue(world, await somePayments(10))
+    expect(await readiness()).toMatch(
+      new RegExp(`${relayer.address} holds 0[^;]*(closed|fund)`, 'i'),
+    )
+  })
+
+  it('loses nothing that is being signed while it is told so', async () => {
+    world = await startWorld({ relayers: 2 })
+    const payments = await somePayments(3)
+    const [late] = payments.splice(2) as [SignedPayment]
+    const goOn = await world.holdBlocks()
+    const settling = payments.map((payment) => world.client.settle(payment))
+    await until('each wallet sent one', () => world.proxy.count(SEND) === 2)
+    refuseFirstRelayer('insufficient funds for gas * price + value')
+    // Not yet two seconds and a half later what waits is sent again, and refused.
+    await pause(1_500)
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    world.proxy.onCall('eth_estimateGas', 'before', () => held)
+    settling.push(world.client.settle(late))
+    await until('the lane is closed', () => /lane closed/.test(world.service().log().join()))
+    letGo()
+    await goOn()
+    await Promise.all(settling)
+    await expectAllSettledAndTrue(world, [...payments, late])
+  })
+
+  it.each([1, 2])(
+    'is told so while earlier transactions are under way, with %i lanes',
+    async (relayers) => {
+      world = await startWorld({ relayers })
+      const payments = await somePayments(20)
+      const goOn = await world.holdBlocks()
+      const settling = spread(world.client, payments, 600)
+      await until('several were sent', () => world.proxy.count(SEND) > 4)
+      world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'), { times: 1 })
+      await pause(800)
+      await goOn()
+      const endedAt = Date.now()
+      await settling
+      await expectAllSettledAndTrue(world, payments, { withinMs: endedAt + 10_000 - Date.now() })
+    },
+  )
+
+  it('is the only one: what fails is told truly, and a refill mends it', async () => {
+    world = await startWorld()
+    const payments = await somePayments(20)
+    const settling = spread(world.client, payments, 800)
+    await pause(300)
+    await fundNative(world.chainUrl, relayer.address, 0n)
+    await pause(6_000)
+    const dry = await world.client.settle((await somePayments(1))[0] as SignedPayment)
+    expect(dry.body).toMatchObject({ success: false })
+    await fundNative(world.chainUrl, relayer.address, PURSE)
+    const refilledAt = Date.now()
+    await settling
+    const withinMs = refilledAt + 10_000 - Date.now()
+    await expectAllSettledAndTrue(world, [...payments, dry.payment], { withinMs })
+  })
+})
+
+describe('a relayer on the blocklist of the chain', () => {
+  it('hands its payments to the other one', async () => {
+    world = await startWorld({ relayers: 2 })
+    refuseFirstRelayer(BLOCKED)
+    const payments = await somePayments(20)
+    await spread(world.client, payments, 500)
+    await expectAllSettledAndTrue(world, payments)
+  })
+
+  it('is the only one: what fails is told truly, and its pardon mends it', async () => {
+    world = await startWorld()
+    const lift = refuseFirstRelayer(BLOCKED)
+    const payments = await somePayments(10)
+    await world.client.settleAll(payments)
+    expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
+    lift()
+    await expectAllSettledAndTrue(world, payments)
+  })
+})
+
+function refuseFirstRelayer(message: string): () => void {
+  return world.proxy.fault(SEND, async (call) => {
+    const serializedTransaction = call.params[0] as TransactionSerialized
+    const sender = await recoverTransactionAddress({ serializedTransaction })
+    if (sender !== relayer.address) return call.forward()
+    return { error: { code: -32000, message } }
+  })
+}
+
+async function readiness(): Promise<string> {
+  return (await fetch(`${world.service().url}/ready`)).text()
+}

@@ -1,4 +1,9 @@
-import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
+import {
+  type Address,
+  isAddressEqual,
+  recoverTransactionAddress,
+  type TransactionSerialized,
+} from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
@@ -46,14 +51,22 @@ describe('a relayer without gas money', () => {
     const settling = payments.map((payment) => world.client.settle(payment))
     await until('each wallet sent one', () => world.proxy.count(SEND) === 2)
     refuseFirstRelayer('insufficient funds for gas * price + value')
-    // Not yet two seconds and a half later what waits is sent again, and refused.
+    await fundNative(world.chainUrl, relayer.address, 0n)
+    // What waits is sent again after two and a half seconds, and refused: this comes before.
     await pause(1_500)
+    let isHeld = false
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    world.proxy.onCall('eth_estimateGas', 'before', () => held)
+    world.proxy.onCall('eth_estimateGas', 'before', ({ params: [transaction] }) => {
+      const { from } = transaction as { from: Address }
+      if (!isAddressEqual(from, relayer.address)) return
+      isHeld = true
+      return held
+    })
     settling.push(world.client.settle(late))
+    await until('it is being prepared', () => isHeld)
     await until('the lane is closed', () => /lane closed/.test(world.service().log().join()))
     letGo()
     await goOn()

@@ -1,4 +1,5 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
+import { activityValues } from '../rows/activity-rows.js'
 import { addSums } from './activity-sums.js'
 import { createTable } from './activity-table.js'
 import { createTotals } from './activity-totals.js'
@@ -73,24 +74,7 @@ async function withoutOldSuccesses(
 async function insert(sql: Queries, rows: readonly NewActivity[]): Promise<NewActivity[]> {
   if (rows.length === 0) return []
   const seen = new Set<string>()
-  const columns = rows.map((row) => [
-    row.at,
-    row.kind,
-    row.network,
-    row.merchantId,
-    row.endpointId,
-    row.resource,
-    row.payTo,
-    row.payer,
-    row.amount.toString(),
-    row.state,
-    row.reason,
-    row.transaction,
-    row.settlementId,
-    Math.round(row.latencyMs),
-    row.gasCost?.toString() ?? null,
-    Number(row.isSelf),
-  ])
+  const columns = rows.map(activityValues)
   const inserted = await sql.rows<{ settlement_id: string | null; state: string }>(
     `INSERT INTO activity (at, kind, network, merchant_id, endpoint_id, resource, pay_to, payer, amount, state,
        reason, "transaction", settlement_id, latency_ms, gas_cost, is_self)

@@ -1,4 +1,5 @@
 import { JobsTakenError } from '../leases.js'
+import { attemptValues } from '../rows/settlement-rows.js'
 import type { Attempt } from '../settlement-journal.js'
 import type { Queries } from './database.js'
 import { requireLease } from './lease-check.js'
@@ -17,17 +18,7 @@ export async function recordAttempt(
     `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit, max_fee_per_gas,
        max_priority_fee_per_gas, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
-    [
-      hash,
-      network,
-      relayer,
-      relayerNonce,
-      attempt.rawTransaction,
-      attempt.gasLimit.toString(),
-      attempt.maxFeePerGas.toString(),
-      attempt.maxPriorityFeePerGas.toString(),
-      createdAt,
-    ],
+    attemptValues(attempt),
   )
   if (jobIds.length > 0) {
     await sql.run(

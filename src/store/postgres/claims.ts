@@ -1,4 +1,4 @@
-import { type JobRow, newRow, toJob } from '../rows/settlement-rows.js'
+import { insertValues, type JobRow, newRow, toJob } from '../rows/settlement-rows.js'
 import type { Claim, Job, NewJob } from '../settlement-journal.js'
 import type { Database, Queries } from './database.js'
 
@@ -59,22 +59,9 @@ export async function insert(
   const changes = await sql.run(
     `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at,
        state, created_at, updated_at, worker)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'queued', $11, $11, $12)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
      ON CONFLICT (kind, network, key) DO NOTHING`,
-    [
-      job.id,
-      job.kind,
-      job.network,
-      job.key,
-      job.digest,
-      job.to,
-      job.calldata,
-      job.details,
-      job.seenBlock,
-      job.expiresAt,
-      now,
-      worker,
-    ],
+    [...insertValues(job, now), worker],
   )
   return changes === 1
 }

@@ -10,27 +10,17 @@ import {
   type EndpointDraft,
   type EndpointRow,
   isOther,
-  publishedColumns,
+  PROBES_KEPT,
   stampAfter,
   toColumns,
   toHealthColumns,
+  writableColumns,
 } from '../rows/listing-rows.js'
 import type { Queries } from './database.js'
 
-/** Looks kept for the health strip. */
-const PROBES_KEPT = 90
-
-const writable: readonly (keyof EndpointColumns)[] = [
-  'url',
-  'method',
-  ...publishedColumns,
-  'probe',
-  'failures',
-  'next_probe_at',
-]
-const names = writable.join(', ')
-const numbered = (from: number) => writable.map((_, i) => `$${from + i}`).join(', ')
-const valuesOf = (columns: EndpointColumns) => writable.map((name) => columns[name])
+const names = writableColumns.join(', ')
+const numbered = (from: number) => writableColumns.map((_, i) => `$${from + i}`).join(', ')
+const valuesOf = (columns: EndpointColumns) => writableColumns.map((name) => columns[name])
 
 /** Writes rows of endpoints, inside a transaction that holds the lock on listings. */
 export function createEndpointWriter(sql: Queries) {

@@ -1,5 +1,11 @@
 import type { Address, Hex } from 'viem'
-import type { Activity, ActivityKind, ActivityState, ActivitySum } from '../activity.js'
+import type {
+  Activity,
+  ActivityKind,
+  ActivityState,
+  ActivitySum,
+  NewActivity,
+} from '../activity.js'
 import { capped } from './activity-tally.js'
 
 export interface ActivityRow {
@@ -20,6 +26,28 @@ export interface ActivityRow {
   latency_ms: number
   gas_cost: string | null
   is_self: number
+}
+
+/** In the order of the insert statement. */
+export function activityValues(row: NewActivity) {
+  return [
+    row.at,
+    row.kind,
+    row.network,
+    row.merchantId,
+    row.endpointId,
+    row.resource,
+    row.payTo,
+    row.payer,
+    row.amount.toString(),
+    row.state,
+    row.reason,
+    row.transaction,
+    row.settlementId,
+    Math.round(row.latencyMs),
+    row.gasCost?.toString() ?? null,
+    Number(row.isSelf),
+  ]
 }
 
 export function toActivity(row: ActivityRow): Activity {

@@ -86,22 +86,11 @@ export interface EndpointRow {
 
 export function toEndpoint(row: EndpointRow): Endpoint {
   return {
-    id: row.id,
-    merchantId: row.merchant_id,
-    url: row.url,
-    method: row.method,
-    title: row.title,
-    description: row.description,
-    pricing: row.pricing,
-    price: BigInt(row.price),
-    tags: JSON.parse(row.tags),
+    ...toFound(row),
     example: JSON.parse(row.example),
     inputSchema: row.input_schema === null ? null : JSON.parse(row.input_schema),
     output: row.output === null ? null : JSON.parse(row.output),
-    extras: JSON.parse(row.extras),
     isHosted: row.is_hosted === 1,
-    accepts: JSON.parse(row.accepts),
-    status: row.status,
     probe: row.probe === null ? null : JSON.parse(row.probe),
     failures: row.failures,
     nextProbeAt: row.next_probe_at,
@@ -110,26 +99,32 @@ export function toEndpoint(row: EndpointRow): Endpoint {
   }
 }
 
-export interface IndexedRow
-  extends Pick<
-    EndpointRow,
-    | 'id'
-    | 'merchant_id'
-    | 'url'
-    | 'method'
-    | 'title'
-    | 'description'
-    | 'pricing'
-    | 'price'
-    | 'tags'
-    | 'extras'
-    | 'accepts'
-    | 'status'
-  > {
+/** The columns that a search looks at or answers by. */
+type FoundRow = Pick<
+  EndpointRow,
+  | 'id'
+  | 'merchant_id'
+  | 'url'
+  | 'method'
+  | 'title'
+  | 'description'
+  | 'pricing'
+  | 'price'
+  | 'tags'
+  | 'extras'
+  | 'accepts'
+  | 'status'
+>
+
+export interface IndexedRow extends FoundRow {
   has_schema: number
 }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
+  return { ...toFound(row), hasSchema: row.has_schema === 1 }
+}
+
+function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema'> {
   return {
     id: row.id,
     merchantId: row.merchant_id,
@@ -143,12 +138,14 @@ export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
     extras: JSON.parse(row.extras),
     accepts: JSON.parse(row.accepts),
     status: row.status,
-    hasSchema: row.has_schema === 1,
   }
 }
 
 /** What is written about an endpoint, whoever writes it. */
 export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
+
+/** Looks kept for the health strip. */
+export const PROBES_KEPT = 90
 
 /** The columns an item publishes: only a change in these moves `lastUpdated`. */
 export const publishedColumns = [
@@ -165,6 +162,16 @@ export const publishedColumns = [
   'accepts',
   'status',
 ] as const
+
+/** The columns that a save or a look writes. */
+export const writableColumns: readonly (keyof EndpointColumns)[] = [
+  'url',
+  'method',
+  ...publishedColumns,
+  'probe',
+  'failures',
+  'next_probe_at',
+]
 
 export type EndpointColumns = Omit<
   EndpointRow,

@@ -73,6 +73,21 @@ export function insertValues(job: NewJob, now: number) {
   ]
 }
 
+/** In the order of the insert statement. */
+export function attemptValues(attempt: Attempt) {
+  return [
+    attempt.hash,
+    attempt.network,
+    attempt.relayer,
+    attempt.relayerNonce,
+    attempt.rawTransaction,
+    attempt.gasLimit.toString(),
+    attempt.maxFeePerGas.toString(),
+    attempt.maxPriorityFeePerGas.toString(),
+    attempt.createdAt,
+  ]
+}
+
 /** What an insert leaves in the table. */
 export function newRow(job: NewJob, now: number): Job {
   return {

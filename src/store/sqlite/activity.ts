@@ -1,4 +1,5 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
+import { activityValues } from '../rows/activity-rows.js'
 import { createForgetting } from './activity-forgetting.js'
 import { createSumWriter } from './activity-sums.js'
 import { createTable } from './activity-table.js'
@@ -32,24 +33,7 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
 
   function keep(row: NewActivity): boolean {
     if (isOldSuccess(row)) return false
-    const { changes } = insert.run(
-      row.at,
-      row.kind,
-      row.network,
-      row.merchantId,
-      row.endpointId,
-      row.resource,
-      row.payTo,
-      row.payer,
-      row.amount.toString(),
-      row.state,
-      row.reason,
-      row.transaction,
-      row.settlementId,
-      Math.round(row.latencyMs),
-      row.gasCost?.toString() ?? null,
-      Number(row.isSelf),
-    )
+    const { changes } = insert.run(...activityValues(row))
     return changes === 1
   }
 

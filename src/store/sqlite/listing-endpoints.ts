@@ -6,28 +6,16 @@ import type {
   ListedEndpoint,
 } from '../listings.js'
 import {
-  type EndpointColumns,
   type EndpointDraft,
   type EndpointRow,
   isOther,
-  publishedColumns,
+  PROBES_KEPT,
   stampAfter,
   toColumns,
   toHealthColumns,
+  writableColumns,
 } from '../rows/listing-rows.js'
 import type { Database } from './database.js'
-
-/** Looks kept for the health strip. */
-const PROBES_KEPT = 90
-
-const writable: readonly (keyof EndpointColumns)[] = [
-  'url',
-  'method',
-  ...publishedColumns,
-  'probe',
-  'failures',
-  'next_probe_at',
-]
 
 /** Writes rows of endpoints, inside a transaction that is already open. */
 export function createEndpointWriter(database: Database) {
@@ -37,12 +25,12 @@ export function createEndpointWriter(database: Database) {
   const findById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const numbers = database.prepare('SELECT id FROM endpoints WHERE merchant_id = ?')
   const insert = database.prepare(
-    `INSERT INTO endpoints (merchant_id, position, last_updated, created_at, ${writable.join(', ')})
-     VALUES (@merchant_id, @position, @now, @now, ${writable.map((name) => `@${name}`).join(', ')})`,
+    `INSERT INTO endpoints (merchant_id, position, last_updated, created_at, ${writableColumns.join(', ')})
+     VALUES (@merchant_id, @position, @now, @now, ${writableColumns.map((name) => `@${name}`).join(', ')})`,
   )
   const update = database.prepare(
     `UPDATE endpoints SET position = @position, last_updated = @last_updated,
-       ${writable.map((name) => `${name} = @${name}`).join(', ')} WHERE id = @id`,
+       ${writableColumns.map((name) => `${name} = @${name}`).join(', ')} WHERE id = @id`,
   )
   const remove = database.prepare('DELETE FROM endpoints WHERE id = ?')
   const touch = database.prepare(

@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import { dayOf } from '../budgets.js'
 import {
   type AttemptRow,
+  attemptValues,
   insertValues,
   type JobRow,
   newRow,
@@ -152,17 +153,7 @@ export function createSettlementJournal(
 
   function recordAttempt(attempt: Attempt): void {
     const { hash, network, relayer, relayerNonce, createdAt } = attempt
-    sql.insertAttempt.run(
-      hash,
-      network,
-      relayer,
-      relayerNonce,
-      attempt.rawTransaction,
-      attempt.gasLimit.toString(),
-      attempt.maxFeePerGas.toString(),
-      attempt.maxPriorityFeePerGas.toString(),
-      createdAt,
-    )
+    sql.insertAttempt.run(...attemptValues(attempt))
     attempt.jobIds.forEach((id, position) => {
       sql.insertAttemptJob.run(hash, position, id)
       sql.submitJob.run(hash, createdAt, id)

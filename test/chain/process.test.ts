@@ -62,7 +62,7 @@ it.each([
       // As npm does it: a parent, a shell, the command. What comes after it keeps a shell from taking its place.
       const outer = `sh -c 'echo $$; ${command}; true'; true`
       const child = spawn('sh', ['-c', outer], {
-        env: { ...env, npm_lifecycle_event: 'start' },
+        env: { ...env, npm_lifecycle_script: command },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       const inner = await new Promise<number>((resolve) =>
@@ -82,7 +82,7 @@ it('goes on when whoever started npm is gone, and ends with npm', async () => {
       console.log(process.pid)
       require('node:child_process').spawn('sh', ['-c', process.env.COMMAND], { stdio: 'inherit' })`
     const login = spawn('sh', ['-c', `"${process.execPath}" -e "$NPM"; true`], {
-      env: { ...env, npm_lifecycle_event: 'start', NPM: npm, COMMAND: command },
+      env: { ...env, npm_lifecycle_script: command, NPM: npm, COMMAND: command },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const npmId = await new Promise<number>((resolve) =>

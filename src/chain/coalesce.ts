@@ -1,6 +1,6 @@
 /**
- * Natural batching: a call goes out at once while fewer than `maxInFlight` batches are under way, else it
- * waits and leaves with all others that wait when one returns. No timer, so no delay at low load.
+ * Natural batching: while fewer than `maxInFlight` batches are under way, all calls of one turn of the event loop
+ * leave together at its end; else they wait and leave when a batch returns. No timer, so no delay at low load.
  * A batch that throws is run once more, then halved, so that one member never fails the others.
  */
 export function createCoalescer<Input, Output>(options: {
@@ -15,6 +15,7 @@ export function createCoalescer<Input, Output>(options: {
   }
   let waiting: Waiting[] = []
   let inFlight = 0
+  let isPumping = false
 
   async function settle(batch: Waiting[], mayRetry: boolean): Promise<void> {
     try {
@@ -37,14 +38,23 @@ export function createCoalescer<Input, Output>(options: {
       inFlight++
       void settle(batch, true).finally(() => {
         inFlight--
-        pump()
+        pumpSoon()
       })
     }
+  }
+
+  function pumpSoon(): void {
+    if (isPumping) return
+    isPumping = true
+    setImmediate(() => {
+      isPumping = false
+      pump()
+    })
   }
 
   return (input) =>
     new Promise((resolve, reject) => {
       waiting.push({ input, resolve, reject })
-      pump()
+      pumpSoon()
     })
 }

@@ -42,7 +42,11 @@ export function createNode(url: string, index: number, observe: RpcObserver | un
     const credentials = `${decodeURIComponent(target.username)}:${decodeURIComponent(target.password)}`
     headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
   }
-  const pool = new Pool(target.origin, { connections: MAX_CONNECTIONS, connectTimeout: 2_000 })
+  const pool = new Pool(target.origin, {
+    connections: MAX_CONNECTIONS,
+    connectTimeout: 2_000,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  })
   const path = target.pathname + target.search
   let lastId = 0
 
@@ -88,14 +92,7 @@ async function post(
       headersTimeout: 0,
       bodyTimeout: 0,
     })
-    const chunks: Buffer[] = []
-    let length = 0
-    for await (const chunk of response.body) {
-      length += chunk.length
-      if (length > MAX_RESPONSE_BYTES) throw new Error('answer too long')
-      chunks.push(chunk)
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    return await response.body.json()
   } catch {
     const problem = abort.signal.aborted
       ? `the chain node did not answer within ${timeoutMs} ms`

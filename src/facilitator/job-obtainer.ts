@@ -22,6 +22,10 @@ export interface ObtainedJob {
 /** A judgement on which a settle may go on. */
 export type Promising = Exclude<Judgement, { state: 'rejected' | 'held' | 'unclear' }>
 
+export function isPromising(judgement: Judgement): judgement is Promising {
+  return !['rejected', 'held', 'unclear'].includes(judgement.state)
+}
+
 /**
  * Finds, claims, opens again or records the row of a payment. `raced` when another request was quicker: judge again.
  * A key that belongs to another payment is seen before anything is claimed.

@@ -8,7 +8,7 @@ import { toAnsweredPayment } from '../x402/payment-answer.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import type { Deliveries, Delivery } from './deliveries.js'
-import { createJobObtainer, type ObtainedJob } from './job-obtainer.js'
+import { createJobObtainer, isPromising, type ObtainedJob } from './job-obtainer.js'
 import type { Judge } from './judge.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
 import { createOutcomeWait } from './outcome-wait.js'
@@ -74,7 +74,7 @@ export function createSettler(options: SettlerOptions): Settle {
     request: SettleRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const judgement = await judge(payment, SETTLE_MARGIN_SECONDS)
+    const { judgement, obtained } = await judgeAndObtain(payment, request.idempotencyKey)
     switch (judgement.state) {
       case 'rejected':
         return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
@@ -82,12 +82,21 @@ export function createSettler(options: SettlerOptions): Settle {
         return refuse(payment, unclear, judgement.transaction)
       case 'held':
         return settleAfter(judgement.job, payment, request, deadline)
-      default: {
-        const obtained = await obtainJob(judgement, request.idempotencyKey)
-        if (obtained === 'keyConflict') return refuse(payment, keyConflict)
-        if (obtained === 'raced') return settle(payment, request, deadline)
-        return answer(await seeThrough(obtained, deadline), payment, request)
-      }
+    }
+    if (obtained === 'keyConflict') return refuse(payment, keyConflict)
+    if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
+    return answer(await seeThrough(obtained, deadline), payment, request)
+  }
+
+  /** What is ready for the chain waits a moment for what comes with it. */
+  async function judgeAndObtain(payment: Payment, idempotencyKey: string | undefined) {
+    const arrived = options.relayers.get(payment.network)?.expect()
+    try {
+      const judgement = await judge(payment, SETTLE_MARGIN_SECONDS)
+      if (!isPromising(judgement)) return { judgement }
+      return { judgement, obtained: await obtainJob(judgement, idempotencyKey) }
+    } finally {
+      arrived?.()
     }
   }
 

@@ -13,6 +13,8 @@ import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
 
 export interface Dispatcher {
   enqueue(entry: TrackedJob): void
+  /** Somebody is on the way; to be called back when he has come, or will not. */
+  expect(): () => void
   resendAlone(entry: TrackedJob): void
   /** Back to the queue after a moment. */
   enqueueLater(entry: TrackedJob): void
@@ -53,9 +55,8 @@ const MAX_IN_FLIGHT = 16
 const UNPACED_IN_FLIGHT = 1
 /** How long it gathers: little against a block of half a second, enough to share one transaction under load. */
 const GATHER_MS = 40
-/** A batch this large says that many come together: then the first of the next do not run ahead of the rest. */
-const CROWD = 8
-const CROWD_GATHER_MS = 8
+/** How long what waits is held back for payments that are being judged: they come together, and share its transaction. */
+const COMPANY_MS = 40
 /** After trouble before the signature the next try waits this long. */
 const PREPARE_RETRY_MS = 200
 /** A job that could not even be signed for this long is failed: never sent, so proven. */
@@ -69,13 +70,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const queue = createJobQueue()
   let isStopped = false
   let openedAt = 0
-  let lastMembers = 0
+  let expected = 0
   let gathering: NodeJS.Timeout | undefined
 
   function enqueue(entry: TrackedJob): void {
     queue.add(entry)
-    feed.setBusy(true)
     pump()
+  }
+
+  function expect(): () => void {
+    expected++
+    return () => {
+      expected--
+      if (expected === 0) pump()
+    }
   }
 
   function pump(): void {
@@ -86,7 +94,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       lane.isSigning = true
       openedAt = now()
       const batch = queue.take(maxMembers())
-      lastMembers = batch.length
       void carry(lane, batch).finally(() => {
         lane.isSigning = false
         pump()
@@ -114,8 +121,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** When what waits for this lane has waited long enough, Unix milliseconds. */
   function leaveAt(lane: Lane): number {
-    if (lane.inFlight() >= UNPACED_IN_FLIGHT) return openedAt + GATHER_MS
-    return lastMembers >= CROWD ? (queue.entries()[0]?.queuedAt ?? 0) + CROWD_GATHER_MS : 0
+    const paced = lane.inFlight() >= UNPACED_IN_FLIGHT ? openedAt + GATHER_MS : 0
+    const oldest = queue.entries()[0]?.queuedAt ?? 0
+    return expected > 0 ? Math.max(paced, oldest + COMPANY_MS) : paced
   }
 
   function maxMembers(): number {
@@ -171,6 +179,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     enqueue,
+    expect,
     resendAlone(entry) {
       entry.isAlone = true
       enqueue(entry)

@@ -177,6 +177,7 @@ export function createLane(options: LaneOptions): Lane {
     const attempt = await sign(nonce, call, fees, jobIds)
     const slot = newSlot(attempt, call, epoch, now())
     slots.set(nonce, slot)
+    feed.setBusy(true)
     core.nextNonce = Math.max(core.nextNonce, nonce + 1)
     void send(slot)
   }

@@ -1,5 +1,4 @@
 import type { Address } from 'viem'
-import type { BlockFeed } from '../chain/block-feed.js'
 import { LeaseLostError } from '../store/leases.js'
 import type { Outcome, SettlementJournal } from '../store/settlement-journal.js'
 import type { RelayerEvents } from './relayer-events.js'
@@ -9,7 +8,6 @@ export interface OutcomeKeeperOptions {
   network: string
   journal: SettlementJournal
   tracked: TrackedJobs
-  feed: BlockFeed
   events: RelayerEvents
   /** Unix milliseconds. */
   now: () => number
@@ -47,7 +45,7 @@ const LAST_RETRY_MS = 5_000
 
 /** Keeps what became of jobs. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
 export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
-  const { network, journal, tracked, feed, events, now, log } = options
+  const { network, journal, tracked, events, now, log } = options
   let isStopped = false
 
   async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
@@ -82,7 +80,6 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       events.decided(entry.job, outcome)
       tracked.update({ ...entry.job, ...outcome, updatedAt: now() })
     }
-    feed.setBusy(tracked.size() > 0)
   }
 
   async function resolve(

@@ -34,6 +34,8 @@ export interface Relayer {
   addresses: readonly Address[]
   /** Takes over a claimed job, once; its outcome is told by `untilDecided`. */
   submit(job: Job): void
+  /** Says that a payment is being judged, so that others may wait for it; to be called back when it was submitted, or will not be. */
+  expect(): () => void
   /** Resolves with the row when it is confirmed or failed; with `undefined` when another process works on it by now. */
   untilDecided(id: string): Promise<Job | undefined>
   /** Of a job another process works on: resolves when it may have an outcome, or after so many milliseconds. */
@@ -158,6 +160,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     if (ours.length > 0) {
       const receipts = await keeper.persistently(() => readBlockReceipts(block.number, ours))
       for (const receipt of receipts) for (const lane of lanes) lane.land(receipt)
+      paceFeed()
     }
     // Past its end an authorization can land no more: if it is still unused, that is final.
     for (const entry of tracked.all()) {
@@ -166,7 +169,13 @@ export function createRelayer(options: RelayerOptions): Relayer {
     }
   }
 
+  /** Blocks are watched closely while one may hold something of ours. */
+  function paceFeed(): void {
+    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0))
+  }
+
   function tick(): void {
+    paceFeed()
     share.follow().catch((err) => log.warn({ err }, 'a lane could not be taken up; trying again'))
     for (const lane of lanes) {
       const onError = (err: unknown) =>
@@ -197,6 +206,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     submit(job) {
       if (tracked.find(job.id) === undefined && !intake.passOn(job)) dispatcher.enqueue(track(job))
     },
+    expect: dispatcher.expect,
     untilDecided: (id) => tracked.until(id, isDecided),
     untilDecidedElsewhere: elsewhere.untilDecided,
     isTracking: (id) => tracked.find(id) !== undefined,
@@ -224,7 +234,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
       await share.follow()
       await intake.takeOrphans()
       intake.start()
-      feed.setBusy(tracked.size() > 0)
+      paceFeed()
       timer = setInterval(tick, TICK_MS)
     },
     stop() {

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { BlockFeed } from '../../../src/chain/block-feed.js'
+import { createDispatcher } from '../../../src/relayer/dispatcher.js'
+import { createGasModel } from '../../../src/relayer/gas-model.js'
+import type { Lane } from '../../../src/relayer/lane.js'
+import type { OutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
+import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
+import { createTrackedJobs, type TrackedJob } from '../../../src/relayer/tracked-jobs.js'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** One lane on which every transaction is sent at once and stays under way until `landed` says how many are left. */
+function aDispatcher() {
+  let inFlight = 0
+  const sent: string[][] = []
+  const lane = {
+    isSigning: false,
+    isLeaving: false,
+    isHeld: () => true,
+    closedBecause: () => undefined,
+    inFlight: () => inFlight,
+    open: async (_call: unknown, jobIds: string[]) => {
+      inFlight++
+      sent.push(jobIds)
+    },
+  }
+  const dispatcher = createDispatcher({
+    lanes: [lane as unknown as Lane],
+    preparation: {
+      prepare: async (_from, members) => ({ members, to: '0x', data: '0x', gasLimit: 1n }),
+      dropHopeless: async (members) => members,
+    },
+    keeper: {} as OutcomeKeeper,
+    tracked: createTrackedJobs(Date.now),
+    feed: { latest: () => undefined } as BlockFeed,
+    gas: createGasModel(),
+    hasMulticall3: true,
+    maxBatch: 50,
+    maxFeePerGas: 10n ** 12n,
+    now: Date.now,
+    events: noRelayerEvents,
+    log: console,
+  })
+  const enqueue = (id: string) =>
+    dispatcher.enqueue({ job: { id }, liveSlots: 0, queuedAt: Date.now() } as TrackedJob)
+  return { ...dispatcher, enqueue, sent, landed: (left: number) => (inFlight = left) }
+}
+
+const soon = () => vi.advanceTimersByTimeAsync(1)
+
+describe('an idle lane', () => {
+  it('sends what comes alone at once', async () => {
+    const { enqueue, sent } = aDispatcher()
+    enqueue('a')
+    await soon()
+    expect(sent).toEqual([['a']])
+  })
+
+  it('waits for those who are on their way, and goes as soon as the last has come', async () => {
+    const { enqueue, expect: announce, sent } = aDispatcher()
+    const [bHasCome, cHasCome] = [announce(), announce()]
+    enqueue('a')
+    enqueue('b')
+    bHasCome()
+    await soon()
+    expect(sent).toEqual([])
+    enqueue('c')
+    cHasCome()
+    await soon()
+    expect(sent).toEqual([['a', 'b', 'c']])
+  })
+
+  it('goes when the last who was on the way was refused', async () => {
+    const { enqueue, expect: announce, sent } = aDispatcher()
+    const wasRefused = announce()
+    enqueue('a')
+    wasRefused()
+    await soon()
+    expect(sent).toEqual([['a']])
+  })
+
+  it('does not wait longer than that for who never comes', async () => {
+    const { enqueue, expect: announce, sent } = aDispatcher()
+    announce()
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(39)
+    expect(sent).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sent).toEqual([['a']])
+  })
+
+  it('goes with a full batch, whoever else is on the way', async () => {
+    const { enqueue, expect: announce, sent } = aDispatcher()
+    announce()
+    const ids = Array.from({ length: 50 }, (_, i) => `${i}`)
+    for (const id of ids) enqueue(id)
+    await soon()
+    expect(sent).toEqual([ids])
+  })
+})
+
+describe('a lane with a transaction under way', () => {
+  it('gathers the next for a moment', async () => {
+    const { enqueue, sent } = aDispatcher()
+    enqueue('a')
+    await soon()
+    enqueue('b')
+    enqueue('c')
+    await vi.advanceTimersByTimeAsync(30)
+    expect(sent).toEqual([['a']])
+    await vi.advanceTimersByTimeAsync(10)
+    expect(sent).toEqual([['a'], ['b', 'c']])
+  })
+
+  it('is free again when it has landed', async () => {
+    const { enqueue, sent, landed } = aDispatcher()
+    enqueue('a')
+    await soon()
+    landed(0)
+    enqueue('b')
+    await soon()
+    expect(sent).toEqual([['a'], ['b']])
+  })
+})

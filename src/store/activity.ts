@@ -39,7 +39,7 @@ export interface ActivityScope {
   merchantId: string | undefined
   /** Of the merchant as a whole unless given. */
   endpointId?: number | undefined
-  /** `h` sums by hour, `d` by day (UTC). */
+  /** `h` sums by hour, as far back as hours are kept apart (`foldHours`); `d` by day (UTC). */
   span: 'h' | 'd'
   /** First Unix second of the first bucket. */
   since: number
@@ -96,8 +96,8 @@ export interface ActivityStore {
   latestOf(merchantIds: readonly string[]): Promise<Map<string, number>>
   /** Of the oldest `limit` raw rows drops those before `before` (Unix milliseconds); resolves with how many. Sums stay. */
   forget(before: number, limit: number): Promise<number>
-  /** Drops payers by hour older than `bucket`, which only the shortest range reads. */
-  forgetHours(bucket: number): Promise<void>
+  /** Adds the hours before `bucket` to their days, where they stay. What is read by day is the same before and after. */
+  foldHours(bucket: number): Promise<void>
 }
 
 /** Upper bounds of the latency steps, milliseconds; the last catches the rest. */

@@ -9,7 +9,7 @@ import {
 } from './attribution.js'
 
 export interface ActivityRecorderOptions {
-  store: Pick<ActivityStore, 'append' | 'forget' | 'forgetHours'>
+  store: Pick<ActivityStore, 'append' | 'forget' | 'foldHours'>
   attributor: Attributor
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
@@ -41,7 +41,7 @@ const SWEEP_MS = 60_000
 const SWEEP_ROWS = 200
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** The shortest range reads 24 of them. */
+/** The shortest range reads 24 hours; older ones become days. */
 const HOURS_KEPT_MS = 3 * DAY_MS
 
 /** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
@@ -127,7 +127,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     const hour = Math.floor(now() / HOUR_MS)
     if (isStopping || hour === sweptHour) return
     sweptHour = hour
-    await store.forgetHours(Math.floor((now() - HOURS_KEPT_MS) / 1000))
+    await store.foldHours(Math.floor((now() - HOURS_KEPT_MS) / 1000))
   }
 
   function startSweep(): void {

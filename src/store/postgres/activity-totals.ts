@@ -1,13 +1,19 @@
 import type { ActivityScope, ActivityStore } from '../activity.js'
 import { type SumRow, toActivitySum } from '../rows/activity-rows.js'
-import { MAX_SUM } from '../rows/activity-tally.js'
+import { DAY_SECONDS, MAX_SUM } from '../rows/activity-tally.js'
 import type { Database } from './database.js'
 
-/** The rows of a scope, parameters 1 to 5: a merchant as a whole is all its endpoints, and what is of none of them. */
-const scoped = 'span = $1 AND merchant_id = $2 AND endpoint_id BETWEEN $3 AND $4 AND bucket >= $5'
+/**
+ * The rows of a scope, parameters 1 to 5: a merchant as a whole is all its endpoints, and what is of none of them; a day
+ * is its own rows and those of its hours that are not in them yet.
+ */
+const scoped =
+  'span = ANY($1) AND merchant_id = $2 AND endpoint_id BETWEEN $3 AND $4 AND bucket >= $5'
+const bucketOf = (span: ActivityScope['span']) =>
+  span === 'h' ? 'bucket' : `bucket - bucket % ${DAY_SECONDS}`
 
 const valuesOf = ({ span, merchantId = '', endpointId, since }: ActivityScope) => [
-  span,
+  span === 'h' ? ['h'] : ['d', 'h'],
   merchantId,
   endpointId ?? 0,
   endpointId ?? Number.MAX_SAFE_INTEGER,
@@ -23,10 +29,10 @@ export function createTotals(
   return {
     async sums(scope) {
       const rows = await database.rows<Text<SumRow>>(
-        `SELECT bucket::text, kind, state, reason, is_self::text, sum(count)::text AS count,
+        `SELECT at::text AS bucket, kind, state, reason, is_self::text, sum(count)::text AS count,
            least(${MAX_SUM}, sum(amount))::text AS amount, least(${MAX_SUM}, sum(gas))::text AS gas
-         FROM activity_sums AS s WHERE ${scoped} GROUP BY s.bucket, kind, state, reason, s.is_self
-         ORDER BY s.bucket, kind, state, reason, s.is_self`,
+         FROM (SELECT *, ${bucketOf(scope.span)} AS at FROM activity_sums WHERE ${scoped}) AS s
+         GROUP BY at, kind, state, reason, s.is_self ORDER BY at, kind, state, reason, s.is_self`,
         valuesOf(scope),
       )
       return rows.map(({ kind, state, reason, ...sums }) =>

@@ -1,5 +1,6 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
 import { activityValues } from '../rows/activity-rows.js'
+import { createFolding } from './activity-folding.js'
 import { addSums } from './activity-sums.js'
 import { createTable } from './activity-table.js'
 import { createTotals } from './activity-totals.js'
@@ -7,8 +8,6 @@ import type { Database, Queries } from './database.js'
 
 /** Within a day the row itself is still there and tells a repeated success. */
 const DAY_MS = 86_400_000
-/** Rows of one commit of a sweep. */
-const FORGET_ROWS = 5_000
 
 export function createActivityStore(database: Database): ActivityStore {
   return {
@@ -37,16 +36,7 @@ export function createActivityStore(database: Database): ActivityStore {
            SELECT id FROM (SELECT id, at FROM activity ORDER BY id LIMIT $1) AS oldest WHERE at < $2)`,
         [limit, before],
       ),
-    async forgetHours(bucket) {
-      let forgotten: number
-      do {
-        forgotten = await database.run(
-          `DELETE FROM activity_payers WHERE ctid IN (
-             SELECT ctid FROM activity_payers WHERE span = 'h' AND bucket < $1 LIMIT ${FORGET_ROWS})`,
-          [bucket],
-        )
-      } while (forgotten === FORGET_ROWS)
-    },
+    ...createFolding(database),
   }
 }
 

@@ -1,7 +1,7 @@
 import { latencySteps, type NewActivity } from '../activity.js'
 
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
+export const DAY_SECONDS = 86_400
 /** Everybody's sums, beside those of each merchant. */
 const EVERYBODY = ''
 /** What is of no single endpoint. */
@@ -56,33 +56,26 @@ export function tally(rows: readonly NewActivity[]): Tally {
 interface Place {
   /** Unlike that of every other. */
   name: string
-  key: readonly [span: 'h' | 'd', merchantId: string, bucket: number, endpointId: number]
+  key: readonly [span: 'h', merchantId: string, bucket: number, endpointId: number]
 }
 
 /**
- * Every place that a row counts at. A merchant as a whole has none of its own: whoever reads it adds up its endpoints,
- * where writing it would cost every payment as much again.
+ * Every place that a row counts at: its hour, of its endpoint and of everybody. Days are made of hours later
+ * (`foldHours`), and a merchant as a whole is added up where it is read: both would cost every payment as much again.
  */
 function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
   const seconds = Math.floor(at / 1000)
   const hour = seconds - (seconds % HOUR_SECONDS)
-  const day = hour - (hour % DAY_SECONDS)
-  const everybody = [
-    placeOf('h', EVERYBODY, hour, NO_ENDPOINT),
-    placeOf('d', EVERYBODY, day, NO_ENDPOINT),
-  ]
-  if (merchantId === null) return everybody
-  const endpoint = endpointId ?? NO_ENDPOINT
-  const merchants = [
-    placeOf('h', merchantId, hour, endpoint),
-    placeOf('d', merchantId, day, endpoint),
-  ]
-  return [...everybody, ...merchants]
+  const everybody = placeOf(EVERYBODY, hour, NO_ENDPOINT)
+  if (merchantId === null) return [everybody]
+  return [everybody, placeOf(merchantId, hour, endpointId ?? NO_ENDPOINT)]
 }
 
-function placeOf(...key: Place['key']): Place {
-  const [span, merchantId, bucket, endpointId] = key
-  return { name: `${span}${bucket}|${endpointId}|${merchantId}`, key }
+function placeOf(merchantId: string, bucket: number, endpointId: number): Place {
+  return {
+    name: `${bucket}|${endpointId}|${merchantId}`,
+    key: ['h', merchantId, bucket, endpointId],
+  }
 }
 
 function stepOf(latencyMs: number): number {

@@ -1,6 +1,13 @@
-import type { ActivityScope, ActivityStore, ActivitySum, PayerTotals } from '../activity.js'
-import type { SumRow } from '../rows/activity-rows.js'
-import { mergeSums, toActivitySum } from '../rows/activity-rows.js'
+import type {
+  ActivityKind,
+  ActivityScope,
+  ActivityStore,
+  ActivitySum,
+  PayerTotals,
+} from '../activity.js'
+import { mergeSums, type SumRow, toActivitySum } from '../rows/activity-rows.js'
+import { DAY_SECONDS } from '../rows/activity-tally.js'
+import type { Folding } from './activity-folding.js'
 import type { Database } from './database.js'
 import type { ReadTurns } from './read-turns.js'
 
@@ -11,11 +18,12 @@ const PAGE = 500
 
 /**
  * Reads the sums of a range bucket by bucket, so that neither the endpoints beside the one that is asked for nor the
- * length of the range holds the event loop.
+ * length of the range holds the event loop. A day is its own rows and those of its hours that are not in them yet.
  */
 export function createTotals(
   database: Database,
   turns: ReadTurns,
+  { reading }: Folding,
 ): Pick<ActivityStore, 'sums' | 'payers' | 'latencies'> {
   const walkSums = createBucketWalk(database, 'activity_sums', turns)
   const walkLatencies = createBucketWalk(database, 'activity_latencies', turns)
@@ -37,49 +45,68 @@ export function createTotals(
     .safeIntegers()
     .raw()
   /** A merchant as a whole is all its endpoints; 0 is what is of none of them. */
-  const placeOf = ({ span, merchantId = '', endpointId }: ActivityScope, bucket: number) =>
+  const placeOf = ({ merchantId = '', endpointId }: ActivityScope, { span, bucket }: Bucket) =>
     [span, merchantId, bucket, endpointId ?? 0, endpointId ?? Number.MAX_SAFE_INTEGER] as const
 
+  async function readSums(scope: ActivityScope): Promise<ActivitySum[]> {
+    const found: ActivitySum[] = []
+    await walkSums(scope, async (at) => {
+      const rows = sums.all(...placeOf(scope, at)) as SumRow[]
+      for (const sum of mergeSums(rows.map(toActivitySum))) {
+        found.push({ ...sum, bucket: bucketOf(scope, sum.bucket) })
+      }
+    })
+    return mergeSums(found).sort((a, b) => a.bucket - b.bucket)
+  }
+
+  async function readLatencies(scope: ActivityScope, kind: ActivityKind) {
+    const counts = new Map<number, number>()
+    await walkLatencies(scope, async (at) => {
+      const steps = latencies.all(...placeOf(scope, at), kind)
+      for (const { up_to_ms, count } of steps as { up_to_ms: number; count: number }[]) {
+        counts.set(up_to_ms, (counts.get(up_to_ms) ?? 0) + count)
+      }
+    })
+    return [...counts]
+      .map(([upToMs, count]) => ({ upToMs, count }))
+      .sort((a, b) => a.upToMs - b.upToMs)
+  }
+
+  async function readPayers(scope: ActivityScope): Promise<PayerTotals> {
+    const tally = createPayerTally()
+    await walkPayers(scope, async (at, pause) => {
+      let after: [endpointId: bigint, payer: string] = [0n, '']
+      for (;;) {
+        const page = payers.all(...placeOf(scope, at), ...after) as PayerRow[]
+        for (const [payer, count, amount] of page) tally.add(payer, count, amount)
+        const last = page.at(-1)
+        if (last === undefined || page.length < PAGE) return
+        after = [last[3], last[0]]
+        await pause()
+      }
+    })
+    return tally.totals()
+  }
+
+  const whole = <Result>({ merchantId = '' }: ActivityScope, read: () => Promise<Result>) =>
+    reading(merchantId, read)
   return {
-    async sums(scope) {
-      const found: ActivitySum[] = []
-      await walkSums(scope, async (bucket) => {
-        const rows = sums.all(...placeOf(scope, bucket)) as SumRow[]
-        for (const sum of mergeSums(rows.map(toActivitySum))) found.push(sum)
-      })
-      return found
-    },
-    async latencies(scope, kind) {
-      const counts = new Map<number, number>()
-      await walkLatencies(scope, async (bucket) => {
-        const steps = latencies.all(...placeOf(scope, bucket), kind)
-        for (const { up_to_ms, count } of steps as { up_to_ms: number; count: number }[]) {
-          counts.set(up_to_ms, (counts.get(up_to_ms) ?? 0) + count)
-        }
-      })
-      return [...counts]
-        .map(([upToMs, count]) => ({ upToMs, count }))
-        .sort((a, b) => a.upToMs - b.upToMs)
-    },
-    async payers(scope) {
-      const tally = createPayerTally()
-      await walkPayers(scope, async (bucket, pause) => {
-        let after: [endpointId: bigint, payer: string] = [0n, '']
-        for (;;) {
-          const page = payers.all(...placeOf(scope, bucket), ...after) as PayerRow[]
-          for (const [payer, count, amount] of page) tally.add(payer, count, amount)
-          const last = page.at(-1)
-          if (last === undefined || page.length < PAGE) return
-          after = [last[3], last[0]]
-          await pause()
-        }
-      })
-      return tally.totals()
-    },
+    sums: (scope) => whole(scope, () => readSums(scope)),
+    latencies: (scope, kind) => whole(scope, () => readLatencies(scope, kind)),
+    payers: (scope) => whole(scope, () => readPayers(scope)),
   }
 }
 
-/** Calls `visit` for each bucket of the scope that has rows, oldest first, a turn of the event loop after another. */
+interface Bucket {
+  span: ActivityScope['span']
+  bucket: number
+}
+
+function bucketOf({ span }: ActivityScope, bucket: number): number {
+  return span === 'h' ? bucket : bucket - (bucket % DAY_SECONDS)
+}
+
+/** Calls `visit` for each hour or day of the scope that has rows, oldest first, a turn of the event loop after another. */
 function createBucketWalk(database: Database, table: string, turns: ReadTurns) {
   const next = database
     .prepare(
@@ -88,20 +115,22 @@ function createBucketWalk(database: Database, table: string, turns: ReadTurns) {
     )
     .pluck()
   return async (
-    { span, merchantId = '', since }: ActivityScope,
-    visit: (bucket: number, pause: () => Promise<void>) => Promise<void>,
+    scope: ActivityScope,
+    visit: (at: Bucket, pause: () => Promise<void>) => Promise<void>,
   ): Promise<void> => {
     let endsAt = await turns.next()
     const pause = async () => {
       if (performance.now() >= endsAt) endsAt = await turns.next()
     }
-    let bucket = since - 1
-    for (;;) {
-      const found = next.get(span, merchantId, bucket) as number | undefined
-      if (found === undefined) return
-      bucket = found
-      await visit(bucket, pause)
-      await pause()
+    for (const span of scope.span === 'h' ? (['h'] as const) : (['d', 'h'] as const)) {
+      let bucket = scope.since - 1
+      for (;;) {
+        const found = next.get(span, scope.merchantId ?? '', bucket) as number | undefined
+        if (found === undefined) break
+        bucket = found
+        await visit({ span, bucket }, pause)
+        await pause()
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
 import { activityValues } from '../rows/activity-rows.js'
+import { createFolding } from './activity-folding.js'
 import { createForgetting } from './activity-forgetting.js'
 import { createSumWriter } from './activity-sums.js'
 import { createTable } from './activity-table.js'
@@ -29,6 +30,7 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
     .pluck()
   const addSums = createSumWriter(database)
   const turns = createReadTurns()
+  const folding = createFolding(database, commit, turns)
   let sliceRows = MIN_SLICE
 
   function keep(row: NewActivity): boolean {
@@ -43,9 +45,9 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
     return wasDelivered.get(settlementId, at - DAY_MS) !== undefined
   }
 
-  /** Resolves with how long the event loop was held, milliseconds. */
+  /** Resolves with how long the event loop was held, milliseconds. Never waits for the disk: payments are kept elsewhere. */
   function appendSlice(rows: readonly NewActivity[]): Promise<number> {
-    return commit.write(() => {
+    return commit.writeUnsynced(() => {
       const startedAt = performance.now()
       addSums(rows.filter(keep))
       return performance.now() - startedAt
@@ -69,7 +71,8 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
       return new Map(found.filter((entry): entry is [string, number] => entry[1] !== undefined))
     },
     ...createTable(database, turns),
-    ...createTotals(database, turns),
+    ...createTotals(database, turns, folding),
+    foldHours: folding.foldHours,
     ...createForgetting(database, commit),
   }
 }

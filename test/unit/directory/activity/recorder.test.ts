@@ -45,7 +45,7 @@ function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<vo
     store: {
       append: over.append ?? (async (rows) => void kept.push(...rows)),
       forget: async () => 0,
-      forgetHours: async () => {},
+      foldHours: async () => {},
     },
     attributor: {
       async find(_payTo, url) {

@@ -7,8 +7,8 @@ import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
-/** As it was kept before: endpoint 0 has all of the merchant, what is of no endpoint among it. */
-const before = `
+/** Endpoint 0 has all of the merchant, what is of no endpoint among it. */
+const wholeMerchants = `
   INSERT INTO activity_sums VALUES
     ('d', '', 0, 0, 'settle', 'settled', '', 0, 9, 900, 90),
     ('d', 'weather', 0, 0, 'settle', 'settled', '', 0, 6, 600, 60),
@@ -25,11 +25,41 @@ const before = `
     ('d', 'weather', 0, 2, '0xa', 2, 200), ('d', 'weather', 0, 0, '0xb', 2, 200),
     ('d', 'weather', 0, 1, '0xb', 1, 100);`
 
-const migration = (engine: string, number: string) =>
-  readFileSync(
-    new URL(`../../../migrations/${engine}/${number}-sums-of-endpoints.sql`, import.meta.url),
-    'utf8',
-  )
+/** Each payment stands in its hour and in its day; the hours of payers are kept for three days only. */
+const hoursAndDays = `
+  INSERT INTO activity_sums VALUES
+    ('h', 'weather', 3600, 1, 'settle', 'settled', '', 0, 2, 200, 20),
+    ('h', 'weather', 7200, 1, 'settle', 'settled', '', 0, 1, 100, 10),
+    ('d', 'weather', 0, 1, 'settle', 'settled', '', 0, 3, 300, 30),
+    ('h', '', 3600, 0, 'settle', 'settled', '', 0, 2, 200, 20),
+    ('d', '', 0, 0, 'settle', 'settled', '', 0, 5, 500, 50),
+    ('d', 'weather', 86400, 1, 'settle', 'failed', 'x', 0, 4, 0, 0);
+  INSERT INTO activity_latencies VALUES
+    ('h', 'weather', 3600, 1, 'settle', 50, 3), ('d', 'weather', 0, 1, 'settle', 50, 3),
+    ('d', 'weather', 86400, 1, 'settle', 50, 4);
+  INSERT INTO activity_payers VALUES
+    ('h', 'weather', 7200, 1, '0xa', 1, 100), ('d', 'weather', 0, 1, '0xa', 2, 200),
+    ('d', 'weather', 0, 1, '0xb', 1, 100);`
+
+interface Migration {
+  before: string
+  sqlite: string
+  postgres: string
+}
+
+const sumsOfEndpoints: Migration = {
+  before: wholeMerchants,
+  sqlite: '0009-sums-of-endpoints',
+  postgres: '0003-sums-of-endpoints',
+}
+const daysOfHours: Migration = {
+  before: hoursAndDays,
+  sqlite: '0010-days-of-hours',
+  postgres: '0004-days-of-hours',
+}
+
+const read = (engine: string, name: string) =>
+  readFileSync(new URL(`../../../migrations/${engine}/${name}.sql`, import.meta.url), 'utf8')
 
 const all = { merchantId: 'weather', span: 'd', since: 0 } as const
 
@@ -39,10 +69,10 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-async function onSqlite() {
+async function onSqlite({ before, sqlite }: Migration) {
   const database = openDatabase(':memory:')
   database.exec(before)
-  database.exec(migration('sqlite', '0009'))
+  database.exec(read('sqlite', sqlite))
   const commit = createGroupCommit(database)
   const close = async () => {
     await commit.close()
@@ -51,13 +81,13 @@ async function onSqlite() {
   return { activity: createActivityStore(database, commit), close }
 }
 
-async function onPostgres() {
+async function onPostgres({ before, postgres }: Migration) {
   const url = await server.createDatabase()
   const stores = await openPostgresStores({ url, poolSize: 2 })
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(before)
-  await client.query(migration('postgres', '0003'))
+  await client.query(read('postgres', postgres))
   await client.end()
   const close = async () => {
     await stores.close()
@@ -69,9 +99,9 @@ async function onPostgres() {
 describe.each([
   ['SQLite', onSqlite],
   ['PostgreSQL', onPostgres],
-])('sums of before on %s', (_, open) => {
-  it('say the same of the merchant and of each endpoint as they did', async () => {
-    const { activity, close } = await open()
+])('activity of before on %s', (_, open) => {
+  it('says the same of the merchant and of each endpoint as it did', async () => {
+    const { activity, close } = await open(sumsOfEndpoints)
     const sums = async (scope: object) =>
       (await activity.sums({ ...all, ...scope })).map(({ bucket, state, count, amount }) => [
         bucket,
@@ -104,6 +134,26 @@ describe.each([
       topAmount: 200n,
       amount: 300n,
     })
+    await close()
+  })
+
+  it('says the same by day, of hours that are kept and of those that are gone', async () => {
+    const { activity, close } = await open(daysOfHours)
+    const sums = async (scope: object) =>
+      (await activity.sums({ ...all, ...scope })).map((sum) => [sum.bucket, sum.count, sum.amount])
+    const check = async () => {
+      expect(await sums({})).toEqual([
+        [0, 3, 300n],
+        [86_400, 4, 0n],
+      ])
+      expect(await sums({ merchantId: undefined })).toEqual([[0, 5, 500n]])
+      expect(await activity.latencies(all, 'settle')).toEqual([{ upToMs: 50, count: 7 }])
+      const payers = { unique: 2, repeat: 1, topAmount: 200n, amount: 300n }
+      expect(await activity.payers(all)).toEqual(payers)
+    }
+    await check()
+    await activity.foldHours(86_400)
+    await check()
     await close()
   })
 })

@@ -145,7 +145,7 @@ function Facts({ merchant }: { merchant: MerchantView }) {
         </Fact>
         <Fact name="For machines">
           <span className="flex flex-wrap gap-x-3">
-            {['openapi.json', 'tools.json'].map((file) => (
+            {['openapi.json', 'tools.json', 'llms.txt'].map((file) => (
               <a
                 key={file}
                 href={`/api/merchants/${encodeURIComponent(id)}/${file}`}

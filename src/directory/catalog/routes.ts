@@ -6,11 +6,13 @@ import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { presentInPublic } from '../merchant-fault.js'
 import {
   catalogOperation,
+  merchantLlmsOperation,
   merchantOpenApiOperation,
   merchantToolsOperation,
   toolsQuery,
 } from '../openapi/read-operations.js'
 import type { Catalog } from './catalog.js'
+import { writeLlmsText } from './llms-text.js'
 import { writeOpenApi } from './openapi.js'
 import { type OwnerRoutesOptions, ownerRoutes } from './owner-routes.js'
 import { shownEndpoints } from './published.js'
@@ -27,7 +29,7 @@ export interface CatalogRoutesOptions extends OwnerRoutesOptions {
 
 type OfMerchant = { Params: { id: string } }
 
-/** `GET /api/merchants`, the directory catalog, what a wallet owns, and per merchant an OpenAPI document and a list of tools. */
+/** `GET /api/merchants`, the directory catalog, what a wallet owns, and per merchant an OpenAPI document, a list of tools and an `llms.txt`. */
 export async function catalogRoutes(
   app: FastifyInstance,
   { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
@@ -38,7 +40,7 @@ export async function catalogRoutes(
 
   app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
     const snapshot = await catalog.read()
-    if (isKnown(request, reply, `${boot}-${snapshot.sequence}`)) return reply
+    if (isKnown(request, reply, `${boot}-${snapshot.sequence}`, json)) return reply
     const bytes = catalogBytes(snapshot, facilitator)
     if (bytes !== undefined) reply.header('content-length', bytes)
     return reply.send(streamCatalog(snapshot, facilitator))
@@ -50,7 +52,7 @@ export async function catalogRoutes(
     async (request, reply) => {
       const [merchant, endpoints] = await readMerchant(request.params.id)
       const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
-      return sendJson(request, reply, document)
+      return sendCached(request, reply, document, json)
     },
   )
 
@@ -61,7 +63,17 @@ export async function catalogRoutes(
       const { format } = readQuery(toolsQuery, request.query)
       const [merchant, endpoints] = await readMerchant(request.params.id)
       const tools = toTools(merchant, endpoints, format, checksum)
-      return sendJson(request, reply, [JSON.stringify(tools)])
+      return sendCached(request, reply, [JSON.stringify(tools)], json)
+    },
+  )
+
+  app.get<OfMerchant>(
+    '/api/merchants/:id/llms.txt',
+    describedAs(merchantLlmsOperation),
+    async (request, reply) => {
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const text = writeLlmsText(merchant, endpoints, { facilitator, checksum })
+      return sendCached(request, reply, [text], 'text/markdown; charset=utf-8')
     },
   )
 
@@ -71,10 +83,13 @@ export async function catalogRoutes(
   }
 }
 
-async function sendJson(
+const json = 'application/json; charset=utf-8'
+
+async function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
   parts: readonly string[],
+  type: string,
 ): Promise<FastifyReply> {
   const pause = createPause()
   const hash = createHash('sha256')
@@ -83,15 +98,15 @@ async function sendJson(
     await pause()
   }
   const tag = hash.digest('base64url').slice(0, 22)
-  return isKnown(request, reply, tag) ? reply : reply.send(parts.join(''))
+  return isKnown(request, reply, tag, type) ? reply : reply.send(parts.join(''))
 }
 
 /** Sets what all these answers carry, and ends with 304 for a reader who has this one. */
-function isKnown(request: FastifyRequest, reply: FastifyReply, tag: string): boolean {
+function isKnown(request: FastifyRequest, reply: FastifyReply, tag: string, type: string): boolean {
   // Weak: compressed or not, it is the same catalog.
   const etag = `W/"${tag}"`
   reply.headers({
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': type,
     'cache-control': 'public, max-age=60',
     etag,
   })

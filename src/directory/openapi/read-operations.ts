@@ -92,6 +92,16 @@ export const merchantToolsOperation: Operation = {
   examples: { unknown: unknownMerchant },
 }
 
+export const merchantLlmsOperation: Operation = {
+  id: 'getMerchantLlmsText',
+  tag,
+  summary: 'The endpoints of a merchant as an llms.txt',
+  params: ofMerchant,
+  answers: cached('Markdown: what there is, what it costs, where to read on.', 'text/markdown'),
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
 export const ownerOperation: Operation = {
   id: 'listMerchantsOfOwner',
   tag,

@@ -11,7 +11,7 @@ import { lowerThreadPriority } from './store/thread.js'
 /** The thread of `createThreadedAnswers`: reads the database over a connection of its own. */
 const { source: from, urgency } = workerData as ThreadData
 lowerThreadPriority()
-const source = openListingReader(from)
+const source = await openListingReader(from)
 const turns = createTurns(processClock, createUrgency(processClock, urgency))
 const index = createCatalogIndex({
   source,

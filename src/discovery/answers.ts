@@ -10,7 +10,8 @@ import {
 } from './catalog-search.js'
 import type { CatalogView } from './catalog-view.js'
 import { createItemCache, type ItemSource } from './item-cache.js'
-import { type BrowseQuery, formatCursor } from './queries.js'
+import type { BrowseQuery } from './queries.js'
+import { formatCursor } from './ranked-cursor.js'
 import type { Turns } from './turns.js'
 
 /** What is asked for: the list in order of creation, the ranked search, or either as cards of the console. */

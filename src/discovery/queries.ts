@@ -8,9 +8,10 @@ import {
   readQuery,
   textParameter,
 } from '../http/query.js'
-import type { ListQuery, RankedPlace, RankedQuery } from './catalog-search.js'
+import type { ListQuery, RankedQuery } from './catalog-search.js'
 import type { CatalogFilter } from './conditions.js'
 import { wordsOf } from './fold.js'
+import { readCursor } from './ranked-cursor.js'
 
 const MAX_LIMIT = 100
 /** Longest text that is searched for. */
@@ -126,16 +127,6 @@ export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   }
   const { cursor } = readQuery(z.object({ cursor: anyInteger().prefault('0') }), raw)
   return { kind: 'list', limit, filter, q: '', offset: cursor }
-}
-
-/** How a place in a ranked answer is written in `cursor`. */
-export function formatCursor(place: RankedPlace): string {
-  return `${place.group}-${place.endpointId}`
-}
-
-function readCursor(cursor: string): RankedPlace {
-  const [group, endpointId] = cursor.split('-')
-  return { group: Number(group), endpointId: Number(endpointId) }
 }
 
 type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor'>

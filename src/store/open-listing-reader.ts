@@ -1,8 +1,6 @@
 import type { ListingReader } from './listings.js'
-import { openDatabase } from './postgres/database.js'
-import { createListingReader as readPostgres } from './postgres/listing-reads.js'
 import { openReader } from './sqlite/database.js'
-import { createListingReader as readSqlite } from './sqlite/listing-reads.js'
+import { createListingReader } from './sqlite/listing-reads.js'
 
 export interface OpenListingReader extends ListingReader {
   close(): Promise<void>
@@ -12,11 +10,14 @@ export interface OpenListingReader extends ListingReader {
 const POOL_SIZE = 2
 
 /** Listings over a connection of its own, for a thread that only reads; `source` is `Stores.threadSource`. */
-export function openListingReader(source: string): OpenListingReader {
+export async function openListingReader(source: string): Promise<OpenListingReader> {
   if (/^postgres(ql)?:/.test(source)) {
+    // Only where it is used: its driver takes a dozen megabytes.
+    const { openDatabase } = await import('./postgres/database.js')
+    const { createListingReader: readPostgres } = await import('./postgres/listing-reads.js')
     const database = openDatabase({ url: source, poolSize: POOL_SIZE })
     return { ...readPostgres(database), close: database.close }
   }
   const database = openReader(source)
-  return { ...readSqlite(database), close: async () => void database.close() }
+  return { ...createListingReader(database), close: async () => void database.close() }
 }

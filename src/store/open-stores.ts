@@ -1,4 +1,3 @@
-import { openPostgresStores } from './postgres/stores.js'
 import { openSqliteStores } from './sqlite/stores.js'
 import type { Stores } from './stores.js'
 
@@ -13,6 +12,8 @@ export async function openStores(
   onIdleError?: (error: unknown) => void,
 ): Promise<Stores> {
   if (place.kind === 'sqlite') return openSqliteStores(place.path)
+  // Only where it is used: its driver takes a dozen megabytes.
+  const { openPostgresStores } = await import('./postgres/stores.js')
   // By name: the settings conceal the URL from whoever copies them.
   const { url, poolSize } = place
   return openPostgresStores({ url, poolSize, ...(onIdleError && { onIdleError }) })

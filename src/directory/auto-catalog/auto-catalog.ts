@@ -34,11 +34,11 @@ export interface AutoCatalogOptions extends OfferRules {
 
 export interface AutoCatalog {
   /**
-   * Takes in what a settled payment says of the resource it paid for; `undefined` when it says nothing. Answers after a
-   * few reads of the store, never throws and never rejects; the work comes later.
+   * Takes in what a settled payment says of the resource it paid for; `undefined` when it says nothing. Answers once the
+   * extension is judged, within a quarter of a second; never throws and never rejects. Listing it comes later.
    */
   offer(settled: SettledPayment): Promise<BazaarStatus> | undefined
-  /** Starts to judge the extension before the payment has settled, so that `offer` can tell the outcome. Never throws. */
+  /** Starts to judge the extension before the payment has settled, so that `offer` need not wait for it. Never throws. */
   prepare(payload: unknown): void
   /** Resolves when every offer so far was judged. */
   idle(): Promise<void>
@@ -68,19 +68,27 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     max: MAX_WAITING,
     maxPerGroup: MAX_WAITING_PER_PAY_TO,
     async run(offer) {
-      const status = await catalogue(offer)
-      if (status.status !== 'rejected') return
-      recent.keep(offer.key, offer.fingerprint, status, REJECTED_MS)
-      const { settlementId, resource } = offer
-      const { rejectedReason } = status
-      log.info({ settlementId, url: resource.url, rejectedReason }, 'paid resource not listed')
+      keepRejected(offer, await catalogue(offer))
     },
     onError: (err, { settlementId }) =>
       log.warn({ err, settlementId }, 'paid resource could not be listed'),
   })
 
+  /** Offers whose answer is under way, also where nobody waits for it any more. */
+  const answering = new Set<Promise<BazaarStatus>>()
+
   const placeOf = ({ resource: { url, method }, terms: { network, payTo } }: Offer) =>
     findPlace(store, { url, method, network, payTo })
+
+  function keepRejected(
+    { key, fingerprint, settlementId, resource: { url } }: Offer,
+    status: BazaarStatus,
+  ): void {
+    if (status.status !== 'rejected') return
+    recent.keep(key, fingerprint, status, REJECTED_MS)
+    const { rejectedReason } = status
+    log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
+  }
 
   async function catalogue(offer: Offer): Promise<BazaarStatus> {
     const { resource, terms, blockedBecause } = offer
@@ -154,8 +162,13 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
       recent.keep(key, fingerprint, standing, STANDING_MS)
       return standing
     }
-    const verdict = infoCheck.known(offer.resource)
-    if (verdict?.ok === false) return rejected(verdict.rejectedReason)
+    // What could not be judged now is judged in its turn.
+    const verdict = await infoCheck.judge(offer.resource).catch(() => undefined)
+    if (verdict?.ok === false) {
+      const refused = rejected(verdict.rejectedReason)
+      keepRejected(offer, refused)
+      return refused
+    }
     if (queue.add(key, offer.terms.payTo, offer)) return processing
     return rejected('too many resources wait; the next payment offers it again.')
   }
@@ -171,17 +184,23 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
         const read = readOffer(settled, options)
         if (read === undefined) return undefined
         if (!read.ok) return Promise.resolve(rejected(read.rejectedReason))
-        return within(
-          ANSWER_MS,
-          answer(read.offer).catch((err) => unreadable(err, settled)),
-        )
+        const work = answer(read.offer).catch((err) => unreadable(err, settled))
+        answering.add(work)
+        void work.finally(() => answering.delete(work))
+        return within(ANSWER_MS, work)
       } catch (err) {
         return Promise.resolve(unreadable(err, settled))
       }
     },
     prepare: createPreparation(infoCheck, now),
-    idle: () => queue.idle(),
-    stop: () => queue.stop(),
+    async idle() {
+      await Promise.all(answering)
+      await queue.idle()
+    },
+    async stop() {
+      await queue.stop()
+      await Promise.all(answering)
+    },
   }
 }
 

@@ -16,8 +16,6 @@ export interface Described {
 }
 
 export interface InfoCheck {
-  /** What was found before about the very same pair; asks nobody. */
-  known(described: Described): InfoVerdict | undefined
   /** Rejects when it could not be judged for a reason of ours. */
   judge(described: Described): Promise<InfoVerdict>
 }
@@ -69,7 +67,6 @@ export function createInfoCheck(
   }
 
   return {
-    known: (described) => find(keyOf(described)),
     async judge(described) {
       const key = keyOf(described)
       const known = find(key)

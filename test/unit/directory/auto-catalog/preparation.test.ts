@@ -13,7 +13,7 @@ function open(verdict: () => Promise<InfoVerdict>) {
     asked++
     return verdict()
   }
-  const prepare = createPreparation({ known: () => undefined, judge }, () => clock)
+  const prepare = createPreparation({ judge }, () => clock)
   return { prepare, asked: () => asked, wait: (ms: number) => (clock += ms) }
 }
 

@@ -18,6 +18,10 @@ const warnings: Record<string, string> = {
     'Neither the 402 nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
   wrong_domain:
     'The 402 names another EIP-712 domain than the token has; buyers may sign for nothing. On Arc it is name “USDC”, version “2”.',
+  scheme_not_settled:
+    'The 402 asks for payment by a scheme that is not settled here. Offer “exact” as well.',
+  foreign_pay_to:
+    'The 402 also asks for payment to somebody else. Those requirements are not published.',
   header_missing:
     'The 402 carries its requirements in the body only. Send them in the PAYMENT-REQUIRED header too.',
   header_url_safe:

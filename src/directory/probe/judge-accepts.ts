@@ -1,10 +1,13 @@
-import { type Address, isAddress } from 'viem'
+import { type Address, getAddress, isAddress } from 'viem'
 import { zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import type { QuotedPayment } from './payment-required.js'
 import { inputHintsOf } from './quoted-bazaar.js'
 import { isSameAddress, type QuotedTerms } from './quoted-terms.js'
 import type { Expected, Verdict, VerdictState, VerdictWarning } from './verdict.js'
+
+/** What this service can settle, preferred first; of these every endpoint should offer one. */
+const settledSchemes = ['exact', 'batch-settlement']
 
 /** Values repeated in a message. */
 const MAX_NAMED = 3
@@ -42,7 +45,7 @@ export function judgeAccepts(quoted: QuotedPayment, expected: Expected): Verdict
     const message =
       expected.payTo === undefined
         ? `The 402 pays to ${payTo}, which is no address that can be paid on ${expected.network}.`
-        : `The 402 pays to ${payTo}, but the payout address of the listing is ${expected.payTo}; make the two one.`
+        : `The 402 pays to ${payTo}, but the payout address of the listing is ${getAddress(expected.payTo)}; make the two one.`
     return wrong('wrong_payto', message, { network: expected.network, payTo })
   }
   const chosen = choose(toPayee, expected.price)
@@ -55,10 +58,10 @@ function isPayee(payTo: string, wanted: Address | undefined): boolean {
   return isAddress(payTo, { strict: false }) && !isSameAddress(payTo, zeroAddress)
 }
 
-/** `exact` before other schemes, and of those the one at the listed price. */
+/** What can be settled before what cannot, and of one scheme the one at the listed price. */
 function choose(terms: readonly QuotedTerms[], price: bigint | undefined): QuotedTerms {
-  const exact = terms.filter(({ scheme }) => scheme === 'exact')
-  const candidates = exact.length > 0 ? exact : terms
+  const byScheme = settledSchemes.map((wanted) => terms.filter(({ scheme }) => scheme === wanted))
+  const candidates = byScheme.find((offered) => offered.length > 0) ?? terms
   const atPrice = candidates.find(({ amount }) => BigInt(amount) === price)
   return atPrice ?? (candidates[0] as QuotedTerms)
 }
@@ -96,7 +99,7 @@ function tellForeign(foreign: readonly QuotedTerms[], { network, payTo }: Quoted
 
 function findOddities(
   quoted: QuotedPayment,
-  { amount, extra }: QuotedTerms,
+  { scheme, amount, extra }: QuotedTerms,
   { price, asset, hasSchema }: Expected,
 ): Map<VerdictWarning, string> {
   const odd = new Map<VerdictWarning, string>()
@@ -111,6 +114,12 @@ function findOddities(
     odd.set(
       'wrong_domain',
       `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${asset.name}" and "${asset.version}".`,
+    )
+  }
+  if (!settledSchemes.includes(scheme)) {
+    odd.set(
+      'scheme_not_settled',
+      `It asks for payment by ${scheme}, which is not settled here: offer exact as well.`,
     )
   }
   const hints = quoted.bazaar === null ? undefined : inputHintsOf(quoted.bazaar)

@@ -23,6 +23,7 @@ export type VerdictWarning =
   | 'price_drift'
   | 'schema_missing'
   | 'wrong_domain'
+  | 'scheme_not_settled'
   | 'header_missing'
   | 'header_url_safe'
   | 'requirements_unusable'

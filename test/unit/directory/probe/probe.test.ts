@@ -156,6 +156,15 @@ describe('a live endpoint is warned of', () => {
     expect((await warned(quoting({ extra: undefined }))).warnings).toEqual(['wrong_domain'])
   })
 
+  it('a scheme that is not settled here, unless another is offered', async () => {
+    const record = await warned(quoting({ scheme: 'upto' }))
+    expect(record.warnings).toEqual(['scheme_not_settled'])
+    expect(record.message).toContain('by upto, which is not settled here')
+    const both: RequestListener = (_, response) =>
+      ask(response, { accepts: [aRequirement({ scheme: 'upto' }), aRequirement()] })
+    expect((await warned(both)).warnings).toEqual([])
+  })
+
   it('no schema in listing and 402, and not of one in either', async () => {
     const none = { inputSchema: null }
     expect((await warned((_, response) => ask(response), none)).warnings).toEqual([

@@ -28,7 +28,7 @@ export async function installCors(app: FastifyInstance): Promise<void> {
   await app.register(cors, {
     origin: '*',
     methods: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['content-type', 'idempotency-key'],
+    allowedHeaders: ['content-type', 'if-none-match', 'idempotency-key'],
     exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag'],
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     strictPreflight: false,

@@ -27,7 +27,7 @@ describe('cross-origin access', () => {
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST, PUT, DELETE',
-      'access-control-allow-headers': 'content-type, idempotency-key',
+      'access-control-allow-headers': 'content-type, if-none-match, idempotency-key',
       'access-control-max-age': '86400',
     })
   })

@@ -74,6 +74,20 @@ export const searchAnswer = z.object({
   pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
 })
 
+export const changesAnswer = z.object({
+  x402Version: z.literal(2),
+  changes: z.array(
+    z.object({
+      merchant: z.string(),
+      sequence: z.int().describe('Of its last change in this page.'),
+      removed: z.boolean().describe('Deleted, hidden, or never public: forget what you hold.'),
+      items: z.array(discoveryItem).describe('All it has now, failing ones too.'),
+    }),
+  ),
+  next: z.int().describe('`since` of the next page, and of the next time.'),
+  hasMore: z.boolean().describe('Whether there are more pages now.'),
+})
+
 const card = z
   .object({
     id: z.int(),

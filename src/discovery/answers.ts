@@ -9,16 +9,18 @@ import {
   SearchOverload,
 } from './catalog-search.js'
 import type { CatalogView } from './catalog-view.js'
+import { type ChangesQuery, createChangeReader } from './changes.js'
 import { createItemCache, type ItemSource } from './item-cache.js'
 import type { BrowseQuery } from './queries.js'
 import { formatCursor } from './ranked-cursor.js'
 import type { Turns } from './turns.js'
 
-/** What is asked for: the list in order of creation, the ranked search, or either as cards of the console. */
+/** What is asked for: the list in order of creation, the ranked search, either as cards of the console, or changes. */
 export type Question =
   | { kind: 'resources'; query: ListQuery & { isOtherType: boolean } }
   | { kind: 'search'; query: RankedQuery & { isOtherType: boolean } }
   | { kind: 'cards'; query: BrowseQuery }
+  | { kind: 'changes'; query: ChangesQuery }
 
 export type Answer =
   /** `sequence` is the last change of the catalog that is in it. */
@@ -69,22 +71,24 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     }
   }
 
-  /** A JSON list of items; schemas can be large, so a hundred of them are more than one turn. */
-  async function itemsOf(ids: readonly number[], { sequence }: CatalogView): Promise<string> {
+  /** Items as JSON; schemas can be large, so a hundred of them are more than one turn. */
+  async function itemsOf(ids: readonly number[], { sequence }: CatalogView): Promise<string[]> {
     const made: string[] = []
     for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
       if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
       made.push(...(await items.read(ids.slice(i, i + ITEMS_A_TURN), sequence)))
     }
-    return `[${made.join(',')}]`
+    return made
   }
+
+  const tellChanges = createChangeReader({ source: options.items, search, itemsOf })
 
   async function list(view: CatalogView, { isOtherType, ...asked }: ResourcesQuery) {
     const { limit, offset } = asked
     const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
     const pagination = JSON.stringify({ limit, offset, total: found.total })
     const resources = await itemsOf(found.ids, view)
-    return `{"x402Version":2,"items":${resources},"pagination":${pagination}}`
+    return `{"x402Version":2,"items":[${resources}],"pagination":${pagination}}`
   }
 
   async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery) {
@@ -92,7 +96,7 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: asked.limit, cursor })
     const resources = await itemsOf(found.ids, view)
-    return `{"x402Version":2,"resources":${resources},"partialResults":${cursor !== null},"pagination":${pagination}}`
+    return `{"x402Version":2,"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`
   }
 
   async function browse(view: CatalogView, query: BrowseQuery) {
@@ -108,6 +112,7 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
 
   function make(view: CatalogView, { kind, query }: Question): Promise<string> {
     if (kind === 'resources') return list(view, query)
+    if (kind === 'changes') return tellChanges(view, query)
     return kind === 'search' ? rank(view, query) : browse(view, query)
   }
 

@@ -4,7 +4,7 @@ import { RequestFault } from '../http/request-fault.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import { createLru } from './lru.js'
-import { parseBrowseQuery, parseListQuery, parseRankedQuery } from './queries.js'
+import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
 export interface CatalogAnswersOptions {
   answers: Pick<DiscoveryAnswers, 'answer'>
@@ -17,6 +17,8 @@ export interface CatalogAnswers {
   resources(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/search` (bazaar extension). */
   search(query: RawQuery): Promise<CachedBody>
+  /** `GET /discovery/changes`: what a crawler must take in anew. */
+  changes(query: RawQuery): Promise<CachedBody>
   /** `GET /api/endpoints`, made anew each time: a card tells how an endpoint stood when it was last looked at. */
   browse(query: RawQuery): Promise<CachedBody>
 }
@@ -32,6 +34,12 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
     resources: async (query) =>
       bodyOf(await read({ kind: 'resources', query: parseListQuery(query) })),
     search: async (query) => bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) })),
+    async changes(raw) {
+      const query = parseChangesQuery(raw)
+      const last = await listings.lastChange()
+      if (query.since > last) throw aheadFault(last)
+      return bodyOf(await read({ kind: 'changes', query }))
+    },
     browse: async (query) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
   }
@@ -72,6 +80,12 @@ function createAnswerCache(
 function bodyOf(answer: Answer): CachedBody {
   if (answer.state === 'made') return answer.body
   throw answer.state === 'loading' ? loadingFault() : overloadFault()
+}
+
+/** A number of another database, or of one that was restored to a time before. */
+function aheadFault(last: number): RequestFault {
+  const message = `since must be an integer from 0 to ${last}, the last change there is; a later one is not of this catalog: begin again with 0.`
+  return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
 }
 
 function loadingFault(): RequestFault {

@@ -1,8 +1,8 @@
 import { httpCodes } from '../http/http-codes.js'
 import { cached } from '../http/openapi/cached-answer.js'
 import type { Operation } from '../http/openapi/operation.js'
-import { browseAnswer, resourcesAnswer, searchAnswer } from './answer-schemas.js'
-import { browseQuery, listQuery, rankedQuery } from './queries.js'
+import { browseAnswer, changesAnswer, resourcesAnswer, searchAnswer } from './answer-schemas.js'
+import { browseQuery, changesQuery, listQuery, rankedQuery } from './queries.js'
 
 const nothing = { x402Version: 2 } as const
 
@@ -68,6 +68,29 @@ export const searchOperation: Operation = {
       answer: {
         error: 'invalid_request',
         message: 'query is required: words to look for, at most 200 characters.',
+      },
+    },
+  },
+}
+
+export const changesOperation: Operation = {
+  id: 'listChanges',
+  tag: 'Discovery',
+  summary: 'What changed since a crawler last asked',
+  description:
+    'Merchants in the order in which they changed, each with all items it has now: what else is held of it is gone. One that is removed has none. Go on with `next` while `hasMore`, and later.',
+  query: changesQuery,
+  answers: cached('A page.', changesAnswer),
+  codes: [httpCodes.unavailable],
+  examples: {
+    fromTheBeginning: { summary: 'The whole catalog', query: { limit: '2' }, status: 200 },
+    notANumber: {
+      summary: 'A time instead of a number',
+      query: { since: '2026-11-21' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'since must be an integer from 0 to 9007199254740991.',
       },
     },
   },

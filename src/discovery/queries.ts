@@ -9,6 +9,7 @@ import {
   textParameter,
 } from '../http/query.js'
 import type { ListQuery, RankedQuery } from './catalog-search.js'
+import type { ChangesQuery } from './changes.js'
 import type { CatalogFilter } from './conditions.js'
 import { wordsOf } from './fold.js'
 import { readCursor } from './ranked-cursor.js'
@@ -97,6 +98,16 @@ export const browseQuery = z.object({
   ...wideFilter,
 })
 
+/** Parameters of `/discovery/changes`. */
+export const changesQuery = z.object({
+  since: anyInteger()
+    .prefault('0')
+    .describe('`next` of the answer before; 0 is the whole catalog.'),
+  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+    .prefault('20')
+    .describe('Merchants of a page.'),
+})
+
 /** Reads the query of `/discovery/resources`; throws a 400 for what is out of bounds. */
 export function parseListQuery(raw: RawQuery): Typed<ListQuery> {
   const { type, limit, offset, q, merchant, ...standard } = readQuery(listQuery, raw)
@@ -109,6 +120,11 @@ export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
   const { type, limit, query, cursor, ...filter } = readQuery(rankedQuery, raw)
   const after = cursor === undefined ? undefined : readCursor(cursor)
   return { limit, isOtherType: type !== 'http', filter: toFilter(filter), query, after }
+}
+
+/** Reads the query of `/discovery/changes`; throws a 400 for what is out of bounds. */
+export function parseChangesQuery(raw: RawQuery): ChangesQuery {
+  return readQuery(changesQuery, raw)
 }
 
 /** What the console asks `/api/endpoints`: with words best first, without them in order of creation. */

@@ -3,9 +3,14 @@ import { sendCached } from '../http/cached-reply.js'
 import type { RawQuery } from '../http/query.js'
 import { describedAs } from '../http/route-config.js'
 import type { CatalogAnswers } from './catalog-answers.js'
-import { browseOperation, resourcesOperation, searchOperation } from './operations.js'
+import {
+  browseOperation,
+  changesOperation,
+  resourcesOperation,
+  searchOperation,
+} from './operations.js'
 
-/** `GET /discovery/resources` (product, x402 v2 sec. 8), `GET /discovery/search` (bazaar extension), and `GET /api/endpoints` for the console. */
+/** `GET /discovery/resources` (product, x402 v2 sec. 8), `GET /discovery/search` (bazaar extension), `GET /discovery/changes` for crawlers, and `GET /api/endpoints` for the console. */
 export async function discoveryRoutes(
   app: FastifyInstance,
   { answers }: { answers: CatalogAnswers },
@@ -19,6 +24,11 @@ export async function discoveryRoutes(
     '/discovery/search',
     describedAs(searchOperation),
     async (request, reply) => sendCached(request, reply, await answers.search(request.query)),
+  )
+  app.get<{ Querystring: RawQuery }>(
+    '/discovery/changes',
+    describedAs(changesOperation),
+    async (request, reply) => sendCached(request, reply, await answers.changes(request.query)),
   )
   app.get<{ Querystring: RawQuery }>(
     '/api/endpoints',

@@ -1,0 +1,136 @@
+import type { FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ListingStore } from '../../src/store/listings.js'
+import { save } from '../unit/discovery/a-catalog.js'
+import { aDiscoveryServer } from './a-discovery-server.js'
+
+let app: FastifyInstance
+let store: ListingStore
+let get: Awaited<ReturnType<typeof aDiscoveryServer>>['get']
+
+beforeEach(async () => {
+  ;({ app, store, get } = await aDiscoveryServer())
+})
+
+afterEach(() => app.close())
+
+interface Change {
+  merchant: string
+  sequence: number
+  removed: boolean
+  items: { resource: string; status?: string; metadata: { title: string } }[]
+}
+
+interface Page {
+  changes: Change[]
+  next: number
+  hasMore: boolean
+}
+
+async function ask(query = ''): Promise<Page> {
+  const response = await get(`/discovery/changes${query}`)
+  expect(response.statusCode, response.body).toBe(200)
+  return response.json()
+}
+
+/** A crawler's copy of the catalog: what it holds by merchant, and where it goes on. */
+async function follow(copy: Map<string, string[]>, since: number, limit = 20): Promise<number> {
+  const { changes, next, hasMore } = await ask(`?since=${since}&limit=${limit}`)
+  for (const { merchant, removed, items } of changes) {
+    if (removed) copy.delete(merchant)
+    else
+      copy.set(
+        merchant,
+        items.map(({ metadata }) => metadata.title),
+      )
+  }
+  return hasMore ? follow(copy, next, limit) : next
+}
+
+const titled = (...titles: string[]) => titles.map((title) => ({ title }))
+
+describe('GET /discovery/changes', () => {
+  it('tells nothing of an empty catalog', async () => {
+    const page = await ask()
+    expect(page).toEqual({ x402Version: 2, changes: [], next: 0, hasMore: false })
+  })
+
+  it('tells the whole catalog from 0, each merchant once, with the items that the list has', async () => {
+    await save(store, { id: 'one' }, titled('a', 'b'))
+    await save(store, { id: 'two' }, titled('c'))
+    await save(store, { id: 'one' }, titled('a', 'b', 'd'))
+    const { changes, next, hasMore } = await ask('?since=0')
+    expect(changes.map(({ merchant }) => merchant)).toEqual(['two', 'one'])
+    const listed = (await get('/discovery/resources?merchant=one')).json().items
+    expect(changes[1]).toMatchObject({ removed: false, items: listed })
+    expect([next, hasMore]).toEqual([await store.lastChange(), false])
+  })
+
+  it('tells afterwards only who changed, with an end for what is gone', async () => {
+    await save(store, { id: 'stays' }, titled('a'))
+    await save(store, { id: 'loses-one' }, titled('b', 'c'))
+    await save(store, { id: 'is-hidden' }, titled('d'))
+    const { next } = await ask()
+    await save(store, { id: 'loses-one' }, titled('c'))
+    await store.setFlags('is-hidden', { hiddenReason: 'Fraud' }, 2_000)
+    const { changes } = await ask(`?since=${next}`)
+    expect(changes).toMatchObject([
+      { merchant: 'loses-one', removed: false, items: [{ metadata: { title: 'c' } }] },
+      { merchant: 'is-hidden', removed: true, items: [] },
+    ])
+    await store.setFlags('is-hidden', { hiddenReason: null }, 3_000)
+    const back = await ask(`?since=${changes.at(-1)?.sequence}`)
+    expect(back.changes).toMatchObject([{ merchant: 'is-hidden', removed: false }])
+  })
+
+  it('keeps a copy true, whatever the size of its pages', async () => {
+    const copies = [1, 2, 20].map((limit) => ({ limit, copy: new Map<string, string[]>(), at: 0 }))
+    const truth = new Map<string, string[]>()
+    for (let round = 0; round < 6; round++) {
+      for (const id of ['one', 'two', 'six'].slice(0, 1 + (round % 3))) {
+        truth.set(id, [`${id} ${round}`])
+        await save(store, { id }, titled(`${id} ${round}`))
+      }
+      for (const held of copies) held.at = await follow(held.copy, held.at, held.limit)
+      for (const { copy } of copies) expect(copy).toEqual(truth)
+    }
+  })
+
+  it('shows what fails with its status, and says nothing of a mere look', async () => {
+    await save(store, {}, titled('a'))
+    const { next } = await ask()
+    const [endpoint] = await store.endpointsOf('weather')
+    if (endpoint === undefined) throw new Error('nothing was saved')
+    const { id, accepts, probe } = endpoint
+    const look = (status: 'live' | 'failing') =>
+      store.saveProbe(id, { accepts, probe, status, failures: 3, nextProbeAt: 9 }, 2_000)
+    await look('live')
+    expect(await ask(`?since=${next}`)).toMatchObject({ changes: [], next })
+    await look('failing')
+    const { changes } = await ask(`?since=${next}`)
+    expect(changes[0]?.items).toMatchObject([{ status: 'failing' }])
+  })
+
+  it.each([
+    ['since=-1', 'since must be an integer from 0'],
+    ['since=now', 'since must be an integer from 0'],
+    ['since=0&since=1', 'since must be given once'],
+    ['since=1', 'since must be an integer from 0 to 0, the last change there is'],
+    ['limit=0', 'limit must be an integer from 1 to 100'],
+    ['limit=101', 'limit must be an integer from 1 to 100'],
+  ])('refuses %s by name and limit', async (query, message) => {
+    const response = await get(`/discovery/changes?${query}`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json().message).toContain(message)
+  })
+
+  it('may be cached for a minute and asked for by its ETag', async () => {
+    const { headers } = await get('/discovery/changes')
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=60',
+      'access-control-allow-origin': '*',
+    })
+    const again = await get('/discovery/changes', { 'if-none-match': String(headers.etag) })
+    expect(again.statusCode).toBe(304)
+  })
+})

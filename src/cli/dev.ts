@@ -69,7 +69,7 @@ async function run(options: Options): Promise<void> {
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
     stack = await startStack({ ...options, env: process.env })
-    await describe(options, stack.dashboard)
+    await describe(options, stack)
     throw await stack.failed
   }
   try {
@@ -100,12 +100,16 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-async function describe(options: Options, dashboard: Stack['dashboard']): Promise<void> {
+async function describe(
+  options: Options,
+  { dashboard, operatorEnv }: Pick<Stack, 'dashboard' | 'operatorEnv'>,
+): Promise<void> {
   const { port, rpcPort, apiPort, forkUrl } = options
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
   const quoteUrl = `http://localhost:${apiPort}/quote`
   const funds = formatUnits(await usdcBalance(rpcUrl, devnetPayer.address), 6)
   const custom = rpcPort !== defaultPorts.rpcPort || apiPort !== defaultPorts.apiPort
+  const settings = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}`)
   const opens = dashboard.state === 'failed' ? 'without its console' : 'open it in a browser'
   const chain = forkUrl === undefined ? 'a block every 500 ms' : 'forked, a block every 500 ms'
   if (dashboard.state === 'failed') {
@@ -126,6 +130,10 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
 
 Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
+What the operator says of merchants (docs/directory.md), in another terminal:
+
+  ${settings.join(' ')} npm run merchants -- list
+
 These are the public test keys of anvil: never send them money on a real chain.
 Ctrl-C stops everything. Now pay for a call, in a second terminal:
 

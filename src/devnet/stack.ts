@@ -34,6 +34,8 @@ export type Stack = {
   /** Resolves with the reason when a part of it ends that nobody stopped. */
   failed: Promise<DevnetError>
   dashboard: DashboardBuild
+  /** Settings with which a command of the operator finds what this Arcus keeps. */
+  operatorEnv: Record<'DATABASE_URL' | 'MAINNET_RPC_URLS' | 'BUYBACK_ADDRESS', string>
 }
 
 // Gas for some 40,000 settlements each at 20 gwei.
@@ -57,7 +59,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const arcus = await startService(options, chain.url, stops)
     await startMerchant(options.apiPort, host, arcus.url, stops)
     const failed = Promise.race([failure('anvil', chain.exited), failure('Arcus', arcus.exited)])
-    return { stop, failed, dashboard }
+    const operatorEnv = {
+      DATABASE_URL: arcus.databaseUrl,
+      MAINNET_RPC_URLS: chain.url,
+      BUYBACK_ADDRESS: options.env.BUYBACK_ADDRESS || devnetBuyback.address,
+    }
+    return { stop, failed, dashboard, operatorEnv }
   } catch (error) {
     await stop()
     throw error
@@ -105,15 +112,16 @@ async function startService(options: StackOptions, rpcUrl: string, stops: Stops)
   const removeFolder = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', removeFolder)
   stops.push(removeFolder)
+  const databaseUrl = `sqlite:${join(folder, 'arcus.db')}`
   const arcus = await startArcus({
     port: options.port,
     rpcUrl,
     relayerKeys: devnetRelayers.map(({ privateKey }) => privateKey),
-    databaseUrl: `sqlite:${join(folder, 'arcus.db')}`,
+    databaseUrl,
     env: options.env,
   })
   stops.push(arcus.stop)
-  return arcus
+  return { ...arcus, databaseUrl }
 }
 
 async function startMerchant(port: number, host: string, facilitatorUrl: string, stops: Stops) {

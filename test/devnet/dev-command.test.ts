@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -15,10 +15,12 @@ type Command = { child: ChildProcess; stdout(): string; stderr(): string; code: 
 
 const running: Command[] = []
 
+/** vitest sets a BASE_URL of its own. */
+const withoutBaseUrl = { ...process.env, BASE_URL: '' }
+
 function run(script: 'dev' | 'pay', args: string[], env: NodeJS.ProcessEnv = {}): Command {
   const child = spawn(process.execPath, ['--import', 'tsx', `src/cli/${script}.ts`, ...args], {
-    // vitest sets a BASE_URL of its own.
-    env: { ...process.env, BASE_URL: '', ...env },
+    env: { ...withoutBaseUrl, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const text = { stdout: '', stderr: '' }
@@ -82,6 +84,12 @@ async function imitateLiveChain(url: string): Promise<void> {
   await call(url, 'anvil_setCode', [devnetPayer.address, '0x60006000fd'])
 }
 
+/** Runs the line that dev prints for the operator. */
+function operatorCommand(printed: string): string {
+  const [line] = /DATABASE_URL=.*npm run merchants -- list/.exec(printed) ?? []
+  return execSync(line ?? 'false', { encoding: 'utf8', env: withoutBaseUrl, stdio: 'pipe' })
+}
+
 afterEach(async () => {
   for (const { child, code } of running.splice(0)) {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
@@ -103,6 +111,7 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     expect(pay.stdout()).toMatch(/merchant +0 +0\.01 +\+0\.01/)
     expect(pay.stdout()).toMatch(/relayer gas +300 +299\.\d+ +-0\.00\d+/)
     expect(await usdcBalance(rpcUrl, devnetMerchant.address)).toBe(10_000n)
+    expect(operatorCommand(dev.stdout())).toMatch(/^arcus .*official/m)
     const children = childrenOf(dev)
     expect(children.filter(isAlive)).toHaveLength(2)
     dev.child.kill('SIGINT')

@@ -34,9 +34,13 @@ export interface SupportedKind {
   network: string
 }
 
-/** Takes in the bazaar extension of payments; `prepare` at once, `offer` soon, and neither ever throws or rejects. */
+/**
+ * Takes in the bazaar extension of payments: `prepare` of one that is valid, `expect` of one that may settle, `offer` of
+ * one that has. None ever throws or rejects.
+ */
 export interface Catalogue {
   prepare(payload: unknown): void
+  expect(payload: unknown): void
   offer(settled: {
     network: string
     asset: Address
@@ -82,6 +86,7 @@ export async function facilitatorRoutes(
     const { limited, retryAfterSeconds } = await options.limiter.peek(request)
     if (limited && !(await options.isVerified(request.body)))
       throw rateLimitFault(retryAfterSeconds)
+    options.catalogue?.expect(payloadOf(request.body))
     const startedAt = performance.now()
     const result = await options.settle({
       body: request.body,

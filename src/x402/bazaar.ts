@@ -31,13 +31,18 @@ const bodyMethods = ['POST', 'PUT', 'PATCH']
 const bodyTypes = ['json', 'form-data', 'text']
 const referring = ['$ref', '$id', '$dynamicRef', '$recursiveRef']
 
+/** The extension of a payload as it came; `undefined` when there is none. */
+export function bazaarOf(payload: unknown): unknown {
+  return memberOf(memberOf(payload, 'extensions'), 'bazaar') ?? undefined
+}
+
 /**
  * Reads the bazaar extension of a v2 payment payload; `undefined` when it carries none. Whatever is wrong with it is
  * a reason for the merchant, never for the payment.
  */
 export function parseBazaar(payload: unknown): ParsedBazaar | undefined {
-  const bazaar = memberOf(memberOf(payload, 'extensions'), 'bazaar')
-  if (bazaar === undefined || bazaar === null) return undefined
+  const bazaar = bazaarOf(payload)
+  if (bazaar === undefined) return undefined
   if (memberOf(payload, 'x402Version') !== 2) return rejected('only payloads of x402 v2 are listed')
   const problem = isObject(bazaar) ? sizeProblem(bazaar, bazaarLimits) : 'must be an object'
   if (problem !== undefined) return rejected(`extensions.bazaar ${problem}`)

@@ -1,4 +1,5 @@
 import type { Endpoint, ListingStore } from '../../store/listings.js'
+import { bazaarOf } from '../../x402/bazaar.js'
 import type { BazaarStatus } from '../../x402/extension-responses.js'
 import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
@@ -40,6 +41,8 @@ export interface AutoCatalog {
   offer(settled: SettledPayment): Promise<BazaarStatus> | undefined
   /** Starts to judge the extension before the payment has settled, so that `offer` need not wait for it. Never throws. */
   prepare(payload: unknown): void
+  /** A payment is about to be settled: makes ready to judge what it carries. Never throws. */
+  expect(payload: unknown): void
   /** Resolves when every offer so far was judged. */
   idle(): Promise<void>
   /** Drops what waits; resolves when what is under way has ended. */
@@ -193,6 +196,9 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
       }
     },
     prepare: createPreparation(infoCheck, now),
+    expect(payload) {
+      if (bazaarOf(payload) !== undefined) infoCheck.start()
+    },
     async idle() {
       await Promise.all(answering)
       await queue.idle()

@@ -16,6 +16,8 @@ export interface Described {
 }
 
 export interface InfoCheck {
+  /** Makes ready: the thread takes longer to start than to judge. */
+  start(): void
   /** Rejects when it could not be judged for a reason of ours. */
   judge(described: Described): Promise<InfoVerdict>
 }
@@ -36,7 +38,7 @@ interface Known {
  * `check`, which is ended when it takes too long, and every verdict is remembered. `now` in Unix milliseconds.
  */
 export function createInfoCheck(
-  { check }: Pick<SchemaCheck, 'check'>,
+  { start, check }: Pick<SchemaCheck, 'start' | 'check'>,
   now: () => number,
 ): InfoCheck {
   const verdicts = new Map<string, Known>()
@@ -67,6 +69,7 @@ export function createInfoCheck(
   }
 
   return {
+    start,
     async judge(described) {
       const key = keyOf(described)
       const known = find(key)

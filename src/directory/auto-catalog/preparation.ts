@@ -10,7 +10,7 @@ const PAUSE_AFTER_SLOW_MS = 60_000
  * judged ahead is judged later, once somebody has paid for it. `now` in Unix milliseconds; never throws.
  */
 export function createPreparation(
-  infoCheck: InfoCheck,
+  infoCheck: Pick<InfoCheck, 'judge'>,
   now: () => number,
 ): (payload: unknown) => void {
   let underWay = 0

@@ -226,11 +226,23 @@ describe('what is no entry', () => {
     expect(logged).toHaveLength(1)
   })
 
+  it('has a thread that is made ready while the payment settles, where there is something to judge', () => {
+    let starts = 0
+    const judge = async () => ({ ok: true }) as const
+    open({ infoCheck: { start: () => starts++, judge } })
+    catalog.expect({ x402Version: 2, extensions: { other: {} } })
+    catalog.expect(undefined)
+    expect(starts).toBe(0)
+    catalog.expect(aSettledPayment().payload)
+    expect(starts).toBe(1)
+  })
+
   it('that cannot be judged now is judged in its turn', async () => {
     let calls = 0
     const real = createInfoCheck(schemaCheck, () => clock)
     open({
       infoCheck: {
+        start: () => {},
         judge: (described) =>
           ++calls === 1 ? Promise.reject(new Error('busy')) : real.judge(described),
       },

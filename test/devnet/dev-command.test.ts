@@ -1,4 +1,4 @@
-import { type ChildProcess, execSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -18,7 +18,11 @@ const running: Command[] = []
 /** vitest sets a BASE_URL of its own. */
 const withoutBaseUrl = { ...process.env, BASE_URL: '' }
 
-function run(script: 'dev' | 'pay', args: string[], env: NodeJS.ProcessEnv = {}): Command {
+function run(
+  script: 'dev' | 'pay' | 'merchants',
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): Command {
   const child = spawn(process.execPath, ['--import', 'tsx', `src/cli/${script}.ts`, ...args], {
     env: { ...withoutBaseUrl, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -84,10 +88,10 @@ async function imitateLiveChain(url: string): Promise<void> {
   await call(url, 'anvil_setCode', [devnetPayer.address, '0x60006000fd'])
 }
 
-/** Runs the line that dev prints for the operator. */
-function operatorCommand(printed: string): string {
-  const [line] = /DATABASE_URL=.*npm run merchants -- list/.exec(printed) ?? []
-  return execSync(line ?? 'false', { encoding: 'utf8', env: withoutBaseUrl, stdio: 'pipe' })
+/** The settings in the line that dev prints for the operator. */
+function operatorEnv(printed: string): NodeJS.ProcessEnv {
+  const [, settings = ''] = /^ *(DATABASE_URL=.*) npm run merchants -- list$/m.exec(printed) ?? []
+  return Object.fromEntries(settings.split(' ').map((setting) => setting.split('=', 2)))
 }
 
 afterEach(async () => {
@@ -102,6 +106,7 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
   it('serves a payment to npm run pay, and Ctrl-C leaves nothing running', async () => {
     const { dev, payArgs, up, rpcUrl } = await startDev()
     await up()
+    const list = run('merchants', ['list'], operatorEnv(dev.stdout()))
     const pay = run('pay', payArgs)
     expect(await pay.code).toBe(0)
     expect(pay.stdout()).toMatch(/price +0\.01 USDC to 0x/)
@@ -111,7 +116,8 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     expect(pay.stdout()).toMatch(/merchant +0 +0\.01 +\+0\.01/)
     expect(pay.stdout()).toMatch(/relayer gas +300 +299\.\d+ +-0\.00\d+/)
     expect(await usdcBalance(rpcUrl, devnetMerchant.address)).toBe(10_000n)
-    expect(operatorCommand(dev.stdout())).toMatch(/^arcus .*official/m)
+    expect(await list.code).toBe(0)
+    expect(list.stdout()).toMatch(/^arcus .*official/m)
     const children = childrenOf(dev)
     expect(children.filter(isAlive)).toHaveLength(2)
     dev.child.kill('SIGINT')

@@ -27,6 +27,9 @@ const READ_TIMEOUT_MS = 2_000
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const MAX_CONNECTIONS = 16
 
+/** Statuses of who stands before the node (keys, quotas, gateways), whatever the body says; nodes answer errors with 200 and 500. */
+const refusals = new Set([401, 402, 403, 407, 408, 429, 502, 503, 504])
+
 /** One JSON-RPC server. */
 export interface Node {
   /** Unix milliseconds until which it is asked last. */
@@ -92,6 +95,10 @@ async function post(
       headersTimeout: 0,
       bodyTimeout: 0,
     })
+    if (refusals.has(response.statusCode)) {
+      await response.body.dump()
+      throw new Error('refused')
+    }
     return await response.body.json()
   } catch {
     const problem = abort.signal.aborted
@@ -116,7 +123,9 @@ function matchResults(answer: unknown, firstId: number, count: number): RpcResul
 
 /** A node that refuses a whole request answers one error without our id. */
 function soleError(items: unknown[]): unknown {
-  return items.length === 1 ? items[0] : undefined
+  const [item] = items
+  const isError = typeof item === 'object' && item !== null && 'error' in item
+  return items.length === 1 && isError ? item : undefined
 }
 
 function readResult(item: unknown): RpcResult {
@@ -137,14 +146,14 @@ function readResult(item: unknown): RpcResult {
 }
 
 /**
- * Errors that speak of the node, not of the call: rate limits (-32005), a block it does not hold yet
+ * Errors that speak of the node, not of the call: rate limits (-32005) and quotas, a block it does not hold yet
  * (anvil: BlockOutOfRange, geth: header not found), its own failures. Another node, or a moment, mends them.
  */
 function isNodeTrouble(error: RpcResponseError): boolean {
   return (
     error.code === -32005 ||
     error.code === 429 ||
-    /block ?out ?of ?range|header not found|unknown block|rate limit|too many requests|timed? ?out/i.test(
+    /block ?out ?of ?range|header not found|unknown block|rate.?limit|request limit|too many requests|quota|exceeded your|timed? ?out/i.test(
       error.message,
     )
   )

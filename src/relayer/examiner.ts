@@ -25,11 +25,13 @@ const MAX_RESENDS = 3
  */
 export function createExaminer(options: {
   keeper: OutcomeKeeper
+  /** Closes the slot of a lane with this receipt, where one has it; then its members are decided, each with its share. */
+  land(receipt: Receipt): boolean
   enqueue(entry: TrackedJob): void
   resendAlone(entry: TrackedJob): void
   log: { warn(o: object, m: string): void }
 }): Examine {
-  const { keeper, enqueue, resendAlone, log } = options
+  const { keeper, land, enqueue, resendAlone, log } = options
 
   async function examine(entry: TrackedJob, cause: Cause): Promise<void> {
     const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
@@ -43,6 +45,7 @@ export function createExaminer(options: {
       return examination
     })
     if (found.state === 'confirmed') {
+      if (entry.kind.isSettledBy(entry.job, found.receipt) && land(found.receipt)) return
       return keeper.decide(entry, confirmation(found.receipt, entry.burntGas))
     }
     if (found.state === 'failed') {

@@ -2,14 +2,19 @@ import type { Address, Hex } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
 import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
+import type { SendProblem } from '../chain/send-errors.js'
 import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { Fees } from './fees.js'
+import type { LaneSlots } from './lane-slots.js'
 import type { Signer } from './signer.js'
 import type { Slot } from './slot.js'
 
 /** A transaction that only fills its slot. */
 export const NO_OP_GAS = 21_000n
+
+/** Why a lane takes no payments, in the words of `/ready`. */
+export const closedBy = { purse: 'no gas money', block: 'blocked by the chain' } as const
 
 export interface SlotCall {
   to: Address
@@ -44,18 +49,21 @@ export interface LaneOptions {
 
 /** What watchdog and repairs may do to a lane. */
 export interface LaneCore extends LaneOptions {
-  slots: Map<number, Slot>
+  slots: LaneSlots
   /** Of the lease under which its slots were taken up; `undefined` while another process has the wallet. */
   epoch: number | undefined
   /** Why the lane takes no payments. */
   closed: string | undefined
   nextNonce: number
   openAt(nonce: number, call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
+  /** Sends the newest of the slot, and repairs what the node says against it. */
   send(slot: Slot): Promise<void>
+  /** Sends it once; what the node says against it is only told. */
+  offer(slot: Slot): Promise<SendProblem | undefined>
   /** Signs the slot again with both fee fields up; every earlier hash stays known, any may land. */
   replace(slot: Slot): Promise<void>
   /** Closes the slot without a receipt. */
   forget(slot: Slot): Promise<void>
-  land(receipt: Receipt): void
+  land(receipt: Receipt): boolean
   readChainNonce(): Promise<number>
 }

@@ -42,7 +42,10 @@ export function createLaneShare(options: LaneShareOptions): LaneShare {
       if (tracked.find(job.id) === undefined) track(job)
     }
     const attempts: Attempt[] = await journal.openAttempts(network, lane.address)
-    for (const { jobIds } of attempts) for (const id of jobIds) tracked.hold(id)
+    for (const nonce of new Set(attempts.map(({ relayerNonce }) => relayerNonce))) {
+      const same = attempts.filter(({ relayerNonce }) => relayerNonce === nonce)
+      for (const id of new Set(same.flatMap(({ jobIds }) => jobIds))) tracked.hold(id)
+    }
     try {
       await lane.resume(epoch)
     } catch (error) {

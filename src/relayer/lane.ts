@@ -1,11 +1,13 @@
 import type { Address, Hex } from 'viem'
+import { readTransactionCount } from '../chain/accounts.js'
 import { type Receipt, readReceipts } from '../chain/receipts.js'
-import { classifySendError } from '../chain/send-errors.js'
+import { classifySendError, type SendProblem } from '../chain/send-errors.js'
 import { LeaseLostError } from '../store/leases.js'
-import type { Attempt } from '../store/settlement-journal.js'
 import { bumpFees, type Fees } from './fees.js'
 import { type LaneCore, type LaneOptions, NO_OP_GAS, type SlotCall } from './lane-core.js'
+import { createLaneSlots } from './lane-slots.js'
 import { createSendRepairs } from './send-repairs.js'
+import { createSigning } from './signing.js'
 import { newestAttempt, newSlot, restoreSlot, type Slot } from './slot.js'
 import { createWatchdog } from './watchdog.js'
 
@@ -25,8 +27,8 @@ export interface Lane {
   /** Signs, keeps and sends. Rejects only when nothing was kept, so nothing was sent. */
   open(call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
   holds(hash: Hex): boolean
-  /** Closes the slot of this receipt, if it is one of this lane's. */
-  land(receipt: Receipt): void
+  /** Closes the slot of this receipt, if it is one of this lane's; whether it was. */
+  land(receipt: Receipt): boolean
   /** Repairs what is stuck; run twice a second. */
   tick(): Promise<void>
   /** Takes up what an earlier process left, under the lease of this epoch. */
@@ -41,8 +43,8 @@ const SEND_TIMEOUT_MS = 5_000
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export function createLane(options: LaneOptions): Lane {
-  const { network, chainId, signer, rpc, feed, journal, now, log } = options
-  const slots = new Map<number, Slot>()
+  const { network, signer, rpc, feed, journal, now, log } = options
+  const slots = createLaneSlots()
   const core: LaneCore = {
     ...options,
     slots,
@@ -51,11 +53,13 @@ export function createLane(options: LaneOptions): Lane {
     nextNonce: 0,
     openAt,
     send,
+    offer,
     replace,
     forget,
     land,
-    readChainNonce,
+    readChainNonce: () => readTransactionCount(rpc, signer.address),
   }
+  const sign = createSigning(core, requireEpoch)
   const watchdog = createWatchdog(core)
   const repairs = createSendRepairs(core, watchdog)
   /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
@@ -74,66 +78,43 @@ export function createLane(options: LaneOptions): Lane {
     return core.epoch
   }
 
-  function hashOf(rawTransaction: Hex): Hex {
-    const digest = options.keccak256(Buffer.from(rawTransaction.slice(2), 'hex'))
-    return `0x${Buffer.from(digest).toString('hex')}`
-  }
-
-  async function sign(
-    nonce: number,
-    { to, data, gasLimit }: SlotCall,
-    fees: Fees,
-    jobIds: string[],
-  ): Promise<Attempt> {
-    const epoch = requireEpoch()
-    const { maxFeePerGas, maxPriorityFeePerGas } = fees
-    const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
-    const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
-    const attempt: Attempt = {
-      hash: hashOf(rawTransaction),
-      network,
-      relayer: signer.address,
-      relayerNonce: nonce,
-      rawTransaction,
-      ...fields,
-      createdAt: now(),
-      jobIds,
-    }
-    await journal.recordAttempt(attempt, epoch)
-    // Lost while it was kept: whoever has the wallet now finds it there.
-    if (core.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
-    options.onSigned(attempt)
-    return attempt
-  }
-
   function send(slot: Slot): Promise<void> {
     sending = sending.then(async () => {
-      if (slots.get(slot.nonce) !== slot || core.closed !== undefined) return
+      if (!slots.isOpen(slot) || core.closed !== undefined) return
       if (!mayWork(slot.epoch)) return
-      slot.touchedAt = now()
-      const { rawTransaction, hash } = newestAttempt(slot)
-      try {
-        await rpc.request('eth_sendRawTransaction', [rawTransaction], {
-          timeoutMs: SEND_TIMEOUT_MS,
-        })
-      } catch (err) {
-        const problem = classifySendError(err)
-        if (problem !== 'alreadyKnown') {
-          const settlementIds = [...slot.jobIds]
-          log.warn({ settlementIds, hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
-        }
-        // A repair that fails is left to the watchdog: the signed bytes are kept.
-        await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
-      }
+      const { hash } = newestAttempt(slot)
+      const problem = await offer(slot, (problem, err) => {
+        const settlementIds = [...slot.jobIds]
+        log.warn({ settlementIds, hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
+      })
+      // A repair that fails is left to the watchdog: the signed bytes are kept.
+      if (problem) await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
       feed.poke()
     })
     return sending
   }
 
+  async function offer(
+    slot: Slot,
+    onRefusal: (problem: SendProblem, err: unknown) => void = () => {},
+  ): Promise<SendProblem | undefined> {
+    slot.touchedAt = now()
+    const { rawTransaction } = newestAttempt(slot)
+    try {
+      await rpc.request('eth_sendRawTransaction', [rawTransaction], { timeoutMs: SEND_TIMEOUT_MS })
+    } catch (err) {
+      const problem = classifySendError(err)
+      if (problem === 'alreadyKnown') return undefined
+      onRefusal(problem, err)
+      return problem
+    }
+    return undefined
+  }
+
   async function replace(slot: Slot): Promise<void> {
     const base = feed.latest()?.baseFeePerGas ?? 0n
     const fees = bumpFees(newestAttempt(slot), base, options.maxFeePerGas)
-    if (fees === undefined || slots.get(slot.nonce) !== slot) return
+    if (fees === undefined || !slots.isOpen(slot)) return
     const jobIds = [...slot.jobIds].filter(options.isUndecided)
     if (jobIds.length === 0) {
       Object.assign(slot, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS })
@@ -147,24 +128,19 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   async function forget(slot: Slot): Promise<void> {
-    slots.delete(slot.nonce)
+    slots.remove(slot)
     const { nonce: relayerNonce, epoch } = slot
     const place = { network, relayer: signer.address, relayerNonce, epoch }
     await journal.resolve({ slot: place, outcomes: [], now: now() })
   }
 
-  function land(receipt: Receipt): void {
-    for (const slot of slots.values()) {
-      const attempt = slot.attempts.find(({ hash }) => hash === receipt.transactionHash)
-      if (attempt === undefined) continue
-      slots.delete(slot.nonce)
-      options.onLanded(slot, attempt, receipt)
-      return
-    }
-  }
-
-  async function readChainNonce(): Promise<number> {
-    return Number(await rpc.request('eth_getTransactionCount', [signer.address, 'latest']))
+  function land(receipt: Receipt): boolean {
+    const found = slots.find(receipt.transactionHash)
+    if (found === undefined) return false
+    slots.remove(found.slot)
+    core.nextNonce = Math.max(core.nextNonce, found.slot.nonce + 1)
+    options.onLanded(found.slot, found.attempt, receipt)
+    return true
   }
 
   async function openAt(
@@ -174,20 +150,27 @@ export function createLane(options: LaneOptions): Lane {
     fees: Fees,
   ): Promise<void> {
     const epoch = requireEpoch()
-    const attempt = await sign(nonce, call, fees, jobIds)
-    const slot = newSlot(attempt, call, epoch, now())
-    slots.set(nonce, slot)
-    feed.setBusy(true)
-    core.nextNonce = Math.max(core.nextNonce, nonce + 1)
-    void send(slot)
+    const free = slots.reserve(nonce)
+    try {
+      const attempt = await sign(nonce, call, fees, jobIds)
+      const slot = newSlot(attempt, call, epoch, now())
+      slots.add(slot)
+      feed.setBusy(true)
+      core.nextNonce = Math.max(core.nextNonce, nonce + 1)
+      void send(slot)
+    } finally {
+      free()
+    }
   }
 
   /** The journal's counter with the chain as its floor; lowered only when nothing of ours is under way. */
   async function alignNonce(epoch: number): Promise<void> {
     const kept = await journal.findNextNonce(network, signer.address)
-    const chainNonce = await readChainNonce()
-    core.nextNonce = Math.max(kept ?? 0, chainNonce)
-    if (kept === undefined || slots.size > 0 || chainNonce >= kept) return
+    const chainNonce = await core.readChainNonce()
+    // A nonce that was given back counts as used while what was signed for it may land.
+    const after = slots.open().map(({ nonce }) => nonce + 1)
+    core.nextNonce = Math.max(kept ?? 0, chainNonce, ...after)
+    if (kept === undefined || after.length > 0 || chainNonce >= kept) return
     const isLowered = await journal.setNextNonce(network, signer.address, kept, chainNonce, epoch)
     if (isLowered) core.nextNonce = chainNonce
   }
@@ -199,11 +182,9 @@ export function createLane(options: LaneOptions): Lane {
     isHeld: () => isReady && mayWork(),
     epoch: () => core.epoch,
     closedBecause: () => core.closed,
-    inFlight: () => slots.size,
+    inFlight: () => slots.open().length,
     open: (call, jobIds, fees) => openAt(watchdog.takeGap() ?? core.nextNonce, call, jobIds, fees),
-    holds(hash) {
-      return [...slots.values()].some((slot) => slot.attempts.some((it) => it.hash === hash))
-    },
+    holds: (hash) => slots.find(hash) !== undefined,
     land,
     async tick() {
       if (isTicking || !isReady || !mayWork()) return
@@ -218,9 +199,9 @@ export function createLane(options: LaneOptions): Lane {
       core.epoch = epoch
       const attempts = await journal.openAttempts(network, signer.address)
       for (const { relayerNonce } of attempts) {
-        if (slots.has(relayerNonce)) continue
+        if (slots.isTaken(relayerNonce)) continue
         const same = attempts.filter((attempt) => attempt.relayerNonce === relayerNonce)
-        slots.set(relayerNonce, restoreSlot(same, epoch, now()))
+        slots.add(restoreSlot(same, epoch, now()))
       }
       await alignNonce(epoch)
       const receipts = await readReceipts(
@@ -229,10 +210,10 @@ export function createLane(options: LaneOptions): Lane {
       )
       for (const receipt of receipts) land(receipt)
       isReady = true
-      for (const slot of [...slots.values()].sort((a, b) => a.nonce - b.nonce)) void send(slot)
+      for (const slot of slots.open()) void send(slot)
     },
     drop() {
-      const left = [...slots.values()]
+      const left = slots.open()
       slots.clear()
       isReady = false
       core.epoch = undefined
@@ -241,7 +222,9 @@ export function createLane(options: LaneOptions): Lane {
       return left
     },
     pendingMs() {
-      const opened = [...slots.values()].map((slot) => slot.openedAt)
+      // Those of a closed lane that carry nothing keep nobody waiting.
+      const awaited = slots.open().filter(({ jobIds }) => jobIds.size > 0 || !core.closed)
+      const opened = awaited.map((slot) => slot.openedAt)
       return opened.length === 0 ? 0 : now() - Math.min(...opened)
     },
   }

@@ -107,6 +107,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
   const dispatcher = createDispatcher({ ...options, lanes, preparation, keeper, tracked })
   const examine = createExaminer({
     keeper,
+    land: (receipt) => lanes.some((lane) => lane.land(receipt)),
     enqueue: dispatcher.enqueue,
     resendAlone: dispatcher.resendAlone,
     log,
@@ -126,7 +127,10 @@ export function createRelayer(options: RelayerOptions): Relayer {
   }
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
-    const { settled, unsettled } = readSlotResult(leave(slot), attempt.jobIds, receipt)
+    const elsewhere = attempt.jobIds.filter((id) => !slot.jobIds.has(id))
+    const entries = [...leave(slot), ...elsewhere.flatMap((id) => tracked.find(id) ?? [])]
+    const { settled, unsettled } = readSlotResult(entries, attempt.jobIds, receipt)
+    for (const { entry } of settled) dispatcher.remove(entry)
     const arePayments = settled.every(({ entry }) => entry.gas === undefined)
     if (arePayments && settled.length === attempt.jobIds.length) {
       gas.learn(

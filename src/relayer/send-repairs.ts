@@ -1,6 +1,6 @@
 import type { SendProblem } from '../chain/send-errors.js'
 import { giveBack } from './give-back.js'
-import type { LaneCore } from './lane-core.js'
+import { closedBy, type LaneCore } from './lane-core.js'
 import type { Slot } from './slot.js'
 import type { Watchdog } from './watchdog.js'
 
@@ -15,9 +15,7 @@ export function createSendRepairs(
   async function closeWith(reason: string): Promise<void> {
     if (core.closed === undefined) log.warn({ relayer: signer.address, reason }, 'lane closed')
     core.closed = reason
-    for (const slot of [...core.slots.values()].sort((a, b) => b.nonce - a.nonce)) {
-      await giveBack(core, slot)
-    }
+    for (const slot of core.slots.open().reverse()) await giveBack(core, slot)
   }
 
   return {
@@ -33,8 +31,8 @@ export function createSendRepairs(
       slot.gasLimit = (slot.gasLimit * 3n) / 2n
       await core.replace(slot)
     },
-    insufficientFunds: () => closeWith('no gas money'),
-    senderBlocked: () => closeWith('blocked by the chain'),
+    insufficientFunds: () => closeWith(closedBy.purse),
+    senderBlocked: () => closeWith(closedBy.block),
     gasAboveLimit: (slot) => giveBack(core, slot),
     unknown: async () => {},
   }

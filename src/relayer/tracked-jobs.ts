@@ -26,7 +26,7 @@ export interface TrackedJobs {
   add(job: Job, kind: JobKind): TrackedJob
   find(id: string): TrackedJob | undefined
   all(): Iterable<TrackedJob>
-  /** A slot of an earlier process still holds it; several transactions of one slot count once. */
+  /** One more slot of an earlier process still holds it. */
   hold(id: string): void
   /** Says that a row changed: resolves those who wait, and forgets the job when it is decided. */
   update(job: Job): void
@@ -61,7 +61,7 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
     all: () => tracked.values(),
     hold(id) {
       const entry = tracked.get(id)
-      if (entry !== undefined) entry.liveSlots = 1
+      if (entry !== undefined) entry.liveSlots++
     },
     update(job) {
       const entry = tracked.get(job.id)

@@ -2,6 +2,7 @@ import { findReceiptAnywhere, readReceipts } from '../chain/receipts.js'
 import { quoteFees } from './fees.js'
 import { giveBack } from './give-back.js'
 import { type LaneCore, NO_OP_GAS } from './lane-core.js'
+import { createReopening } from './reopening.js'
 import { newestAttempt, type Slot } from './slot.js'
 
 export interface Watchdog {
@@ -20,37 +21,39 @@ const BUMP_MS = 6_000
 const LOST_MS = 1_500
 /** A dearer replacement gets this long before the next one, while the base fee runs away. */
 const CATCH_UP_MS = 1_000
-/** How often a closed lane looks whether it may open again. */
-const REOPEN_CHECK_MS = 3_000
-/** A lane opens again when it can pay for a few payments. */
-const REOPEN_GAS = 500_000n
+/** How often receipts of what was set aside are asked for, beside the block feed. */
+const ASIDE_LOOK_MS = 3_000
+/** A nonce that is used is not asked about any more after this. */
+const ASIDE_MS = 60_000
 
 /** Finds and repairs what no answer of a node told: lost transactions, missed receipts, holes, empty purses. */
 export function createWatchdog(core: LaneCore): Watchdog {
   const { rpc, feed, signer, slots, log, now } = core
+  const reopening = createReopening(core)
   let gaps: number[] = []
-  let closedCheckAt = 0
+  let asideLookAt = 0
 
   async function look(): Promise<void> {
+    await lookAside()
     if (core.closed !== undefined) {
       await giveBackLate()
-      return maybeReopen()
+      return reopening.look()
     }
     await followBaseFee()
-    const stale = byNonce().filter(
-      (slot) => slot.consumedAt !== undefined || now() - slot.touchedAt >= REBROADCAST_MS,
-    )
+    const stale = slots
+      .open()
+      .filter((slot) => slot.consumedAt !== undefined || now() - slot.touchedAt >= REBROADCAST_MS)
     if (stale.length === 0) return
     await landMissed(stale)
-    const lowest = stale.find(isOpen)
+    const lowest = stale.find(slots.isOpen)
     if (lowest === undefined) return
     for (const slot of stale) slot.touchedAt = now()
     const chainNonce = await checkConsumed(lowest)
-    if (!isOpen(lowest) || chainNonce > lowest.nonce) return
+    if (!slots.isOpen(lowest) || chainNonce > lowest.nonce) return
     await fillGaps(chainNonce, lowest.nonce)
     if (now() - lowest.bumpedAt >= BUMP_MS) return core.replace(lowest)
     // All of them: a node that lost one has usually lost its neighbours too.
-    for (const slot of stale.filter(isOpen)) {
+    for (const slot of stale.filter(slots.isOpen)) {
       await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
       await core.send(slot)
     }
@@ -58,24 +61,28 @@ export function createWatchdog(core: LaneCore): Watchdog {
 
   /** What was being signed while the lane closed was not given back with the rest, and is not sent. */
   async function giveBackLate(): Promise<void> {
-    for (const slot of byNonce().reverse()) if (slot.jobIds.size > 0) await giveBack(core, slot)
+    for (const slot of slots.open().reverse()) if (slot.jobIds.size > 0) await giveBack(core, slot)
   }
 
   /** What offers less than the base fee cannot be mined, and nodes forget it. */
   async function followBaseFee(): Promise<void> {
     const baseFee = feed.latest()?.baseFeePerGas ?? 0n
-    for (const slot of byNonce()) {
+    for (const slot of slots.open()) {
       const isUnderwater = newestAttempt(slot).maxFeePerGas < baseFee
       if (isUnderwater && now() - slot.bumpedAt >= CATCH_UP_MS) await core.replace(slot)
     }
   }
 
-  function byNonce(): Slot[] {
-    return [...slots.values()].sort((a, b) => a.nonce - b.nonce)
-  }
-
-  function isOpen(slot: Slot): boolean {
-    return slots.get(slot.nonce) === slot
+  /** What the block feed missed of transactions nobody counts on: their gas is spent all the same. */
+  async function lookAside(): Promise<void> {
+    if (slots.aside().length === 0 || now() - asideLookAt < ASIDE_LOOK_MS) return
+    asideLookAt = now()
+    const chainNonce = await core.readChainNonce()
+    for (const slot of slots.aside()) {
+      if (chainNonce <= slot.nonce || (await landAnywhere(slot))) continue
+      slot.consumedAt ??= now()
+      if (now() - slot.consumedAt > ASIDE_MS) await core.forget(slot)
+    }
   }
 
   /** Receipts that the block feed did not see. */
@@ -87,30 +94,36 @@ export function createWatchdog(core: LaneCore): Watchdog {
   async function checkConsumed(slot: Slot): Promise<number> {
     const chainNonce = await core.readChainNonce()
     await landMissed([slot])
-    if (chainNonce <= slot.nonce || !isOpen(slot)) return chainNonce
+    if (chainNonce <= slot.nonce || !slots.isOpen(slot)) return chainNonce
     // Whoever used this nonce, the next transaction must not run into the same.
     core.nextNonce = Math.max(core.nextNonce, chainNonce)
-    for (const { hash } of slot.attempts) {
-      const receipt = await findReceiptAnywhere(rpc, hash)
-      if (receipt !== undefined) {
-        core.land(receipt)
-        return chainNonce
-      }
-    }
+    if (await landAnywhere(slot)) return chainNonce
     slot.consumedAt ??= now()
-    if (now() - slot.consumedAt < LOST_MS || !isOpen(slot)) return chainNonce
+    if (now() - slot.consumedAt < LOST_MS || !slots.isOpen(slot)) return chainNonce
     const settlementIds = [...slot.jobIds]
     const place = { relayer: signer.address, relayerNonce: slot.nonce }
-    log.warn({ settlementIds, ...place }, 'nonce used by another sender')
-    await core.forget(slot)
-    core.onLost(slot)
+    log.warn({ settlementIds, ...place }, 'nonce used, and no node shows a transaction of ours')
+    slots.setAside(slot)
+    core.onLost({ ...slot, jobIds: new Set(slot.jobIds) })
+    slot.jobIds.clear()
     return chainNonce
+  }
+
+  async function landAnywhere(slot: Slot): Promise<boolean> {
+    for (const { hash } of slot.attempts) {
+      const receipt = await findReceiptAnywhere(rpc, hash)
+      if (receipt !== undefined) return core.land(receipt)
+    }
+    return false
   }
 
   /** A hole blocks every later nonce: the next payment takes it, and if there is none, a transaction that does nothing. */
   async function fillGaps(chainNonce: number, lowest: number): Promise<void> {
-    const holes = Array.from({ length: Math.max(0, lowest - chainNonce) }, (_, i) => chainNonce + i)
-    const waited = holes.filter((nonce) => gaps.includes(nonce) && !slots.has(nonce))
+    const holes = Array.from(
+      { length: Math.max(0, lowest - chainNonce) },
+      (_, i) => chainNonce + i,
+    ).filter((nonce) => !slots.isTaken(nonce))
+    const waited = holes.filter((nonce) => gaps.includes(nonce))
     gaps = holes.filter((nonce) => !waited.includes(nonce))
     const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, core.maxFeePerGas)
     if (fees === undefined) return
@@ -119,23 +132,12 @@ export function createWatchdog(core: LaneCore): Watchdog {
     }
   }
 
-  async function maybeReopen(): Promise<void> {
-    if (now() - closedCheckAt < REOPEN_CHECK_MS) return
-    closedCheckAt = now()
-    const balance = BigInt(
-      (await rpc.request('eth_getBalance', [signer.address, 'latest'])) as string,
-    )
-    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, core.maxFeePerGas)
-    if (fees === undefined || balance < fees.maxFeePerGas * REOPEN_GAS) return
-    core.closed = undefined
-    log.info({ relayer: signer.address }, 'lane open again')
-    // Their jobs have gone elsewhere; what is left of them only has to fill the nonces.
-    for (const slot of byNonce()) await core.replace(slot)
-  }
-
   return {
     look,
     checkConsumed,
-    takeGap: () => gaps.shift(),
+    takeGap() {
+      gaps = gaps.filter((nonce) => !slots.isTaken(nonce))
+      return gaps.shift()
+    },
   }
 }

@@ -6,8 +6,8 @@ import {
 } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { fundNative } from '../../src/devnet/fixtures.js'
-import { pause, refused } from './support/behaviours.js'
+import { fundNative, nativeBalance } from '../../src/devnet/fixtures.js'
+import { pause, refused, refusedThoughForwarded } from './support/behaviours.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
 import { spread } from './support/spread.js'
 import {
@@ -123,10 +123,40 @@ describe('a relayer on the blocklist of the chain', () => {
     const payments = await somePayments(10)
     await world.client.settleAll(payments)
     expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
+    expect(saidOfLane()).toEqual(['lane closed'])
     lift()
     await expectAllSettledAndTrue(world, payments)
+    expect(saidOfLane()).toEqual(['lane closed', 'lane open again'])
   })
 })
+
+it('the gas of what nodes took although they refused it is counted', async () => {
+  world = await startWorld({ relayers: 2 })
+  const payments = await somePayments(20)
+  const before = await purses()
+  world.proxy.fault(SEND, refusedThoughForwarded('insufficient funds for gas'), { times: 2 })
+  await spread(world.client, payments, 600)
+  await expectAllSettledAndTrue(world, payments)
+  const spent = Number(before - (await purses())) / 1e18
+  await until('all of it is booked', async () => Math.abs((await bookedUsd()) - spent) < 1e-9)
+})
+
+async function purses(): Promise<bigint> {
+  const held = devnetRelayers.map(({ address }) => nativeBalance(world.chainUrl, address))
+  return (await Promise.all(held)).reduce((sum, balance) => sum + balance, 0n)
+}
+
+async function bookedUsd(): Promise<number> {
+  const text = await (await fetch(`${world.service().url}/metrics`)).text()
+  return Number(/^arcus_gas_usd_total\S* (\S+)$/m.exec(text)?.[1] ?? 0)
+}
+
+function saidOfLane(): string[] {
+  return world
+    .service()
+    .log()
+    .flatMap((line) => /"msg":"(lane (?:closed|open again))"/.exec(line)?.[1] ?? [])
+}
 
 function refuseFirstRelayer(message: string): () => void {
   return world.proxy.fault(SEND, async (call) => {

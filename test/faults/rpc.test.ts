@@ -4,6 +4,7 @@ import {
   dropped,
   droppedOnceForwarded,
   duplicated,
+  everyOther,
   forgetful,
   hanging,
   pause,
@@ -82,6 +83,16 @@ describe('a node that is unfaithful about the chain', () => {
     world.proxy.fault('eth_getBlockReceipts', unsupported)
     await expectAllSettledAndTrue(world, await somePayments(20))
     expect(world.proxy.count('eth_getBlockReceipts')).toBe(1)
+  })
+
+  it.each<[string, Behaviour]>([
+    ['refuses', everyOther({ error: { code: -32029, message: 'over the plan' } })],
+    ['answers nonsense to', everyOther({ result: 'none' }, { result: null }, { result: {} })],
+  ])('that %s every other call', async (_name, behaviour) => {
+    world = await startWorld()
+    await warmUp()
+    const payments = await somePayments(60)
+    await under(() => world.proxy.fault('*', behaviour), payments, 5_000)
   })
 
   it('that answers every read late', async () => {

@@ -50,6 +50,15 @@ export const forgetful: Behaviour = async ({ method }) => ({
   result: method === 'eth_getBlockReceipts' ? [] : null,
 })
 
+/** Refuses every other call with these errors in turn, as a node beyond its quota does. */
+export function everyOther(...answers: RpcAnswer[]): Behaviour {
+  let asked = 0
+  return async (call) => {
+    const turn = asked++
+    return turn % 2 === 0 ? (answers[(turn / 2) % answers.length] as RpcAnswer) : call.forward()
+  }
+}
+
 /** Gathers calls until `count` are there or 300 ms have gone, then forwards the last first. */
 export function reversed(count: number): Behaviour {
   let waiting: (() => Promise<void>)[] = []

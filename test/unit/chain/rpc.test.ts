@@ -112,6 +112,8 @@ describe('one node', () => {
     ['no result', saying('{"jsonrpc":"2.0"}')],
     ['a rate limit', failing(-32_005, 'slow down')],
     ['a rate limit by code', failing(429, 'slow down')],
+    ['a quota in words', failing(-32029, 'You have exceeded your plan')],
+    ['a refusal by status', saying('{"id":1,"error":{"code":-32000,"message":"no key"}}', 401)],
     ['a rate limit by words', failing(-32_000, 'Too Many Requests')],
     [
       'a block it does not hold (anvil)',
@@ -217,6 +219,15 @@ describe('a batch', () => {
       'm2',
     ])
     expect(counts(nodes)).toEqual([1])
+  })
+
+  it('answered for one call alone says nothing about the others', async () => {
+    const { rpc } = await open(([first]) => [{ id: first?.id, result: 'of the first' }])
+    const two = rpc.batch([
+      { method: 'one', params: [] },
+      { method: 'two', params: [] },
+    ])
+    await expect(two).rejects.toBeInstanceOf(RpcUnavailableError)
   })
 
   it('of nothing asks nothing', async () => {

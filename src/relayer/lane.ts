@@ -122,6 +122,7 @@ export function createLane(options: LaneOptions): Lane {
     const attempt = await sign(slot.nonce, slot, fees, jobIds)
     slot.attempts.push(attempt)
     slot.bumpedAt = now()
+    slot.bumpedBlock = feed.latest()?.number ?? 0
     const { hash } = attempt
     log.info({ settlementIds: jobIds, hash, relayerNonce: slot.nonce }, 'fee raised')
     void send(slot)

@@ -1,7 +1,14 @@
 import type { Address, Hex } from 'viem'
 import { decodeAggregate3, encodeAggregate3, multicall3Address, toQuantity } from '../chain/abi.js'
+import { parseQuantity } from '../chain/parse-quantity.js'
 import type { Rpc } from '../chain/rpc.js'
-import { decodeRevert, isRevert, RpcResponseError, revertText } from '../chain/rpc-errors.js'
+import {
+  decodeRevert,
+  isRevert,
+  RpcResponseError,
+  RpcUnavailableError,
+  revertText,
+} from '../chain/rpc-errors.js'
 
 export interface Call {
   to: Address
@@ -34,7 +41,7 @@ export async function simulateSingle(
     const gas = await rpc.request('eth_estimateGas', [{ from, ...call, gas: toQuantity(gasCap) }], {
       timeoutMs: SIMULATION_TIMEOUT_MS,
     })
-    return { ok: true, gas: BigInt(gas as string) }
+    return { ok: true, gas: parseQuantity(gas) }
   } catch (error) {
     if (isRevert(error)) return { ok: false, revert: revertText(error) }
     // The sender's purse or the cap, not the payment: sending will tell, and has its own repair.
@@ -55,9 +62,9 @@ export async function simulateBatch(
     const answer = await rpc.request('eth_call', [transaction, 'latest'], {
       timeoutMs: SIMULATION_TIMEOUT_MS,
     })
-    return decodeAggregate3(answer as Hex).map((member) =>
-      member.ok ? { ok: true } : { ok: false, revert: decodeRevert(member.data) },
-    )
+    const members = decodeAggregate3(answer as Hex)
+    if (members.length !== calls.length) throw new RpcUnavailableError('a simulation lacks members')
+    return members.map(({ ok, data }) => (ok ? { ok } : { ok, revert: decodeRevert(data) }))
   } catch (error) {
     if (error instanceof RpcResponseError)
       return calls.map(() => ({ ok: false, revert: undefined }))

@@ -15,6 +15,8 @@ export interface Slot {
   openedAt: number
   touchedAt: number
   bumpedAt: number
+  /** The newest block when its fee was raised: one that no block could take is not underpaid. */
+  bumpedBlock: number
   /** When the chain was first seen to have used the nonce without a receipt of ours. */
   consumedAt: number | undefined
 }
@@ -37,6 +39,7 @@ export function newSlot(
     openedAt: now,
     touchedAt: now,
     bumpedAt: now,
+    bumpedBlock: 0,
     consumedAt: undefined,
   }
 }
@@ -56,6 +59,7 @@ export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: nu
     openedAt: (attempts[0] as Attempt).createdAt,
     touchedAt: now,
     bumpedAt: now,
+    bumpedBlock: 0,
     consumedAt: undefined,
   }
 }

@@ -51,12 +51,17 @@ export function createWatchdog(core: LaneCore): Watchdog {
     const chainNonce = await checkConsumed(lowest)
     if (!slots.isOpen(lowest) || chainNonce > lowest.nonce) return
     await fillGaps(chainNonce, lowest.nonce)
-    if (now() - lowest.bumpedAt >= BUMP_MS) return core.replace(lowest)
+    if (isPassedOver(lowest)) return core.replace(lowest)
     // All of them: a node that lost one has usually lost its neighbours too.
     for (const slot of stale.filter(slots.isOpen)) {
       await rpc.everywhere('eth_sendRawTransaction', [newestAttempt(slot).rawTransaction])
       await core.send(slot)
     }
+  }
+
+  /** While a chain makes no blocks, a tip that grows would only be dear once it does. */
+  function isPassedOver({ bumpedAt, bumpedBlock }: Slot): boolean {
+    return now() - bumpedAt >= BUMP_MS && (feed.latest()?.number ?? 0) > bumpedBlock
   }
 
   /** What was being signed while the lane closed was not given back with the rest, and is not sent. */

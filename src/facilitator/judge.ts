@@ -14,7 +14,7 @@ import type { SignerRecovery } from '../x402/signer-recovery.js'
 import { EXACT, exactKey } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
-import { createRecentSignatures } from './recent-signatures.js'
+import { createRecentMemory } from './recent-memory.js'
 import { rejectionOfRevert } from './revert-reasons.js'
 import { createUsedJudge } from './used-authorization.js'
 
@@ -66,6 +66,9 @@ export interface JudgeOptions {
   now: () => number
 }
 
+/** Some 2 MB at most; between verify and settle lie seconds. */
+const MAX_RECENT_SIGNATURES = 4_000
+
 export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgement>
 
 /**
@@ -75,7 +78,7 @@ export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgeme
  */
 export function createJudge(options: JudgeOptions): Judge {
   const { served, journal, computeDigest, recovery, now } = options
-  const recent = createRecentSignatures()
+  const recent = createRecentMemory<Hex, Hex>(MAX_RECENT_SIGNATURES)
   const judgeUsed = createUsedJudge(options.sightings)
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
@@ -180,11 +183,11 @@ export function createJudge(options: JudgeOptions): Judge {
     )
   }
 
-  /** The digest names the payer, so what was found once holds. */
+  /** The digest names the payer, so what was found once holds, and settle need not recover what verify recovered. */
   function isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
-    if (recent.has(digest, signature)) return true
+    if (recent.get(digest) === signature) return true
     const isMatch = recovery.signerMatches(digestBytes, signature, payer)
-    if (isMatch) recent.add(digest, signature)
+    if (isMatch) recent.set(digest, signature)
     return isMatch
   }
 

@@ -1,11 +1,11 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { createRecentMemory } from '../facilitator/recent-memory.js'
 import type { Settle } from '../facilitator/settler.js'
 import type { Verify } from '../facilitator/verifier.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
 import { reasons } from '../x402/reasons.js'
 import { networkLabel, reasonLabel } from './labels.js'
 import { networkOf, paymentKey } from './paid-body.js'
-import { createPromises } from './promises.js'
 
 export interface AnswerMetrics {
   measureVerify(verify: Verify): Verify
@@ -20,6 +20,9 @@ export interface AnswerMetrics {
 const VERIFY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 /** Settling takes a block or two; `SETTLE_WAIT_SECONDS` ends it. */
 const SETTLE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60]
+
+/** Some 3 MB at most; what is older than the last 10,000 promises made may be forgotten. */
+const MAX_PROMISES = 20_000
 
 /** Refusals of settle that say nothing final about the payment. */
 const openReasons = new Set<string>(
@@ -36,10 +39,11 @@ const openReasons = new Set<string>(
 /** Counts and times the answers of verify and settle, and the promises that were not kept. */
 export function createAnswerMetrics(registry: Registry): AnswerMetrics {
   const { total, seconds, broken } = createInstruments(registry)
-  const promises = createPromises()
+  // The payments verify said yes to and settle has not answered yet.
+  const promises = createRecentMemory<string, true>(MAX_PROMISES)
 
   function breakPromise(key: string | undefined, network: string, code: string): void {
-    if (key !== undefined && promises.end(key)) broken.inc({ network, reason: code })
+    if (key !== undefined && promises.delete(key)) broken.inc({ network, reason: code })
   }
 
   return {
@@ -51,7 +55,7 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
         const { isValid, invalidReason } = answer.body
         total.verify.inc({ network, reason: isValid ? 'valid' : reasonLabel(invalidReason) })
         const key = isValid ? paymentKey(body) : undefined
-        if (key !== undefined) promises.make(key)
+        if (key !== undefined) promises.set(key, true)
         return answer
       } finally {
         seconds.verify.observe({ network }, (performance.now() - startedAt) / 1000)
@@ -65,7 +69,7 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
         const { success, errorReason = '' } = result.body
         total.settle.inc({ network, reason: success ? 'settled' : reasonLabel(errorReason) })
         const key = paymentKey(request.body)
-        if (success && key !== undefined) promises.end(key)
+        if (success && key !== undefined) promises.delete(key)
         // With a row behind it the promise ended when the row was decided.
         const isFinal = !success && result.settlementId === undefined
         if (isFinal && !openReasons.has(errorReason)) {
@@ -79,7 +83,7 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
     countFault: (family, code, body) =>
       total[family].inc({ network: networkLabel(networkOf(body)), reason: reasonLabel(code) }),
     decided(job, { state, reason }) {
-      if (state === 'confirmed') promises.end(job.key)
+      if (state === 'confirmed') promises.delete(job.key)
       else breakPromise(job.key, networkLabel(job.network), codeOfKey(reason))
     },
   }

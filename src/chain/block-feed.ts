@@ -26,6 +26,8 @@ const LOOKS_A_BLOCK = 4
 const IDLE_POLL_MS = 1_000
 /** Past this the blocks between are skipped; receipts are then asked for by hash. */
 const MAX_CATCH_UP_BLOCKS = 64
+/** A head that lags for longer is believed: to follow old blocks again costs nothing. */
+const LAG_PATIENCE_MS = 5_000
 /** How often the nodes' heads are compared, where there are several. */
 const COMPARE_MS = 2_000
 
@@ -35,6 +37,7 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
   let latest: Block | undefined
   let heardAt = 0
   let comparedAt = 0
+  let laggingSince: number | undefined
   let isBusy = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
@@ -59,11 +62,23 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
     heardAt = Date.now()
     if (latest === undefined) return accept(head)
     const missed = head.number - latest.number - 1
-    // A head that went backwards is a node that lags, not a reorganisation: Arc has none.
-    if (missed < 0) return
+    if (head.number >= latest.number) laggingSince = undefined
+    if (missed < 0) return followBack(head, latest)
     if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
       for (const block of await readBlocks(rpc, latest.number + 1, head.number - 1)) accept(block)
     }
+    accept(head)
+  }
+
+  /**
+   * A head that went backwards is a node that lags, not a reorganisation: Arc has none. One that stays there has been
+   * believed too far ahead, as by a node that served another chain for a while.
+   */
+  function followBack(head: Block, newest: Block): void {
+    if (head.number === newest.number) return
+    laggingSince ??= Date.now()
+    if (Date.now() - laggingSince < LAG_PATIENCE_MS) return
+    laggingSince = undefined
     accept(head)
   }
 

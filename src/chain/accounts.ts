@@ -1,10 +1,20 @@
 import type { Address } from 'viem'
-import { parseQuantity } from './parse-quantity.js'
+import { asQuantity, parseQuantity } from './parse-quantity.js'
 import type { Rpc } from './rpc.js'
+import { RpcUnavailableError } from './rpc-errors.js'
 
-/** How many transactions of the account are on chain. Throws `RpcUnavailableError`. */
+/**
+ * How many transactions of the account are on chain, by the node that has seen most: a lower count is an old one.
+ * Throws `RpcUnavailableError`.
+ */
 export async function readTransactionCount(rpc: Rpc, address: Address): Promise<number> {
-  return Number(parseQuantity(await rpc.request('eth_getTransactionCount', [address, 'latest'])))
+  const answers = await rpc.everywhere('eth_getTransactionCount', [address, 'latest'])
+  const counts = answers.flatMap((answer) => {
+    const count = answer.ok ? asQuantity(answer.value) : undefined
+    return count === undefined ? [] : [Number(count)]
+  })
+  if (counts.length > 0) return Math.max(...counts)
+  throw new RpcUnavailableError('no chain node could tell a transaction count')
 }
 
 /** What the account can pay for gas, 18-decimal units. Throws `RpcUnavailableError`. */

@@ -94,7 +94,9 @@ async function findInRange(
   if (log === undefined) return undefined
   const transaction = log.transactionHash.toLowerCase() as Hex
   if (log.topics[0] === topics.authorizationCanceled) return { state: 'cancelled', transaction }
-  const receipt = await findReceiptAnywhere(rpc, transaction)
+  // A receipt without the log that led to it is not this transaction's.
+  const isOfUse = ({ logs }: Receipt) => isUsedIn(logs, expected)
+  const receipt = await findReceiptAnywhere(rpc, transaction, isOfUse)
   if (receipt === undefined) return { state: 'unread', transaction }
   return isPaidBy(receipt.logs, expected)
     ? { state: 'paid', receipt }

@@ -29,11 +29,15 @@ export async function readReceipts(rpc: Rpc, hashes: readonly Hex[]): Promise<Re
   )
 }
 
-/** Asks every node for one receipt, for when the preferred one may be behind. */
-export async function findReceiptAnywhere(rpc: Rpc, hash: Hex): Promise<Receipt | undefined> {
+/** Asks every node for one receipt, for when the preferred one may be behind; the first that is `credible` counts. */
+export async function findReceiptAnywhere(
+  rpc: Rpc,
+  hash: Hex,
+  credible: (receipt: Receipt) => boolean = () => true,
+): Promise<Receipt | undefined> {
   const results = await rpc.everywhere('eth_getTransactionReceipt', [hash])
-  for (const result of results) if (result.ok && result.value !== null) return parse(result.value)
-  return undefined
+  const told = results.flatMap((it) => (it.ok && it.value !== null ? [parse(it.value)] : []))
+  return told.find(credible)
 }
 
 /**

@@ -34,6 +34,8 @@ const refusals = new Set([401, 402, 403, 407, 408, 429, 502, 503, 504])
 export interface Node {
   /** Unix milliseconds until which it is asked last. */
   coolUntil: number
+  /** How long it usually takes to answer or to fail, milliseconds. */
+  usualMs(): number
   send(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcResult[]>
   close(): Promise<void>
 }
@@ -52,9 +54,11 @@ export function createNode(url: string, index: number, observe: RpcObserver | un
   })
   const path = target.pathname + target.search
   let lastId = 0
+  let usualMs = 0
 
   return {
     coolUntil: 0,
+    usualMs: () => usualMs,
     async send(calls, options) {
       const firstId = lastId + 1
       lastId += calls.length
@@ -69,7 +73,9 @@ export function createNode(url: string, index: number, observe: RpcObserver | un
         return results
       } finally {
         const methods = calls.map((call) => call.method)
-        observe?.({ node: index, methods, ms: performance.now() - startedAt, ok })
+        const ms = performance.now() - startedAt
+        usualMs = (usualMs * 3 + ms) / 4
+        observe?.({ node: index, methods, ms, ok })
       }
     },
     close: () => pool.destroy(),

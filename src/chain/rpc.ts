@@ -19,8 +19,8 @@ export interface Rpc {
     params: readonly unknown[],
     options?: RpcOptions,
   ): Promise<(RpcResult | { ok: false; error: RpcUnavailableError })[]>
-  /** Makes another node the preferred one, because the present one lags. */
-  prefer(node: number): void
+  /** The preferred node must be one of these; another than at present only if that is not, or is much slower. */
+  prefer(among: readonly number[]): void
   close(): Promise<void>
 }
 
@@ -28,6 +28,9 @@ export interface Rpc {
 const COOL_DOWN_MS = 5_000
 /** A node that failed this quickly may be there the next moment. */
 const FAST_FAILURE_MS = 500
+/** A preferred node is left for one that is this many times as fast, and only when it is felt. */
+const MUCH_SLOWER = 4
+const SLOW_MS = 400
 /** Arc and most providers refuse longer batches. */
 const MAX_BATCH_CALLS = 100
 
@@ -97,8 +100,13 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
           }
         }),
       ),
-    prefer(node) {
-      if (node < nodes.length) preferred = node
+    prefer(among) {
+      const msOf = (index: number) => nodes[index]?.usualMs() ?? Number.POSITIVE_INFINITY
+      const known = among.filter((index) => nodes[index] !== undefined)
+      const [fastest] = known.sort((a, b) => msOf(a) - msOf(b))
+      if (fastest === undefined) return
+      const isSlow = msOf(preferred) > Math.max(SLOW_MS, MUCH_SLOWER * msOf(fastest))
+      if (isSlow || !among.includes(preferred)) preferred = fastest
     },
     async close() {
       await Promise.all(nodes.map((node) => node.close()))

@@ -11,6 +11,7 @@ it('waits for a head that lags, and follows it back when it stays where it is', 
   const feed = createBlockFeed({
     request: async () => block(),
     everywhere: async () => [],
+    prefer() {},
   } as unknown as Rpc)
   const seen: number[] = []
   feed.onBlock(({ number }) => seen.push(number))

@@ -179,11 +179,28 @@ describe('several nodes', () => {
 
   it('can be put in another order', async () => {
     const { rpc, nodes } = await open(echo, echo)
-    rpc.prefer(1)
+    rpc.prefer([1])
     await ask(rpc)
-    rpc.prefer(7)
+    rpc.prefer([7])
     await ask(rpc)
     expect(counts(nodes)).toEqual([0, 2])
+  })
+
+  it('change places when the first is many times slower, and only then', async () => {
+    let lateMs = 0
+    const late: Behaviour = (calls, request, response) =>
+      void setTimeout(() => response.end(JSON.stringify(echo(calls, request, response))), lateMs)
+    const { rpc, nodes } = await open(late, echo)
+    const asked = () => nodes.map(({ requests }) => requests.length)
+    rpc.prefer([0, 1])
+    await ask(rpc)
+    expect(asked()).toEqual([1, 0])
+    lateMs = 800
+    for (let i = 0; i < 8 && asked()[1] === 0; i++) {
+      await ask(rpc)
+      rpc.prefer([0, 1])
+    }
+    expect(asked()[1]).toBe(1)
   })
 
   it('can all be asked, each with an answer of its own', async () => {

@@ -119,17 +119,15 @@ export function createRelayer(options: RelayerOptions): Relayer {
   let timer: NodeJS.Timeout | undefined
 
   function onSigned({ hash, jobIds }: Attempt): void {
-    for (const id of jobIds) {
-      const entry = tracked.find(id)
-      if (entry === undefined) continue
-      tracked.update({ ...entry.job, state: 'submitted', transaction: hash })
+    for (const { job } of tracked.findAll(jobIds)) {
+      tracked.update({ ...job, state: 'submitted', transaction: hash })
     }
   }
 
   async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
-    const elsewhere = attempt.jobIds.filter((id) => !slot.jobIds.has(id))
-    const entries = [...leave(slot), ...elsewhere.flatMap((id) => tracked.find(id) ?? [])]
-    const { settled, unsettled } = readSlotResult(entries, attempt.jobIds, receipt)
+    // Those it gave back travel elsewhere, and may be settled by it all the same.
+    const entries = new Set([...leave(slot), ...tracked.findAll(attempt.jobIds)])
+    const { settled, unsettled } = readSlotResult([...entries], attempt.jobIds, receipt)
     for (const { entry } of settled) dispatcher.remove(entry)
     const arePayments = settled.every(({ entry }) => entry.gas === undefined)
     if (arePayments && settled.length === attempt.jobIds.length) {
@@ -140,16 +138,15 @@ export function createRelayer(options: RelayerOptions): Relayer {
     }
     for (const { entry, burnt } of unsettled) entry.burntGas += burnt
     dispatcher.pump()
-    const { relayer, relayerNonce } = attempt
     const spent = costOf(receipt)
-    await keeper.keep(settled, { relayer, relayerNonce, epoch: slot.epoch, spent })
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spent })
     options.events.spent(spent)
     for (const { entry } of unsettled) if (entry.liveSlots === 0) void examine(entry, { receipt })
   }
 
   /** The slot holds its jobs no longer. */
   function leave(slot: Slot): TrackedJob[] {
-    const entries = [...slot.jobIds].flatMap((id) => tracked.find(id) ?? [])
+    const entries = tracked.findAll(slot.jobIds)
     for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
     return entries
   }
@@ -175,7 +172,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
   /** Blocks are watched closely while one may hold something of ours. */
   function paceFeed(): void {
-    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0))
+    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0 && !lane.closedBecause()))
   }
 
   function tick(): void {

@@ -25,6 +25,8 @@ export interface TrackedJob {
 export interface TrackedJobs {
   add(job: Job, kind: JobKind): TrackedJob
   find(id: string): TrackedJob | undefined
+  /** Those of these that are not decided. */
+  findAll(ids: Iterable<string>): TrackedJob[]
   all(): Iterable<TrackedJob>
   /** One more slot of an earlier process still holds it. */
   hold(id: string): void
@@ -58,6 +60,7 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
       return entry
     },
     find: (id) => tracked.get(id),
+    findAll: (ids) => [...ids].flatMap((id) => tracked.get(id) ?? []),
     all: () => tracked.values(),
     hold(id) {
       const entry = tracked.get(id)

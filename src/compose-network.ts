@@ -157,6 +157,7 @@ export async function composeNetwork(
       chainId,
       asset: place.asset,
       rpc,
+      readToken: tokenWatch.read,
       relayer,
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { compose } from './compose.js'
 import { readSettings } from './config/settings.js'
+import { gasWarnings } from './config/warnings.js'
 import { explainStart } from './explain-start.js'
 import { installDrain } from './http/drain.js'
 import { createLogger } from './http/logger.js'
@@ -31,7 +32,7 @@ try {
 async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
-  for (const warning of config.warnings) log.warn(warning)
+  for (const warning of [...config.warnings, ...gasWarnings(config)]) log.warn(warning)
   // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
   process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
   const arcus = await patiently(() => compose(config, secrets, log), log)

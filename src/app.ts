@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { RpcResponseError, RpcUnavailableError } from './chain/rpc-errors.js'
 import { type FacilitatorRoutesOptions, facilitatorRoutes } from './facilitator/routes.js'
 import { type ConsoleSettings, consoleSettingsRoute } from './http/console-settings.js'
 import { installCors } from './http/cors.js'
@@ -43,7 +44,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     app,
     options.servers.every((url) => url.startsWith('https:')),
   )
-  installErrorHandling(app, (error) => error instanceof StoreUnavailableError)
+  installErrorHandling(app, {
+    isStoreGone: (error) => error instanceof StoreUnavailableError,
+    isChainUnread: (error) =>
+      error instanceof RpcUnavailableError || error instanceof RpcResponseError,
+  })
   const { dashboard, settings, readStatus } = options.console
   installNotFound(app, dashboard.answerPage)
   await installCors(app)

@@ -68,6 +68,7 @@ export async function composeNetwork(
   shared: Shared,
 ): Promise<ComposedNetwork> {
   const { network, chainId } = place
+  const { budgets, now } = shared
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
   shared.teardown.add('chain connections', () => rpc.close())
@@ -83,6 +84,15 @@ export async function composeNetwork(
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const readFacts = createPaymentFactsReader(rpc, token)
   const feed = createBlockFeed(rpc)
+  const guardGas = createGasGuard({
+    network,
+    budgets,
+    dailyGasLimit: config.dailyGasLimit,
+    failedGasBudget: config.failedGasBudget,
+    maxFeePerGas: config.maxFeePerGasWei,
+    baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+    now,
+  })
   const relayer = createRelayer({
     network,
     chainId,
@@ -99,6 +109,7 @@ export async function composeNetwork(
     maxFeePerGas: config.maxFeePerGasWei,
     keccak256: shared.keccak256,
     now: shared.now,
+    refuseGas: (payer, unbooked) => guardGas(payer as Address, unbooked),
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
@@ -108,7 +119,7 @@ export async function composeNetwork(
   const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
   shared.teardown.add('token watch', () => tokenWatch.stop())
   const own = new Set<Address>(relayer.addresses)
-  const { blocks, budgets, metrics, now } = shared
+  const { blocks, metrics } = shared
   const chainSeconds = () => feed.latest()?.timestamp
   const readRunway = createRunway({ network, budgets, now })
   const readBalances = createBalances(rpc, relayer.addresses, now)
@@ -127,15 +138,7 @@ export async function composeNetwork(
     chainSeconds,
     relayer: relayer.addresses[0] as Address,
     tokenMismatch: tokenWatch.mismatch,
-    guardGas: createGasGuard({
-      network,
-      budgets,
-      dailyGasLimit: config.dailyGasLimit,
-      failedGasBudget: config.failedGasBudget,
-      maxFeePerGas: config.maxFeePerGasWei,
-      baseFeePerGas: () => feed.latest()?.baseFeePerGas,
-      now,
-    }),
+    guardGas,
   }
   return {
     relayer,
@@ -157,6 +160,7 @@ export async function composeNetwork(
       chainId,
       asset: place.asset,
       rpc,
+      readToken: tokenWatch.read,
       relayer,
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,

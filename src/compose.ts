@@ -170,7 +170,6 @@ async function open(
   const readReadiness = createReadiness({
     checks: createReadinessChecks(
       journal,
-      keccak256,
       networks.map(({ ready }) => ready),
     ),
   })

@@ -1,13 +1,12 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { TokenMismatchError } from './chain/token.js'
 import { compose } from './compose.js'
-import { ConfigError } from './config/config-error.js'
 import { readSettings } from './config/settings.js'
+import { gasWarnings } from './config/warnings.js'
+import { explainStart } from './explain-start.js'
 import { installDrain } from './http/drain.js'
 import { createLogger } from './http/logger.js'
-import { MigrationError } from './store/migration-error.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
 
 /** What a settle may still take after the longest wait. */
@@ -25,7 +24,7 @@ setFlagsFromString('--heap-growing-percent=50')
 try {
   await serve()
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`)
+  process.stderr.write(`${explainStart(error)}\n`)
   process.exitCode = 1
   setTimeout(() => process.exit(), CLOSE_PATIENCE_MS).unref()
 }
@@ -33,7 +32,7 @@ try {
 async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
-  for (const warning of config.warnings) log.warn(warning)
+  for (const warning of [...config.warnings, ...gasWarnings(config)]) log.warn(warning)
   // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
   process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
   const arcus = await patiently(() => compose(config, secrets, log), log)
@@ -69,21 +68,4 @@ async function patiently<Value>(build: () => Promise<Value>, log: Logger): Promi
       await new Promise((resolve) => setTimeout(resolve, START_RETRY_MS))
     }
   }
-}
-
-/** One clear sentence for what an operator can mend; the whole error for a bug. */
-function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message
-  if (error instanceof TokenMismatchError) return `Arcus cannot serve this chain: ${error.message}.`
-  if (error instanceof RpcUnavailableError) {
-    return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
-  }
-  if (error instanceof StoreUnavailableError) {
-    return `Arcus cannot start: ${error.message}. Check DATABASE_URL, and that PostgreSQL runs and takes connections from here.`
-  }
-  if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `Arcus cannot start: ${error.message}. Stop the other process or set PORT.`
-  }
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,4 +1,6 @@
 import type { Rpc } from './chain/rpc.js'
+import { RpcUnavailableError } from './chain/rpc-errors.js'
+import type { Token } from './chain/token.js'
 import { checkToken } from './doctor/check-chain.js'
 import { checkWallets, readWallets } from './doctor/check-wallets.js'
 import { type Finding, fail, ok } from './doctor/finding.js'
@@ -6,7 +8,6 @@ import type { ReadinessCheck } from './http/health.js'
 import type { ReadRunway } from './metrics/runway.js'
 import type { Relayer } from './relayer/relayer.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
-import type { Keccak256 } from './x402/keccak.js'
 import type { Network } from './x402/networks.js'
 
 /** What readiness must reach of one served network. */
@@ -15,6 +16,8 @@ export interface ReadyNetwork {
   chainId: number
   asset: `0x${string}`
   rpc: Rpc
+  /** Throws `TokenMismatchError` when the token is not the one pinned at start. */
+  readToken(): Promise<Token>
   relayer: Relayer
   /** 18-decimal units a gas of the next transaction; undefined before the first block. */
   feePerGas(): bigint | undefined
@@ -24,13 +27,12 @@ export interface ReadyNetwork {
 /** Everything without which a payment could not be settled, each with its reason; the doctor asks the same. */
 export function createReadinessChecks(
   journal: SettlementJournal,
-  keccak256: Keccak256,
   networks: readonly ReadyNetwork[],
 ): ReadinessCheck[] {
   return [
     toCheck('journal', async () => checkJournal(await journal.isWritable())),
     ...networks.flatMap((served) => [
-      toCheck(`chain ${served.network}`, () => checkToken(served.rpc, keccak256, served)),
+      toCheck(`chain ${served.network}`, () => checkToken(served, served.readToken)),
       toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
     ]),
   ]
@@ -55,7 +57,10 @@ function checkJournal(isWritable: boolean): Finding {
 async function checkRelayers(served: ReadyNetwork): Promise<Finding> {
   const { network, rpc, relayer, feePerGas, readRunway } = served
   const lanes = relayer.lanes()
-  const wallets = await readWallets(rpc, relayer.addresses)
+  const wallets = await readWallets(rpc, relayer.addresses).catch((error) => {
+    if (!(error instanceof RpcUnavailableError)) throw error
+    return relayer.addresses.map((address) => ({ address, balance: undefined }))
+  })
   const known = wallets.map((wallet, i) => ({ ...wallet, closed: lanes[i]?.closedBecause() }))
   return checkWallets(network, known, feePerGas() ?? 0n, readRunway)
 }

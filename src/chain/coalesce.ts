@@ -1,18 +1,24 @@
 /**
  * Natural batching: while fewer than `maxInFlight` batches are under way, all calls of one turn of the event loop
  * leave together at its end; else they wait and leave when a batch returns. No timer, so no delay at low load.
- * A batch that throws is run once more, then halved, so that one member never fails the others.
+ * A batch that throws is run once more, then halved, so that one member never fails the others. Whoever has waited
+ * for `patienceMs` by then is not tried again: else a chain that hangs would be asked at each of the halvings.
  */
 export function createCoalescer<Input, Output>(options: {
   run(inputs: Input[]): Promise<Output[]>
   maxInFlight: number
   maxMembers: number
+  patienceMs: number
+  /** Milliseconds, monotonic; for tests. */
+  now?: () => number
 }): (input: Input) => Promise<Output> {
   interface Waiting {
     input: Input
+    patientUntil: number
     resolve(output: Output): void
     reject(error: unknown): void
   }
+  const { now = () => performance.now() } = options
   let waiting: Waiting[] = []
   let inFlight = 0
   let isPumping = false
@@ -24,10 +30,15 @@ export function createCoalescer<Input, Output>(options: {
         member.resolve(outputs[i] as Output)
       })
     } catch (error) {
-      if (mayRetry) return settle(batch, false)
-      if (batch.length === 1) return batch[0]?.reject(error)
-      const middle = batch.length >> 1
-      await Promise.all([settle(batch.slice(0, middle), false), settle(batch.slice(middle), false)])
+      const failedAt = now()
+      const patient = batch.filter(({ patientUntil }) => failedAt < patientUntil)
+      for (const member of batch) if (failedAt >= member.patientUntil) member.reject(error)
+      if (patient.length === 0) return
+      if (mayRetry) return settle(patient, false)
+      if (patient.length === 1) return patient[0]?.reject(error)
+      const middle = patient.length >> 1
+      const halves = [patient.slice(0, middle), patient.slice(middle)]
+      await Promise.all(halves.map((half) => settle(half, false)))
     }
   }
 
@@ -54,7 +65,7 @@ export function createCoalescer<Input, Output>(options: {
 
   return (input) =>
     new Promise((resolve, reject) => {
-      waiting.push({ input, resolve, reject })
+      waiting.push({ input, patientUntil: now() + options.patienceMs, resolve, reject })
       pumpSoon()
     })
 }

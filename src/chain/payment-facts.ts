@@ -33,6 +33,8 @@ const GAS_PER_MEMBER = 120_000
 const MAX_MEMBERS = 200
 /** Two reads in flight measured best: one is answered while the next forms. */
 const MAX_READS_IN_FLIGHT = 2
+/** A read that hangs takes two seconds: with the one under way and its own, a caller waits six at most. */
+const PATIENCE_MS = 3_000
 
 const HAS_BLOCKLIST = 1
 const HAS_PAUSE = 2
@@ -54,6 +56,7 @@ export function createPaymentFactsReader(rpc: Rpc, token: Token): ReadPaymentFac
   return createCoalescer<PaymentParties, PaymentFacts>({
     maxInFlight: MAX_READS_IN_FLIGHT,
     maxMembers: MAX_MEMBERS,
+    patienceMs: PATIENCE_MS,
     async run(members) {
       const body = members.map(
         ({ payer, payTo, nonce }) => payer.slice(2) + payTo.slice(2) + nonce.slice(2),

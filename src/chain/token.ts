@@ -3,7 +3,7 @@ import { computeDomainSeparator } from '../x402/authorization-digest.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
 import type { Rpc } from './rpc.js'
-import { RpcResponseError } from './rpc-errors.js'
+import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 import type { RpcCall, RpcResult } from './rpc-node.js'
 
 /** A stablecoin as it was found on its chain at start: what Arcus pins and what it can do. */
@@ -41,19 +41,20 @@ export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlac
     method: 'eth_call',
     params: [{ to: address, data }, 'latest'],
   })
-  const [chainId, code, name, version, separator, decimals, state, blocklist, paused] =
-    await rpc.batch([
-      { method: 'eth_chainId', params: [] },
-      { method: 'eth_getCode', params: [address, 'latest'] },
-      call(selectors.name),
-      call(selectors.version),
-      call(selectors.domainSeparator),
-      call(selectors.decimals),
-      call(`${selectors.authorizationState}${addressWord(someone)}${wordOf(0)}`),
-      call(`${selectors.isBlacklisted}${addressWord(someone)}`),
-      call(selectors.paused),
-    ])
-  const found = Number(textOf(chainId) ?? 'NaN')
+  const answers = await rpc.batch([
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getCode', params: [address, 'latest'] },
+    call(selectors.name),
+    call(selectors.version),
+    call(selectors.domainSeparator),
+    call(selectors.decimals),
+    call(`${selectors.authorizationState}${addressWord(someone)}${wordOf(0)}`),
+    call(`${selectors.isBlacklisted}${addressWord(someone)}`),
+    call(selectors.paused),
+  ])
+  requireAnswers(answers)
+  const [chainId, code, name, version, separator, decimals, state, blocklist, paused] = answers
+  const found = Number(textOf(chainId))
   if (found !== place.chainId) {
     throw new TokenMismatchError(
       `the RPC for ${place.network} serves chain id ${found}, expected ${place.chainId}`,
@@ -115,6 +116,14 @@ export async function readPlainTransferGas(
 export async function readHasMulticall3(rpc: Rpc): Promise<boolean> {
   const code = await rpc.request('eth_getCode', [multicall3Address, 'latest'])
   return typeof code === 'string' && code.length > 2
+}
+
+/** A contract may refuse a call; anything else that is no text is the node's trouble and says nothing of the token. */
+function requireAnswers(answers: readonly RpcResult[]): void {
+  for (const answer of answers) {
+    if (answer.ok ? typeof answer.value === 'string' : isRevert(answer.error)) continue
+    throw new RpcUnavailableError('the chain node could not read the token')
+  }
 }
 
 function textOf(result: RpcResult | undefined): string | undefined {

@@ -3,6 +3,7 @@ import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../d
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
 import { type Stack, startStack } from '../devnet/stack.js'
 import { parseArguments, parseHttpUrl, parsePort, UsageError } from './arguments.js'
+import { isRunByNpm, watchNpm } from './parent-watch.js'
 import { print, printError } from './print.js'
 
 const help = `npm run dev [-- OPTIONS]
@@ -80,14 +81,15 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-/** Resolves at a signal, or when the launcher above us is gone without having passed one on, as npm's shell. */
+/** Resolves at a signal, or when whoever started us is gone without having passed one on, as npm and its shell do. */
 function nextEnd(): Promise<void> {
   const launcher = process.ppid
   return new Promise((resolve) => {
     const end = () => resolve()
     // Repeated signals change nothing: launchers pass a Ctrl-C on a second time.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
-    setInterval(() => process.ppid === launcher || end(), launcherCheckMs).unref()
+    if (isRunByNpm('cli/dev')) watchNpm(end)
+    else setInterval(() => process.ppid === launcher || end(), launcherCheckMs).unref()
   })
 }
 

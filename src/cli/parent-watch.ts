@@ -2,6 +2,11 @@ import { readFileSync } from 'node:fs'
 
 const LOOK_MS = 500
 
+/** Whether npm itself runs this script; whatever else it runs hands its environment on to what it starts. */
+export function isRunByNpm(script: string): boolean {
+  return process.env.npm_lifecycle_script?.includes(script) ?? false
+}
+
 /**
  * npm keeps SIGTERM from what it started, and when it is killed its command lives on, with the port and the wallets.
  * Calls back once npm is gone, or the shell between it and this process. Who started npm may go.

@@ -21,6 +21,7 @@ import {
   trustProxy,
   urlList,
 } from './setting-types.js'
+import { settingWarnings } from './warnings.js'
 
 /** USDC at its genesis address on both Arc networks. */
 const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
@@ -28,7 +29,6 @@ const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
 const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
-const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
 /** Five cents: some twenty failed transactions at the floor. */
 const DEFAULT_FAILED_GAS_BUDGET = 5n * 10n ** 16n
 
@@ -136,7 +136,10 @@ export function readConfig(source: NodeJS.ProcessEnv): Config {
     throw new ConfigError([...faults, ...problems])
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  const warnings = [...findMisspellings(source), ...settingWarnings(parsed.data)]
+  const warnings = [
+    ...findMisspellings(source),
+    ...settingWarnings(parsed.data.MAX_FEE_PER_GAS_GWEI, parsed.data.TRUST_PROXY),
+  ]
   return toConfig(parsed.data, warnings)
 }
 
@@ -207,8 +210,9 @@ function groupProblems(env: Env): string[] {
     )
   }
   for (const group of ['MAINNET', 'TESTNET'] as const) {
-    if (env[`${group}_ASSET`] !== undefined && env[`${group}_RPC_URLS`] === undefined) {
-      problems.push(`${group}_ASSET is set but ${group}_RPC_URLS is not: set both, or neither.`)
+    for (const name of [`${group}_ASSET`, `${group}_PUBLIC_RPC_URLS`] as const) {
+      if (env[name] === undefined || env[`${group}_RPC_URLS`] !== undefined) continue
+      problems.push(`${name} is set but ${group}_RPC_URLS is not: set both, or neither.`)
     }
   }
   if (
@@ -224,20 +228,4 @@ function groupProblems(env: Env): string[] {
     problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
   }
   return problems
-}
-
-function settingWarnings(set: Settings): string[] {
-  const warnings: string[] = []
-  if (set.MAX_FEE_PER_GAS_GWEI < ARC_BASE_FEE_FLOOR_WEI) {
-    warnings.push(
-      "MAX_FEE_PER_GAS_GWEI is below Arc's base fee of 20 gwei: nothing will be settled.",
-    )
-  }
-  if (set.TRUST_PROXY === true) {
-    warnings.push(
-      'TRUST_PROXY=true believes any caller about its address, which voids the rate limit unless a proxy ' +
-        'overwrites X-Forwarded-For: name the proxies or their number instead.',
-    )
-  }
-  return warnings
 }

@@ -23,7 +23,7 @@ export function hostedConfig(set: HostedSettings): HostedConfig | undefined {
 
 /** What must be set together. The key itself is read by `readSecrets`. */
 export function hostedProblems(env: Env): string[] {
-  if (!isHosting(env)) return []
+  if (!isHosting(env)) return forgottenSwitch(env)
   const problems: string[] = []
   if (env.BUYBACK_ADDRESS === undefined) {
     problems.push(
@@ -37,6 +37,17 @@ export function hostedProblems(env: Env): string[] {
     )
   }
   return problems
+}
+
+/** With `false` they are off on purpose, and the rest may wait for another day. */
+function forgottenSwitch(env: Env): string[] {
+  if (env.HOSTED_ENDPOINTS !== undefined) return []
+  return (['HOSTED_PRIVATE_KEY', 'HOSTED_CLAIM_SECONDS'] as const)
+    .filter((name) => env[name] !== undefined)
+    .map(
+      (name) =>
+        `${name} is set but HOSTED_ENDPOINTS is not: set it to true, or to false to leave them off.`,
+    )
 }
 
 export function isHosting(env: Env): boolean {

@@ -1,9 +1,8 @@
 import { selectors } from '../chain/abi.js'
 import { readRegistryVersion } from '../chain/identity-registry.js'
 import type { Rpc } from '../chain/rpc.js'
-import { readHasMulticall3, readToken, TokenMismatchError } from '../chain/token.js'
+import { readHasMulticall3, type Token, TokenMismatchError } from '../chain/token.js'
 import type { NetworkConfig } from '../config/config.js'
-import type { Keccak256 } from '../x402/keccak.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
 export type ChainPlace = Pick<NetworkConfig, 'network' | 'chainId' | 'asset'>
@@ -18,14 +17,13 @@ const MAX_LAG_BLOCKS = 10
 
 /** Whether the chain is the one of the settings and the asset a token that can be settled. */
 export async function checkToken(
-  rpc: Rpc,
-  keccak256: Keccak256,
   place: ChainPlace,
+  readToken: () => Promise<Token>,
 ): Promise<Finding> {
   const name = `chain ${place.network}`
   const group = variables(place)
   try {
-    const token = await readToken(rpc, keccak256, place)
+    const token = await readToken()
     const detail = `chain id ${place.chainId}, token "${token.name}" version "${token.version}"`
     return ok(name, detail)
   } catch (error) {

@@ -1,10 +1,8 @@
 import { statSync } from 'node:fs'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
+import { SETTLE_COST } from '../config/warnings.js'
 import { type Finding, ok, warn } from './finding.js'
-
-/** What a settle alone costs at Arc's floor of 20 gwei, 6-decimal units. */
-const SETTLE_COST = 2_300n
 
 /** Advice about settings that are valid but unwise where strangers pay. */
 export function checkSettings(

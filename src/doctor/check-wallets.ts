@@ -29,7 +29,8 @@ export async function readWallets(rpc: Rpc, addresses: readonly Address[]): Prom
   )
   return addresses.map((address, i) => {
     const result = results[i]
-    return { address, balance: result?.ok ? BigInt(result.value as string) : undefined }
+    const isRead = result?.ok && typeof result.value === 'string'
+    return { address, balance: isRead ? BigInt(result.value as string) : undefined }
   })
 }
 
@@ -46,7 +47,8 @@ export async function checkWallets(
   const name = `relayers ${network}`
   const states = wallets.map((wallet) => judgeWallet(wallet, feePerGas * LEAST_GAS))
   const sum = wallets.reduce((total, { balance }) => total + (balance ?? 0n), 0n)
-  const days = (await readRunway?.(sum)) ?? Number.POSITIVE_INFINITY
+  const isKnown = wallets.some(({ balance }) => balance !== undefined)
+  const days = (isKnown ? await readRunway?.(sum) : undefined) ?? Number.POSITIVE_INFINITY
   const detail = [...states.map((state) => state.detail), ...describeRunway(days)].join('; ')
   const fund = 'Send USDC on this network to the wallets named.'
   if (!states.some((state) => state.isUsable)) return fail(name, detail, fund)

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { createRpc, type Rpc } from '../chain/rpc.js'
+import { readToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/runway.js'
@@ -64,7 +65,7 @@ async function examineNetwork(
     const isMainnet = variables(place) === 'MAINNET'
     return [
       ...nodes,
-      await checkToken(rpc, keccak256, place),
+      await checkToken(place, () => readToken(rpc, keccak256, place)),
       await checkClock(rpc, place, now),
       await checkMulticall(rpc, place),
       await checkWallets(network, await examineWallets(rpc, place, addresses), fee, readRunway),

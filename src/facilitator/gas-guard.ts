@@ -4,8 +4,11 @@ import { formatNative, formatUnits } from '../x402/amounts.js'
 import type { Rejection } from '../x402/reasons.js'
 import { reject } from './ladder.js'
 
-/** Says no to payments whose gas the operator would not pay; verify asks it before settle does. */
-export type GasGuard = (payer: Address) => Promise<Rejection | undefined>
+/**
+ * Says no to payments whose gas the operator would not pay; verify asks it before settle does. `unbooked` is what the
+ * payer has burnt beside the store's sum, 18-decimal units.
+ */
+export type GasGuard = (payer: Address, unbooked?: bigint) => Promise<Rejection | undefined>
 
 export interface GasGuardOptions {
   network: string
@@ -24,7 +27,7 @@ export interface GasGuardOptions {
 
 export function createGasGuard(options: GasGuardOptions): GasGuard {
   const { network, budgets, dailyGasLimit, failedGasBudget, maxFeePerGas } = options
-  return async (payer) => {
+  return async (payer, unbooked = 0n) => {
     const baseFee = options.baseFeePerGas() ?? 0n
     if (baseFee >= maxFeePerGas) {
       const [fee, cap] = [formatUnits(baseFee, 9), formatUnits(maxFeePerGas, 9)]
@@ -34,7 +37,7 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       )
     }
     const day = dayOf(options.now())
-    const burnt = await budgets.burntBy(network, day, payer)
+    const burnt = (await budgets.burntBy(network, day, payer)) + unbooked
     if (burnt >= failedGasBudget) {
       return reject(
         'gasBudgetExceeded',

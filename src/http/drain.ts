@@ -29,7 +29,7 @@ export interface Drain {
 
 /**
  * Leaves in order on SIGTERM and SIGINT: accept nothing new, finish what is in flight within the grace, close the
- * resources, exit 0. A second signal exits 1 at once. An unhandled rejection is logged and survived (a node's
+ * resources, exit 0. The same signal again exits 1 at once. An unhandled rejection is logged and survived (a node's
  * trouble must not stop the service); an uncaught exception leaves the state unknown, so it drains and exits 1.
  */
 export function installDrain(options: DrainOptions): Drain {
@@ -56,12 +56,15 @@ export function installDrain(options: DrainOptions): Drain {
     exit(isClosed ? worstExitCode : 1)
   }
 
+  let heard: string | undefined
   const onSignal = (signal: string) => {
-    if (draining === undefined) {
+    // Another signal is the same wish: a Ctrl-C reaches us, and who started us passes it on in his own way.
+    if (heard !== signal) {
+      heard ??= signal
       void drain(signal)
       return
     }
-    log.warn({ signal }, 'second signal; leaving at once')
+    log.warn({ signal }, 'the same signal again; leaving at once')
     exit(1)
   }
   const onRejection = (err: unknown) => log.error({ err }, 'unhandled rejection')

@@ -31,14 +31,27 @@ const failures: Record<RouteFamily, Problem> = {
   },
 }
 
+/** The same for a chain that could not be read. */
+const chainFailures: Partial<Record<RouteFamily, string>> = {
+  verify: 'The chain could not be read, so the payment was not judged; try again in a moment.',
+  settle:
+    'The chain could not be read; settle the same payment again in a moment, it is paid once at most.',
+}
+
+export interface ErrorHandlingOptions {
+  /** Whether an error says that the database cannot be reached. */
+  isStoreGone?: (error: unknown) => boolean
+  /** Whether an error says that the chain could not be read. */
+  isChainUnread?: (error: unknown) => boolean
+}
+
 /**
  * Answers every error of every route in the shape of its family, and logs failures once. A request that still comes
  * over a kept-alive connection while the server closes gets 503. Call it before the first route.
  */
 export function installErrorHandling(
   app: FastifyInstance,
-  /** Whether an error says that the database cannot be reached. */
-  isStoreGone: (error: unknown) => boolean = () => false,
+  { isStoreGone = () => false, isChainUnread = () => false }: ErrorHandlingOptions = {},
 ): void {
   let isClosing = false
   app.addHook('preClose', async () => {
@@ -58,7 +71,9 @@ export function installErrorHandling(
     const fault = isGone ? storeFault(family) : toRequestFault(error, family)
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
-      return reply.code(500).send(errorEnvelope(family, failures[family], request.body))
+      const { code, message } = failures[family]
+      const told = isChainUnread(error) ? (chainFailures[family] ?? message) : message
+      return reply.code(500).send(errorEnvelope(family, { code, message: told }, request.body))
     }
     if (fault.statusCode < 500) keepConnection(request, reply)
     return reply

@@ -10,6 +10,7 @@ import { failure } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
+import { createWalletGate, type RefuseGas } from './wallet-gate.js'
 
 export interface Dispatcher {
   enqueue(entry: TrackedJob): void
@@ -33,6 +34,7 @@ export interface Dispatcher {
 export interface DispatcherOptions {
   lanes: readonly Lane[]
   preparation: Preparation
+  refuseGas: RefuseGas
   keeper: OutcomeKeeper
   tracked: TrackedJobs
   feed: BlockFeed
@@ -68,6 +70,7 @@ const USUAL_BLOCK_GAS = 30_000_000n
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { lanes, preparation, keeper, tracked, feed, gas, now, events, log } = options
   const queue = createJobQueue()
+  const gate = createWalletGate(tracked, options.refuseGas)
   let isStopped = false
   let openedAt = 0
   let expected = 0
@@ -91,9 +94,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const lane = freeLane()
       if (lane === undefined) return
       if (isGathering(lane)) return
+      const batch = queue.take(maxMembers(), gate.mayGo())
+      if (batch.length === 0) return
       lane.isSigning = true
       openedAt = now()
-      const batch = queue.take(maxMembers())
       void carry(lane, batch).finally(() => {
         lane.isSigning = false
         pump()
@@ -137,6 +141,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (fees === undefined) return postpone(batch, 'gasPriceTooHigh')
     let held: TrackedJob[] = []
     try {
+      if (await isRefused(batch)) return
       const prepared = await preparation.prepare(lane.address, batch)
       if (prepared === undefined) return
       held = prepared.members
@@ -152,6 +157,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const isHere = (entry: TrackedJob) => tracked.find(entry.job.id) === entry
       postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')
     }
+  }
+
+  /** Only who travels alone can be. */
+  async function isRefused([entry]: TrackedJob[]): Promise<boolean> {
+    const refusal = entry && (await gate.refusal(entry))
+    if (entry === undefined || refusal === undefined) return false
+    const { transaction } = entry.job
+    const told = { transaction, gasCost: entry.burntGas }
+    await keeper.decide(entry, failure(refusal.reason, refusal.message, told))
+    return true
   }
 
   function postpone(entries: TrackedJob[], reason: ReasonKey): void {

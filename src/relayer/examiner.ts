@@ -18,6 +18,8 @@ export type Examine = (entry: TrackedJob, cause: Cause) => Promise<void>
 
 /** How often a job may travel again after a transaction that did not decide it. */
 const MAX_RESENDS = 3
+/** A wallet that says yes to the simulation and no on chain is believed once more. */
+const MAX_WALLET_RESENDS = 1
 
 /**
  * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
@@ -55,7 +57,7 @@ export function createExaminer(options: {
     if (refusal !== undefined) {
       return keeper.decide(entry, failure(refusal.reason, refusal.message, told))
     }
-    if (entry.resends >= MAX_RESENDS) {
+    if (entry.resends >= (entry.runsPayerCode ? MAX_WALLET_RESENDS : MAX_RESENDS)) {
       const message = `The transaction failed ${entry.resends + 1} times without a cause the token names.`
       return keeper.decide(entry, failure('transactionFailed', message, told))
     }

@@ -3,8 +3,8 @@ import type { TrackedJob } from './tracked-jobs.js'
 /** Jobs that wait for a lane, in the order they came. */
 export interface JobQueue {
   add(entry: TrackedJob): void
-  /** The head alone if it must travel alone, else as many as may ride together; empty when nobody waits. */
-  take(maxMembers: number): TrackedJob[]
+  /** The first that may go: alone if it must travel alone, else with as many as may ride along; empty when nobody may. */
+  take(maxMembers: number, mayGo?: (entry: TrackedJob) => boolean): TrackedJob[]
   remove(entry: TrackedJob): boolean
   entries(): readonly TrackedJob[]
 }
@@ -15,11 +15,11 @@ export function createJobQueue(): JobQueue {
     add(entry) {
       if (!queue.includes(entry)) queue.push(entry)
     },
-    take(maxMembers) {
-      const [head] = queue
+    take(maxMembers, mayGo = () => true) {
+      const head = queue.find(mayGo)
       if (head === undefined) return []
       if (head.isAlone || maxMembers === 1) {
-        queue = queue.slice(1)
+        queue = queue.filter((entry) => entry !== head)
         return [head]
       }
       const batch: TrackedJob[] = []

@@ -13,7 +13,7 @@ import {
 } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { createDecisionWatch } from './decision-watch.js'
-import { createDispatcher } from './dispatcher.js'
+import { createDispatcher, type DispatcherOptions } from './dispatcher.js'
 import { createExaminer } from './examiner.js'
 import type { GasModel } from './gas-model.js'
 import { createJobIntake } from './job-intake.js'
@@ -72,6 +72,7 @@ export interface RelayerOptions {
   /** Unix milliseconds. */
   now: () => number
   events: RelayerEvents
+  refuseGas: DispatcherOptions['refuseGas']
   leases: LeaseKeeper
   sharing: JobSharing
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }

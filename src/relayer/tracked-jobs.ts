@@ -7,6 +7,8 @@ export interface TrackedJob {
   kind: JobKind
   /** Travels in a transaction of its own. */
   isAlone: boolean
+  /** Its payer's own code decides: what passed the simulation may still fail on chain, and burn gas on purpose. */
+  runsPayerCode: boolean
   payTo: string
   payer: string
   gas?: GasBounds
@@ -45,10 +47,12 @@ export function createTrackedJobs(now: () => number): TrackedJobs {
 
   return {
     add(job, kind) {
+      const ride = kind.ride(job)
       const entry: TrackedJob = {
         job,
         kind,
-        ...kind.ride(job),
+        ...ride,
+        runsPayerCode: ride.isAlone && ride.gas === undefined,
         burntGas: 0n,
         liveSlots: 0,
         resends: 0,

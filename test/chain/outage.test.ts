@@ -67,13 +67,18 @@ it.each(['hanging', 'gone'] as const)(
     ])
     expect(verified).toMatchObject({
       status: 500,
-      body: { isValid: false, invalidReason: reasons.unexpectedVerifyError.code },
+      body: {
+        isValid: false,
+        invalidReason: reasons.unexpectedVerifyError.code,
+        invalidMessage: expect.stringContaining('The chain could not be read'),
+      },
     })
     expect(settled).toMatchObject({
       status: 500,
       body: {
         success: false,
         errorReason: reasons.unexpectedSettleError.code,
+        errorMessage: expect.stringContaining('The chain could not be read'),
         transaction: '',
         network: 'eip155:5042',
       },

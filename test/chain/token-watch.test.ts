@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
+import { RpcResponseError, RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { readToken } from '../../src/chain/token.js'
 import { watchToken } from '../../src/chain/token-watch.js'
 import type { Anvil } from '../../src/devnet/anvil-process.js'
 import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { createReadinessChecks, type ReadyNetwork } from '../../src/readiness.js'
+import type { SettlementJournal } from '../../src/store/settlement-journal.js'
 import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
 import { startChain } from '../support/arcus.js'
 
@@ -38,6 +41,25 @@ it('notices when the token changes under it, and when it is itself again', async
   } finally {
     watch.stop()
   }
+})
+
+it('tells at once, and readiness with it, when a token that is sound in itself is not the pinned one', async () => {
+  const token = { ...(await readToken(rpc, keccak256, place)), name: 'Another' }
+  const watch = watchToken(rpc, keccak256, token, { error: () => {} })
+  const served = { ...place, readToken: watch.read } as unknown as ReadyNetwork
+  const [, chain] = createReadinessChecks({} as SettlementJournal, [served])
+  const said = 'the token is now "USDC" version "2", pinned was "Another" version "2"'
+  expect(await chain?.check()).toEqual({ ok: false, detail: expect.stringContaining(said) })
+  expect(watch.mismatch()?.message).toContain(said)
+  watch.stop()
+})
+
+it('takes a node that answers with errors for no other chain and no other token', async () => {
+  const broken = createRpc([anvil.url])
+  const error = new RpcResponseError(-32000, 'missing trie node', undefined)
+  broken.batch = async (calls) => calls.map(() => ({ ok: false, error }))
+  await expect(readToken(broken, keccak256, place)).rejects.toThrow(RpcUnavailableError)
+  await broken.close()
 })
 
 it('is not disturbed by a chain that cannot be read', async () => {

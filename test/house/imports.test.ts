@@ -17,6 +17,7 @@ const appLevel = [
   'compose-probing.ts',
   'compose-teardown.ts',
   'discovery-thread.ts',
+  'explain-start.ts',
   'readiness.ts',
 ]
 /** Counts what features do, around them; only the composition knows it. */

@@ -133,14 +133,15 @@ describe('the drain', () => {
     agent.destroy()
   })
 
-  it('exits 1 at once on a second signal', async () => {
+  it('goes on draining when another signal follows, and exits 1 at once when the same one does', async () => {
     const { url, source, exits, events, release } = await aDrainingServer()
     const agent = new Agent()
     const inFlight = get(`${url}/slow`, agent)
     await wait(50)
+    source.emit('SIGINT', 'SIGINT')
     source.emit('SIGTERM', 'SIGTERM')
     expect(exits).toEqual([])
-    source.emit('SIGTERM', 'SIGTERM')
+    source.emit('SIGINT', 'SIGINT')
     expect(exits).toEqual([1])
     expect(events).toEqual([])
     release()

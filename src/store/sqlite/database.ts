@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { MigrationError } from '../migration-error.js'
@@ -14,7 +14,7 @@ const BUSY_TIMEOUT_MS = 5_000
  * for the disk; a checkpoint waits for it by itself (`synchronous=NORMAL`). `:memory:` gives a database that dies with the process, for tests.
  */
 export function openDatabase(path: string): Database {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  if (path !== ':memory:') makeFolder(dirname(path))
   const database = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS })
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')
@@ -24,6 +24,13 @@ export function openDatabase(path: string): Database {
   // The log must exist before anybody can wait for it.
   database.pragma(`user_version = ${database.pragma('user_version', { simple: true })}`)
   return database
+}
+
+/** One by one: where a folder cannot be made at all, as below `/proc`, Node's own recursion never ends. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  mkdirSync(path)
 }
 
 /** KiB of pages that a reader keeps: the inner pages of a million rows, so that finding one reads the disk once. */

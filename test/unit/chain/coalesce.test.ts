@@ -13,6 +13,7 @@ function aCoalescer({ maxInFlight = 1, maxMembers = 100 } = {}) {
   const ask = createCoalescer<number, number>({
     maxInFlight,
     maxMembers,
+    patienceMs: 1_000,
     run: (inputs) =>
       new Promise((resolve, reject) => {
         batches.push({
@@ -97,14 +98,19 @@ describe('natural batching', () => {
 
 describe('a batch that fails', () => {
   /** Fails the first `failures` runs, and any run with the bad member. */
-  function aFlakyCoalescer(options: { failures?: number; bad?: number }) {
+  function aFlakyCoalescer(options: { failures?: number; bad?: number; msPerRun?: number }) {
     let failures = options.failures ?? 0
+    const { msPerRun = 0 } = options
+    let clock = 0
     const runs: number[][] = []
     const ask = createCoalescer<number, number>({
       maxInFlight: 1,
       maxMembers: 100,
+      patienceMs: 1_000,
+      now: () => clock,
       async run(inputs) {
         await turn()
+        clock += msPerRun
         runs.push(inputs)
         if (failures-- > 0) throw new Error('flaky')
         if (options.bad !== undefined && inputs.includes(options.bad)) throw new Error('bad member')
@@ -147,10 +153,21 @@ describe('a batch that fails', () => {
     ])
   })
 
+  it('is not run again for who has lost patience, and never halved that long', async () => {
+    const { ask, runs } = aFlakyCoalescer({ failures: Number.POSITIVE_INFINITY, msPerRun: 600 })
+    const answers = await Promise.allSettled([0, 1, 2, 3].map(ask))
+    expect(answers.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(runs).toEqual([
+      [0, 1, 2, 3],
+      [0, 1, 2, 3],
+    ])
+  })
+
   it('is failed for all when the runner throws at once', async () => {
     const ask = createCoalescer<number, number>({
       maxInFlight: 1,
       maxMembers: 9,
+      patienceMs: 1_000,
       run: () => {
         throw new Error('at once')
       },

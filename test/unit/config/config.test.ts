@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../../src/config/config.js'
 import { ConfigError } from '../../../src/config/config-error.js'
 import { variableNames } from '../../../src/config/env.js'
+import { gasWarnings } from '../../../src/config/warnings.js'
 
 const minimal = { MAINNET_RPC_URLS: 'https://rpc.mainnet.arc.io' }
 
@@ -276,10 +277,36 @@ describe('readConfig', () => {
     expect(problems({ MAINNET_RPC_URLS: 'https://a.example,' })).toHaveLength(1)
   })
 
-  it('refuses an asset without its node list', () => {
-    expect(problems({ TESTNET_ASSET: '0x3600000000000000000000000000000000000000' })).toEqual([
-      'TESTNET_ASSET is set but TESTNET_RPC_URLS is not: set both, or neither.',
+  it.each([
+    ['TESTNET_ASSET', '0x3600000000000000000000000000000000000000'],
+    ['TESTNET_PUBLIC_RPC_URLS', 'https://rpc.example.com'],
+  ])('refuses %s without the node list', (name, value) => {
+    expect(problems({ [name]: value })).toEqual([
+      `${name} is set but TESTNET_RPC_URLS is not: set both, or neither.`,
     ])
+  })
+
+  it.each([
+    ['HOSTED_PRIVATE_KEY', `0x${'1'.repeat(64)}`],
+    ['HOSTED_CLAIM_SECONDS', '60'],
+  ])('refuses %s while nobody says whether endpoints are hosted', (name, value) => {
+    expect(problems({ [name]: value })).toEqual([
+      `${name} is set but HOSTED_ENDPOINTS is not: set it to true, or to false to leave them off.`,
+    ])
+    expect(read({ [name]: value, HOSTED_ENDPOINTS: 'false' }).hosted).toBeUndefined()
+  })
+
+  it('warns of unguarded gas on mainnet, and only there', () => {
+    const guarded = { DAILY_GAS_LIMIT_USD: '25', MIN_AMOUNT: '2300' }
+    expect(gasWarnings(read({}))).toEqual([
+      expect.stringContaining('DAILY_GAS_LIMIT_USD is unset'),
+      expect.stringContaining('MIN_AMOUNT is 1: payments below 2300'),
+    ])
+    expect(gasWarnings(read(guarded))).toEqual([])
+    expect(gasWarnings(read({ ...guarded, MIN_AMOUNT: '2299' }))).toHaveLength(1)
+    expect(gasWarnings(read({ DEVNET: 'true' }))).toEqual([])
+    const testnet = { MAINNET_RPC_URLS: '', TESTNET_RPC_URLS: 'https://rpc.example.com' }
+    expect(gasWarnings(read(testnet))).toEqual([])
   })
 
   it.each(['MAINNET_ASSET', 'BUYBACK_ADDRESS', 'IDENTITY_REGISTRY'])(

@@ -44,6 +44,7 @@ function aDispatcher() {
     maxFeePerGas: 10n ** 12n,
     now: Date.now,
     events: noRelayerEvents,
+    refuseGas: async () => undefined,
     log: console,
   })
   const enqueue = (id: string) =>

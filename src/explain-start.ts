@@ -1,0 +1,36 @@
+import { RpcUnavailableError } from './chain/rpc-errors.js'
+import { TokenMismatchError } from './chain/token.js'
+import { ConfigError } from './config/config-error.js'
+import { MigrationError } from './store/migration-error.js'
+import { StoreUnavailableError } from './store/store-unavailable.js'
+
+/** Why the service did not start: one clear sentence for what an operator can mend, the whole error for a bug. */
+export function explainStart(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (error instanceof TokenMismatchError) return `Arcus cannot serve this chain: ${error.message}.`
+  if (error instanceof RpcUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
+  }
+  if (error instanceof StoreUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check DATABASE_URL, and that PostgreSQL runs and takes connections from here.`
+  }
+  if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
+  if (!(error instanceof Error)) return String(error)
+  const mend = mendOf(error)
+  return mend === undefined
+    ? (error.stack ?? error.message)
+    : `Arcus cannot start: ${error.message}. ${mend}`
+}
+
+/** What the system refused, by the call it refused; SQLite has codes of its own. */
+function mendOf(error: NodeJS.ErrnoException): string | undefined {
+  const { code = '', syscall } = error
+  if (code === 'EADDRINUSE') return 'Stop the other process or set PORT.'
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    return 'Set HOST to an address of this machine and PORT to one this user may open.'
+  }
+  if (code.startsWith('SQLITE_') || syscall === 'mkdir') {
+    return 'Check the path of DATABASE_URL: a file of Arcus or none yet, in a folder it may write to.'
+  }
+  return undefined
+}

@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
 import type { BlockFeed } from '../chain/block-feed.js'
-import type { Block } from '../chain/blocks.js'
-import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
+import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { JobSharing } from '../store/job-sharing.js'
 import { laneLease } from '../store/leases.js'
@@ -12,6 +11,7 @@ import {
   type SettlementJournal,
 } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
+import { createBlockFollower } from './block-follower.js'
 import { createDecisionWatch } from './decision-watch.js'
 import { createDispatcher, type DispatcherOptions } from './dispatcher.js'
 import { createExaminer } from './examiner.js'
@@ -82,9 +82,8 @@ const TICK_MS = 500
 
 /** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export function createRelayer(options: RelayerOptions): Relayer {
-  const { network, rpc, feed, kinds, gas, now, log, leases, sharing } = options
+  const { network, feed, kinds, gas, now, log, leases, sharing } = options
   const tracked = createTrackedJobs(now)
-  const readBlockReceipts = createBlockReceiptsReader(rpc)
   const keeper = createOutcomeKeeper({ ...options, tracked })
   const lanes = options.signers.map((signer) =>
     createLane({
@@ -113,6 +112,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
     resendAlone: dispatcher.resendAlone,
     log,
   })
+  const blocks = createBlockFollower({ ...options, lanes, tracked, keeper, examine })
   const track = (job: Job) => tracked.add(job, kindOf(job))
   const share = createLaneShare({ ...options, lanes, tracked, track })
   const intake = createJobIntake({ ...options, lanes, tracked, dispatcher, begin })
@@ -157,27 +157,8 @@ export function createRelayer(options: RelayerOptions): Relayer {
     dispatcher.pump()
   }
 
-  async function onBlock(block: Block): Promise<void> {
-    const ours = block.transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
-    if (ours.length > 0) {
-      const receipts = await keeper.persistently(() => readBlockReceipts(block.number, ours))
-      for (const receipt of receipts) for (const lane of lanes) lane.land(receipt)
-      paceFeed()
-    }
-    // Past its end an authorization can land no more: if it is still unused, that is final.
-    for (const entry of tracked.all()) {
-      const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt
-      if (isOver) void examine(entry, { atLeastBlock: block.number })
-    }
-  }
-
-  /** Blocks are watched closely while one may hold something of ours. */
-  function paceFeed(): void {
-    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0 && !lane.closedBecause()))
-  }
-
   function tick(): void {
-    paceFeed()
+    blocks.pace()
     share.follow().catch((err) => log.warn({ err }, 'a lane could not be taken up; trying again'))
     for (const lane of lanes) {
       const onError = (err: unknown) =>
@@ -228,15 +209,11 @@ export function createRelayer(options: RelayerOptions): Relayer {
     queueLength: dispatcher.queueLength,
     async start() {
       await feed.start()
-      feed.onBlock((block) => {
-        const onError = (err: unknown) =>
-          log.warn({ err, block: block.number }, 'block left to the watchdog')
-        onBlock(block).catch(onError)
-      })
+      blocks.start()
       await share.follow()
       await intake.takeOrphans()
       intake.start()
-      paceFeed()
+      blocks.pace()
       timer = setInterval(tick, TICK_MS)
     },
     stop() {

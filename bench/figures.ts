@@ -8,8 +8,10 @@ export interface Figure {
   ratio: number
 }
 
+/** Of the runs that have a figure: one in which nobody was answered has none. */
 export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+  const known = values.filter(Number.isFinite).sort((a, b) => a - b)
+  return known[known.length >> 1] ?? Number.NaN
 }
 
 export function line(text: string): void {
@@ -25,8 +27,9 @@ export function compare(
 ): Figure {
   const [ours, theirs] = [median(arcus), median(reference)]
   const figure = { name, arcus: ours, reference: theirs, unit, ratio: ours / theirs }
+  const known = arcus.filter(Number.isFinite)
   const range =
-    arcus.length > 1 ? ` [${short(Math.min(...arcus))}..${short(Math.max(...arcus))}]` : ''
+    known.length > 1 ? ` [${short(Math.min(...known))}..${short(Math.max(...known))}]` : ''
   line(`${name}: ${short(ours)}${range} against ${short(theirs)} ${unit}, x${short(figure.ratio)}`)
   return figure
 }

@@ -40,14 +40,17 @@ export async function findReceiptAnywhere(
   return told.find(credible)
 }
 
+/** A node that refused `eth_getBlockReceipts` is asked for it again after this: it may have been trouble of another kind. */
+const ASK_AGAIN_MS = 600_000
+
 /**
  * Makes the reader of a block's receipts: one `eth_getBlockReceipts`, and for nodes without it one batch of
- * receipts of the wanted hashes, decided at the first refusal.
+ * receipts of the wanted hashes, decided at a refusal for the next ten minutes. `now` is monotonic, for tests.
  */
-export function createBlockReceiptsReader(rpc: Rpc) {
-  let hasBlockReceipts = true
+export function createBlockReceiptsReader(rpc: Rpc, now: () => number = () => performance.now()) {
+  let withoutUntil = Number.NEGATIVE_INFINITY
   return async (blockNumber: number, wanted: readonly Hex[]): Promise<Receipt[]> => {
-    if (hasBlockReceipts) {
+    if (now() >= withoutUntil) {
       try {
         const answer = await rpc.request('eth_getBlockReceipts', [`0x${blockNumber.toString(16)}`])
         if (Array.isArray(answer)) {
@@ -55,7 +58,8 @@ export function createBlockReceiptsReader(rpc: Rpc) {
           return answer.filter((item) => ours.has(item.transactionHash)).map(parse)
         }
       } catch (error) {
-        if (error instanceof RpcResponseError && !isRevert(error)) hasBlockReceipts = false
+        if (error instanceof RpcResponseError && !isRevert(error))
+          withoutUntil = now() + ASK_AGAIN_MS
       }
     }
     return readReceipts(rpc, wanted)

@@ -11,6 +11,9 @@ const bodyFaults: Record<string, string> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'The body must be sent as Content-Type: application/json.',
 }
 
+const encodedBody =
+  'The body has a Content-Encoding, and this service reads none; send it as plain JSON.'
+
 /** Fixed sentences: the text of a failure stays in the log. */
 const failures: Record<RouteFamily, Problem> = {
   verify: {
@@ -68,7 +71,7 @@ export function installErrorHandling(
     const family = request.routeOptions.config.family ?? 'plain'
     const isGone = isStoreGone(error)
     if (isGone) request.log.error({ err: error, route: request.routeOptions.url }, 'database gone')
-    const fault = isGone ? storeFault(family) : toRequestFault(error, family)
+    const fault = isGone ? storeFault(family) : toRequestFault(error, family, isEncoded(request))
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       const { code, message } = failures[family]
@@ -104,7 +107,11 @@ function storeFault(family: RouteFamily): RequestFault {
   })
 }
 
-function toRequestFault(error: FastifyError, family: RouteFamily): RequestFault | undefined {
+function toRequestFault(
+  error: FastifyError,
+  family: RouteFamily,
+  isBodyEncoded: boolean,
+): RequestFault | undefined {
   if (error instanceof RequestFault) return error
   // Only Fastify's own errors are about the request: a node's HTTP error can carry a 4xx status too.
   const { code, statusCode = 500 } = error
@@ -117,12 +124,17 @@ function toRequestFault(error: FastifyError, family: RouteFamily): RequestFault 
     })
   }
   const isSchemaFault = code === 'FST_ERR_VALIDATION'
+  const unread = isBodyEncoded ? encodedBody : bodyFaults[code]
   return new RequestFault({
     statusCode: reasons.invalidPayload.status,
     code:
       family === 'verify' || family === 'settle' ? reasons.invalidPayload.code : 'invalid_request',
-    message: isSchemaFault ? error.message : (bodyFaults[code] ?? 'The request is malformed.'),
+    message: isSchemaFault ? error.message : (unread ?? 'The request is malformed.'),
   })
+}
+
+function isEncoded({ headers }: FastifyRequest): boolean {
+  return !/^(identity)?$/i.test(headers['content-encoding'] ?? '')
 }
 
 /** The connection broke, or timed out, while the body was still coming: nobody hears the answer. */

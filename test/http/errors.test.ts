@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { RequestFault } from '../../src/http/request-fault.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
@@ -60,6 +61,19 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
     const { app } = await open()
     const response = await app.inject({ method: 'POST', url: path })
     expect(response.json()).toEqual({ received: 'undefined' })
+  })
+
+  it('says of a compressed body that it is not read', async () => {
+    const { app } = await open()
+    const headers = { ...json, 'content-encoding': 'gzip' }
+    const response = await app.inject({
+      method: 'POST',
+      url: path,
+      payload: gzipSync(JSON.stringify(payment)),
+      headers,
+    })
+    expect(response.statusCode).toBe(400)
+    expect(JSON.stringify(response.json())).toContain('send it as plain JSON')
   })
 
   it('ignores members named after prototypes', async () => {

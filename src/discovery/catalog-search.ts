@@ -1,7 +1,7 @@
 import type { CatalogView } from './catalog-view.js'
 import { type CatalogFilter, conditionsOf } from './conditions.js'
 import type { DocumentSet } from './document-set.js'
-import { findDocuments, rankDocuments } from './find-documents.js'
+import { findDocuments, findOfMerchant, rankDocuments } from './find-documents.js'
 import { wordsOf } from './fold.js'
 import { createLru, type Lru } from './lru.js'
 import type { Turns } from './turns.js'
@@ -76,8 +76,12 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
       const words = wordsOf(q)
       const conditions = conditionsOf(filter)
       const question = { words, conditions, withFailing: isAddressed(filter) }
+      const { merchant } = filter
+      const isWhole = merchant !== undefined && conditions.length === 1 && words.length === 0
       const [set] = await answer(view, JSON.stringify(['list', filter, words]), async () => [
-        await findDocuments(view, question, turns),
+        isWhole
+          ? await findOfMerchant(view, merchant, conditions, turns)
+          : await findDocuments(view, question, turns),
       ])
       const { count: total, page } = set as DocumentSet
       return { ids: page(offset, limit).map(view.idOf), total }

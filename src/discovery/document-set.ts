@@ -25,6 +25,11 @@ export function packBits(bits: Bits, scratch: Scratch): DocumentSet {
   return listSet(numbers)
 }
 
+/** A set of few, in any order. */
+export function packNumbers(numbers: readonly number[]): DocumentSet {
+  return listSet(Uint32Array.from(numbers).sort())
+}
+
 function bitsSet(bits: Bits, count: number): DocumentSet {
   return {
     count,

@@ -2,7 +2,7 @@ import type { BaseIndex } from './base-index.js'
 import { addBits, type Bits, dropBits, hasBit, keepBits, setBit } from './bits.js'
 import type { CatalogView, OverlayDocument } from './catalog-view.js'
 import { type Condition, isLive } from './conditions.js'
-import { type DocumentSet, packBits } from './document-set.js'
+import { type DocumentSet, packBits, packNumbers } from './document-set.js'
 import { urlPieces } from './fold.js'
 import { type Field, type MerchantField, merchantFields } from './index-document.js'
 import type { Turns } from './turns.js'
@@ -54,6 +54,21 @@ export async function findDocuments(
     if (question.words.every(isHeld)) setBit(all, entry.number)
   })
   return packBits(all, scratch)
+}
+
+/** All there is of a merchant: a look at its few documents instead of at sets as large as the catalog. */
+export async function findOfMerchant(
+  view: CatalogView,
+  merchantId: string,
+  conditions: readonly Condition[],
+  turns: Turns,
+): Promise<DocumentSet> {
+  const { base, replaced } = view
+  const isThere = (number: number) => hasBit(base.isPublic, number) && !hasBit(replaced, number)
+  const numbers = base.documentsOf(merchantId).filter(isThere)
+  const question = { words: [], conditions, withFailing: true }
+  await eachChanged(view, question, turns, ({ number }) => numbers.push(number))
+  return packNumbers(numbers)
 }
 
 /** Finds the words of one letter beforehand: each is in nearly everything, and none takes longer to look for. */

@@ -53,11 +53,16 @@ export function createPreparation(options: PreparationOptions): Preparation {
   }
 
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
-    const seconds = Math.max(feed.latest()?.timestamp ?? 0, Math.floor(now() / 1000))
+    const chainSeconds = feed.latest()?.timestamp ?? 0
+    const seconds = Math.max(chainSeconds, Math.floor(now() / 1000))
     const kept: TrackedJob[] = []
     for (const entry of members) {
       if (entry.isWithdrawn && entry.job.transaction === null) {
         await options.decide(entry, withdrawal())
+      } else if (entry.job.expiresAt <= seconds && entry.job.transaction !== null) {
+        // What was signed before may have landed, or may until the chain's clock is past its end: only the chain can tell.
+        if (entry.job.expiresAt <= chainSeconds) options.examine(entry, undefined)
+        else options.sendLater(entry)
       } else if (entry.job.expiresAt <= seconds) {
         const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
         await options.decide(entry, failure('validBefore', message, { gasCost: entry.burntGas }))

@@ -16,10 +16,21 @@ const topicWords =
     ' ',
   )
 
+const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
+const range = (count: number) => Array.from({ length: count }, (_, i) => i)
+const MERCHANTS_ASKED = 100
+
+/** As many merchants as are asked for, none of them among those. */
+export function warmMerchants(endpoints: number): string[] {
+  const merchants = Math.ceil(endpoints / 10)
+  if (merchants < 2 * MERCHANTS_ASKED) return []
+  return range(MERCHANTS_ASKED).map((i) =>
+    resources(`?merchant=merchant-${spread(MERCHANTS_ASKED, merchants, i) + 1}`),
+  )
+}
+
 export function questions(endpoints: number): Kind[] {
   const merchants = Math.ceil(endpoints / 10)
-  const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
-  const range = (count: number) => Array.from({ length: count }, (_, i) => i)
   // A third of the titles have a code that no other has; these are some of them.
   const codes = range(30).map((i) => {
     const endpoint = Math.floor(spread(30, endpoints, i) / 3) * 3
@@ -36,7 +47,9 @@ export function questions(endpoints: number): Kind[] {
     {
       name: 'merchant=',
       target: 2,
-      paths: range(100).map((i) => resources(`?merchant=merchant-${spread(100, merchants, i)}`)),
+      paths: range(MERCHANTS_ASKED).map((i) =>
+        resources(`?merchant=merchant-${spread(MERCHANTS_ASKED, merchants, i)}`),
+      ),
     },
     {
       name: 'any offset',

@@ -1,48 +1,61 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 
-/** How long the event loop did nothing else, longest turn since the last look and how many were above 5 ms. */
+/** How long the event loop did nothing else, since the last look. */
 export interface LoopTurns {
+  /** Longest turn by the clock, without what the thread waited for a processor. */
   worstMs: number
+  /** How many turns by the clock were above 5 ms. */
   over5Ms: number
+  /** Most processor time that one turn took; the clock of a machine shared with others stands still at times. */
+  worstWorkMs: number
+  /** How many turns took more processor time than 5 ms. */
+  over5MsOfWork: number
 }
 
-/** What is shorter is the loop turning by itself. */
-const LEAST_MS = 0.2
+/** How often the loop is looked at. A turn is told up to two of these too long, and never too short. */
+const LOOK_MS = 1
 const LONG_MS = 5
 
-/** Watches the event loop of this process from now on; each call of the result starts anew. */
+/** Watches the event loop of this process from now on, at a few per cent of a processor; each call of the result starts anew. */
 export function watchTurns(): () => LoopTurns {
-  let worstMs = 0
-  let over5Ms = 0
-  let turnedAt = performance.now()
-  let delayed = delayedMs()
-  setImmediate(function turn() {
-    const now = performance.now()
-    const delayedNow = delayedMs()
-    // On a machine shared with others the clock runs on while this thread waits for a processor.
-    const ms = now - turnedAt - (delayedNow - delayed)
-    if (ms > LEAST_MS) worstMs = Math.max(worstMs, ms)
-    if (ms > LONG_MS) over5Ms++
-    turnedAt = now
-    delayed = delayedNow
-    setImmediate(turn)
-  })
+  const readThread = mainThreadTimes()
+  const none: LoopTurns = { worstMs: 0, over5Ms: 0, worstWorkMs: 0, over5MsOfWork: 0 }
+  let seen = { ...none }
+  let last = { now: performance.now(), ...readThread() }
+
+  function look(): void {
+    const before = last
+    last = { now: performance.now(), ...readThread() }
+    const ms = last.now - before.now - (last.waitedMs - before.waitedMs)
+    const workMs = last.workedMs - before.workedMs
+    seen.worstMs = Math.max(seen.worstMs, ms)
+    seen.worstWorkMs = Math.max(seen.worstWorkMs, workMs)
+    if (ms > LONG_MS) seen.over5Ms++
+    if (workMs > LONG_MS) seen.over5MsOfWork++
+  }
+
+  setInterval(look, LOOK_MS).unref()
   return () => {
-    const seen = { worstMs, over5Ms }
-    worstMs = 0
-    over5Ms = 0
-    turnedAt = performance.now()
-    delayed = delayedMs()
-    return seen
+    const told = seen
+    seen = { ...none }
+    last = { now: performance.now(), ...readThread() }
+    return told
   }
 }
 
-/** How long the main thread was ready to run and had no processor, as Linux tells it; 0 elsewhere. */
-function delayedMs(): number {
+/** Processor time of the main thread, and how long it was ready to run and had no processor, as Linux tells them; zeros elsewhere. */
+function mainThreadTimes(): () => { workedMs: number; waitedMs: number } {
+  let file: number
   try {
-    const [, ns] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')
-    return Number(ns) / 1e6
+    file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r')
   } catch {
-    return 0
+    return () => ({ workedMs: 0, waitedMs: 0 })
+  }
+  process.once('exit', () => closeSync(file))
+  const text = Buffer.alloc(64)
+  return () => {
+    const length = readSync(file, text, 0, text.length, 0)
+    const [worked, waited] = text.toString('latin1', 0, length).split(' ')
+    return { workedMs: Number(worked) / 1e6, waitedMs: Number(waited) / 1e6 }
   }
 }

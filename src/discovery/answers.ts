@@ -1,5 +1,5 @@
 import { type CachedBody, toCachedBody } from '../http/cached-reply.js'
-import type { CatalogEntry } from '../store/listings.js'
+import type { CatalogEntry, ListingReader } from '../store/listings.js'
 import { toCard } from './card.js'
 import type { CatalogIndex, IndexFigures } from './catalog-index.js'
 import {
@@ -46,7 +46,7 @@ export interface DiscoveryAnswers {
 export interface DiscoveryAnswersOptions {
   index: CatalogIndex
   search: CatalogSearch
-  items: ItemSource
+  items: ItemSource & Pick<ListingReader, 'entriesById'>
   turns: Turns
   /** How long a question waits for the first reading of the catalog; 3 s unless given. */
   loadingPatienceMs?: number

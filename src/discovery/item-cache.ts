@@ -1,5 +1,5 @@
-import type { CatalogEntry, ListingReader } from '../store/listings.js'
-import { toItem } from './item.js'
+import type { ListingReader, PublishedEntry } from '../store/listings.js'
+import { itemJson } from './item.js'
 import { createLru } from './lru.js'
 
 /** Items as JSON, made once for each change of their merchant. */
@@ -8,7 +8,7 @@ export interface ItemCache {
   read(ids: readonly number[], sequence: number): Promise<string[]>
 }
 
-export type ItemSource = Pick<ListingReader, 'entriesById' | 'changesAfter'>
+export type ItemSource = Pick<ListingReader, 'publishedById' | 'changesAfter'>
 
 interface Kept {
   merchantId: string
@@ -43,12 +43,12 @@ export function createItemCache(source: ItemSource): ItemCache {
     upTo = Math.max(sequence, changes.at(-1)?.sequence ?? 0)
   }
 
-  function keep(entry: CatalogEntry): Kept {
+  function keep(entry: PublishedEntry): Kept {
     const { endpoint, merchant } = entry
     const isPublic = merchant.hiddenReason === null && merchant.deletedAt === null
     const made = {
       merchantId: merchant.id,
-      json: isPublic ? JSON.stringify(toItem(entry)) : undefined,
+      json: isPublic ? itemJson(entry) : undefined,
     }
     const key = String(endpoint.id)
     kept.set(key, made)
@@ -71,7 +71,7 @@ export function createItemCache(source: ItemSource): ItemCache {
         else found.set(id, known)
       }
       if (missing.length > 0) {
-        for (const entry of await source.entriesById(missing))
+        for (const entry of await source.publishedById(missing))
           found.set(entry.endpoint.id, keep(entry))
       }
       return ids.flatMap((id) => found.get(id)?.json ?? [])

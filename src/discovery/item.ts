@@ -1,4 +1,12 @@
-import type { CatalogEntry, Endpoint, Merchant, QuotedRequirement } from '../store/listings.js'
+import type {
+  CatalogEntry,
+  Endpoint,
+  JsonText,
+  Merchant,
+  PublishedEndpoint,
+  PublishedEntry,
+  QuotedRequirement,
+} from '../store/listings.js'
 
 /** An element of `items`, as the product defines it, with the optional members of the official packages beside. */
 export interface DiscoveryItem {
@@ -39,32 +47,61 @@ type HttpInput =
   | { type: 'http'; method: string; queryParams: Record<string, unknown> }
   | { type: 'http'; method: string; bodyType: 'json'; body: unknown }
 
-export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
-  return {
-    resource: endpoint.url,
-    type: 'http',
-    x402Version: 2,
+/** A discovery item as JSON, put together from what is stored: it is made for each endpoint of every answer. */
+export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
+  return object<DiscoveryItem>({
+    resource: text(endpoint.url),
+    type: '"http"',
+    x402Version: '2',
     accepts: endpoint.accepts,
-    lastUpdated: endpoint.lastUpdated,
-    metadata: {
-      title: endpoint.title,
-      description: endpoint.description,
-      provider: merchant.name,
-      merchant: {
-        id: merchant.id,
-        name: merchant.name,
-        official: merchant.isOfficial,
-        partner: merchant.isPartner,
-        identity: identityOf(merchant),
-      },
-      pricing: endpoint.pricing,
-      hostedByArcus: endpoint.isHosted,
+    lastUpdated: String(endpoint.lastUpdated),
+    metadata: object<DiscoveryItem['metadata']>({
+      title: text(endpoint.title),
+      description: text(endpoint.description),
+      provider: text(merchant.name),
+      merchant: JSON.stringify(membersOf(merchant)),
+      pricing: text(endpoint.pricing),
+      hostedByArcus: String(endpoint.isHosted),
       input: inputOf(endpoint),
       inputSchema: toolSchemaOf(endpoint),
-      output: { ...(endpoint.output ?? { type: 'json' }) },
-    },
-    ...(endpoint.status !== 'live' && { status: endpoint.status }),
+      output: endpoint.output ?? '{"type":"json"}',
+    }),
+    ...(endpoint.status !== 'live' && { status: text(endpoint.status) }),
     ...optionalMembers(endpoint),
+  })
+}
+
+/** The same as an object. */
+export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
+  const { tags, example, inputSchema, output, extras, accepts } = endpoint
+  const published: PublishedEndpoint = {
+    ...endpoint,
+    tags: JSON.stringify(tags),
+    example: JSON.stringify(example),
+    inputSchema: inputSchema && JSON.stringify(inputSchema),
+    output: output && JSON.stringify(output),
+    extras: JSON.stringify(extras),
+    accepts: JSON.stringify(accepts),
+  }
+  return JSON.parse(itemJson({ endpoint: published, merchant }))
+}
+
+function object<Shape>(members: { [Name in keyof Shape]: JsonText }): JsonText {
+  const written = Object.entries(members).map(([name, json]) => `"${name}":${json}`)
+  return `{${written.join(',')}}`
+}
+
+function text(value: string): JsonText {
+  return JSON.stringify(value)
+}
+
+function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
+  return {
+    id: merchant.id,
+    name: merchant.name,
+    official: merchant.isOfficial,
+    partner: merchant.isPartner,
+    identity: identityOf(merchant),
   }
 }
 
@@ -73,46 +110,44 @@ function identityOf({ identity }: Merchant): { agentId: string } | null {
   return identity?.checks.control.passed === true ? { agentId: identity.agentId } : null
 }
 
-function inputOf({ method, example }: Endpoint): HttpInput {
+/** The one member that an example has is the last one here. */
+function inputOf({ method, example }: PublishedEndpoint): JsonText {
   if (method === 'POST') {
-    return { type: 'http', method, bodyType: 'json', body: 'body' in example ? example.body : {} }
+    const body = example.startsWith('{"body":') ? example : '{"body":{}}'
+    return `{"type":"http","method":"POST","bodyType":"json",${body.slice(1)}`
   }
-  return { type: 'http', method, queryParams: 'queryParams' in example ? example.queryParams : {} }
+  const params = example.startsWith('{"queryParams":') ? example : '{"queryParams":{}}'
+  return `{"type":"http","method":"GET",${params.slice(1)}`
 }
 
 /** With all three members a tool definition is expected to have; what is left out of a schema means just these. */
-function toolSchemaOf(endpoint: Endpoint): Record<string, unknown> {
-  const schema = endpoint.inputSchema ?? schemaOfExample(endpoint)
-  return { type: 'object', properties: {}, required: [], ...schema }
+function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
+  const { inputSchema } = endpoint
+  const schema = inputSchema === null ? schemaOfExample(endpoint) : JSON.parse(inputSchema)
+  return JSON.stringify({ type: 'object', properties: {}, required: [], ...schema })
 }
 
 /** Without a schema of its own only the names of the parameters are known, not which of them are needed. */
-function schemaOfExample({ example }: Endpoint): Record<string, unknown> {
-  const values = 'body' in example ? example.body : example.queryParams
+function schemaOfExample({ example }: PublishedEndpoint): Record<string, unknown> {
+  const parsed: Endpoint['example'] = JSON.parse(example)
+  const values = 'body' in parsed ? parsed.body : parsed.queryParams
   const names = isObject(values) ? Object.keys(values) : []
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, {}])),
-    required: [],
-  }
+  return { properties: Object.fromEntries(names.map((name) => [name, {}])) }
 }
 
-function optionalMembers({
-  description,
-  tags,
-  extras,
-}: Endpoint): Pick<
-  DiscoveryItem,
-  'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl' | 'extensions'
-> {
-  const { mimeType, serviceName, iconUrl, extensions } = extras
+type OptionalMember = 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl' | 'extensions'
+
+function optionalMembers({ description, tags, extras }: PublishedEndpoint): {
+  [Name in OptionalMember]?: JsonText
+} {
+  const { mimeType, serviceName, iconUrl, extensions } = JSON.parse(extras)
   return {
-    ...(description !== '' && { description }),
-    ...(typeof mimeType === 'string' && { mimeType }),
-    ...(typeof serviceName === 'string' && { serviceName }),
-    ...(tags.length > 0 && { tags }),
-    ...(typeof iconUrl === 'string' && { iconUrl }),
-    ...(isObject(extensions) && { extensions }),
+    ...(description !== '' && { description: text(description) }),
+    ...(typeof mimeType === 'string' && { mimeType: text(mimeType) }),
+    ...(typeof serviceName === 'string' && { serviceName: text(serviceName) }),
+    ...(tags !== '[]' && { tags }),
+    ...(typeof iconUrl === 'string' && { iconUrl: text(iconUrl) }),
+    ...(isObject(extensions) && { extensions: JSON.stringify(extensions) }),
   }
 }
 

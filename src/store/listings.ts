@@ -145,9 +145,41 @@ export interface CatalogChange {
 /** An endpoint in somebody's words. */
 export type DescribedEndpoint = ListedEndpoint & { extras: Record<string, unknown> }
 
-/** An endpoint with whom it belongs to: what a discovery item is made of. */
+/** An endpoint with whom it belongs to. */
 export interface CatalogEntry {
   endpoint: Endpoint
+  merchant: Merchant
+}
+
+/** JSON as it is stored. */
+export type JsonText = string
+
+/** What an item publishes of an endpoint, as it is stored: nothing is parsed just to be written again. */
+export interface PublishedEndpoint
+  extends Pick<
+    Endpoint,
+    | 'id'
+    | 'merchantId'
+    | 'url'
+    | 'method'
+    | 'title'
+    | 'description'
+    | 'pricing'
+    | 'isHosted'
+    | 'status'
+    | 'lastUpdated'
+  > {
+  tags: JsonText
+  example: JsonText
+  inputSchema: JsonText | null
+  output: JsonText | null
+  extras: JsonText
+  accepts: JsonText
+}
+
+/** What a discovery item is made of, as it is stored. */
+export interface PublishedEntry {
+  endpoint: PublishedEndpoint
   merchant: Merchant
 }
 
@@ -177,6 +209,8 @@ export interface ListingReader extends OwnedListings {
   endpointsOf(merchantId: string): Promise<Endpoint[]>
   /** In the order asked for; numbers that are gone are left out. */
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
+  /** The same as it is published. */
+  publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */

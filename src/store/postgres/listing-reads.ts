@@ -1,11 +1,13 @@
-import type { CatalogEntry, EndpointStatus, ListingReader, Merchant } from '../listings.js'
+import type { EndpointStatus, ListingReader, Merchant } from '../listings.js'
 import {
   type EndpointRow,
   type IndexedRow,
+  itemColumns,
   type MerchantRow,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
+  toPublished,
   toWrite,
   type WriteRow,
 } from '../rows/listing-rows.js'
@@ -25,17 +27,24 @@ export function createListingReader(sql: Queries): ListingReader {
     (await sql.rows<IndexedRow>(text, values)).map(toIndexedEndpoint)
 
   /** Rows with their merchants, all of them read at once. */
-  async function entries(text: string, values: readonly unknown[]): Promise<CatalogEntry[]> {
+  async function withMerchants<Made>(
+    make: (row: EndpointRow) => Made,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<{ endpoint: Made; merchant: Merchant }[]> {
     const rows = await sql.rows<EndpointRow>(text, values)
     if (rows.length === 0) return []
     const ids = [...new Set(rows.map((row) => row.merchant_id))]
     const owners = await merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids])
     const byId = new Map(owners.map((merchant) => [merchant.id, merchant]))
     return rows.map((row) => ({
-      endpoint: toEndpoint(row),
+      endpoint: make(row),
       merchant: byId.get(row.merchant_id) as Merchant,
     }))
   }
+
+  const entries = (text: string, values: readonly unknown[]) =>
+    withMerchants(toEndpoint, text, values)
 
   return {
     findMerchant: async (id) => (await merchants('SELECT * FROM merchants WHERE id = $1', [id]))[0],
@@ -58,6 +67,13 @@ export function createListingReader(sql: Queries): ListingReader {
       entries(
         `SELECT e.* FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
          JOIN endpoints e ON e.id = wanted.id ORDER BY place`,
+        [ids],
+      ),
+    publishedById: (ids) =>
+      withMerchants(
+        toPublished,
+        `SELECT ${itemColumns} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (number, place)
+         JOIN endpoints e ON e.id = wanted.number ORDER BY place`,
         [ids],
       ),
     scanEntries: (after, limit) =>

@@ -1,11 +1,13 @@
-import type { CatalogEntry, EndpointStatus, ListingReader } from '../listings.js'
+import type { EndpointStatus, ListingReader, Merchant } from '../listings.js'
 import {
   type EndpointRow,
   type IndexedRow,
+  itemColumns,
   type MerchantRow,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
+  toPublished,
   toWrite,
   type WriteRow,
 } from '../rows/listing-rows.js'
@@ -27,6 +29,7 @@ export function createListingReader(database: Database): ListingReader {
     'SELECT status, COUNT(*) AS count FROM endpoints WHERE merchant_id = ? GROUP BY status',
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
+  const publishedById = database.prepare(`SELECT ${itemColumns} FROM endpoints WHERE id = ?`)
   const scanEndpoints = database.prepare(
     `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.id > ? AND ${isPublic} ORDER BY e.id LIMIT ?`,
@@ -77,17 +80,24 @@ export function createListingReader(database: Database): ListingReader {
   const merchantRow = (id: string) => findMerchant.get(id) as MerchantRow | undefined
 
   /** Rows with their merchants, each merchant read once. */
-  function withMerchants(rows: EndpointRow[]): CatalogEntry[] {
-    const merchants = new Map<string, CatalogEntry['merchant']>()
+  function withMerchants<Made>(
+    rows: EndpointRow[],
+    make: (row: EndpointRow) => Made,
+  ): { endpoint: Made; merchant: Merchant }[] {
+    const merchants = new Map<string, Merchant>()
     return rows.map((row) => {
       let merchant = merchants.get(row.merchant_id)
       if (merchant === undefined) {
         merchant = toMerchant(merchantRow(row.merchant_id) as MerchantRow)
         merchants.set(row.merchant_id, merchant)
       }
-      return { endpoint: toEndpoint(row), merchant }
+      return { endpoint: make(row), merchant }
     })
   }
+
+  const entries = (rows: unknown[]) => withMerchants(rows as EndpointRow[], toEndpoint)
+  const eachOf = (statement: ReturnType<Database['prepare']>, ids: readonly number[]) =>
+    ids.map((id) => statement.get(id)).filter((row) => row !== undefined)
 
   return {
     async findMerchant(id) {
@@ -101,19 +111,17 @@ export function createListingReader(database: Database): ListingReader {
       const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
       return { live: 0, unverified: 0, failing: 0, ...counts }
     },
-    async entriesById(ids) {
-      const rows = ids.map((id) => endpointById.get(id) as EndpointRow | undefined)
-      return withMerchants(rows.filter((row) => row !== undefined))
-    },
-    scanEntries: async (after, limit) =>
-      withMerchants(scanEndpoints.all(after, limit) as EndpointRow[]),
+    entriesById: async (ids) => entries(eachOf(endpointById, ids)),
+    publishedById: async (ids) =>
+      withMerchants(eachOf(publishedById, ids) as EndpointRow[], toPublished),
+    scanEntries: async (after, limit) => entries(scanEndpoints.all(after, limit)),
     scanForIndex: async (after, limit) =>
       (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),
     indexedOf: async (merchantId) =>
       (indexedOf.all(merchantId) as IndexedRow[]).map(toIndexedEndpoint),
     scanMerchants: async (after, limit) =>
       (scanMerchants.all(after, limit) as MerchantRow[]).map(toMerchant),
-    findByUrl: async (url, method) => withMerchants(byUrl.all(url, method) as EndpointRow[]),
+    findByUrl: async (url, method) => entries(byUrl.all(url, method)),
     merchantsPaidTo: async (payTo) => (paidTo.all(payTo) as MerchantRow[]).map(toMerchant),
     merchantsOwnedBy: async (owner, limit) =>
       (ownedBy.all(owner, limit) as MerchantRow[]).map(toMerchant),
@@ -126,7 +134,7 @@ export function createListingReader(database: Database): ListingReader {
       const rows = probes.all(endpointId) as { checked_at: number; verdict: string }[]
       return rows.map(({ checked_at, verdict }) => ({ checkedAt: checked_at, verdict }))
     },
-    dueEndpoints: async (now, limit) => withMerchants(due.all(now, limit) as EndpointRow[]),
+    dueEndpoints: async (now, limit) => entries(due.all(now, limit)),
     lastChange: async () => (lastChange.get() as { sequence: number }).sequence,
     async changesAfter(sequence, limit) {
       const rows = changes.all(sequence, limit) as { sequence: number; merchant_id: string }[]

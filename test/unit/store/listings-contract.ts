@@ -85,6 +85,35 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(await store.changesAfter(0, 10)).toEqual([{ sequence: 1, merchantId: 'weather' }])
       })
 
+      it('is read as it is published, in the order asked for', async () => {
+        const described = anEndpoint({
+          url: 'https://api.example.com/news',
+          method: 'POST',
+          title: 'News "of" \\ today',
+          tags: ['news'],
+          example: { body: { words: ['a', null, '\u2028'] } },
+          inputSchema: { type: 'object', properties: { words: { type: 'array' } } },
+          output: null,
+          extras: { mimeType: 'text/plain' },
+        })
+        await save({}, aSave({}, [anEndpoint(), described]))
+        const ids = (await store.endpointsOf('weather')).map(({ id }) => id).reverse()
+        const entries = await store.entriesById(ids)
+        const published = await store.publishedById([...ids, 123_456])
+        expect(published.map(({ merchant }) => merchant)).toEqual(entries.map((e) => e.merchant))
+        const read = published.map(({ endpoint }) => ({
+          ...endpoint,
+          tags: JSON.parse(endpoint.tags),
+          example: JSON.parse(endpoint.example),
+          inputSchema: endpoint.inputSchema && JSON.parse(endpoint.inputSchema),
+          output: endpoint.output && JSON.parse(endpoint.output),
+          extras: JSON.parse(endpoint.extras),
+          accepts: JSON.parse(endpoint.accepts),
+        }))
+        expect(read.map(({ url }) => url)).toEqual([described.url, anEndpoint().url])
+        expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(read)
+      })
+
       it('is refused when its nonce was used, whatever else it says', async () => {
         const write = aWrite()
         await store.applyWrite(write, aSave())

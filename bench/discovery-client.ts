@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
+import { Client } from 'undici'
 import type { LoopTurns } from './loop-turns.js'
 
 /** Median time of a kind of question at a size of the catalog. */
@@ -21,7 +21,7 @@ export interface ServerState extends LoopTurns {
 export interface BenchServer {
   /** From the start of reading to the first answer, and the turns of the loop meanwhile. */
   started: { buildMs: number } & LoopTurns
-  ask(path: string, method?: string): Promise<{ ms: number; body: Record<string, unknown> }>
+  ask(path: string, method?: 'GET' | 'POST'): Promise<{ ms: number; body: Record<string, unknown> }>
   /** Since the last look. */
   state(): Promise<ServerState>
   stop(): Promise<void>
@@ -35,17 +35,15 @@ export async function startBenchServer(file: string): Promise<BenchServer> {
   })
   const [hello] = (await once(createInterface(server.stdout), 'line')) as [string]
   const { port, ...started } = JSON.parse(hello)
-  const agent = new Agent({ keepAlive: true })
+  const client = new Client(`http://127.0.0.1:${port}`)
 
-  async function ask(path: string, method = 'GET') {
+  async function ask(path: string, method: 'GET' | 'POST' = 'GET') {
     const startedAt = performance.now()
-    const call = request({ host: '127.0.0.1', port, method, path, agent }).end()
-    const [response] = await once(call, 'response')
-    const parts: Buffer[] = []
-    for await (const part of response) parts.push(part)
+    const { statusCode, body } = await client.request({ method, path })
+    const bytes = await body.arrayBuffer()
     const ms = performance.now() - startedAt
-    const text = Buffer.concat(parts).toString()
-    if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${text}`)
+    const text = Buffer.from(bytes).toString()
+    if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text}`)
     return { ms, body: JSON.parse(text) }
   }
 
@@ -57,7 +55,7 @@ export async function startBenchServer(file: string): Promise<BenchServer> {
       const exited = once(server, 'exit')
       server.stdin.end()
       await exited
-      agent.destroy()
+      await client.destroy()
     },
   }
 }

@@ -49,6 +49,8 @@ type HttpInput =
 
 /** A discovery item as JSON, put together from what is stored: it is made for each endpoint of every answer. */
 export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
+  const { description, tags, status } = endpoint
+  const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
   return object<DiscoveryItem>({
     resource: text(endpoint.url),
     type: '"http"',
@@ -57,7 +59,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
     lastUpdated: String(endpoint.lastUpdated),
     metadata: object<DiscoveryItem['metadata']>({
       title: text(endpoint.title),
-      description: text(endpoint.description),
+      description: text(description),
       provider: text(merchant.name),
       merchant: JSON.stringify(membersOf(merchant)),
       pricing: text(endpoint.pricing),
@@ -66,8 +68,13 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
       inputSchema: toolSchemaOf(endpoint),
       output: endpoint.output ?? '{"type":"json"}',
     }),
-    ...(endpoint.status !== 'live' && { status: text(endpoint.status) }),
-    ...optionalMembers(endpoint),
+    status: status === 'live' ? undefined : text(status),
+    description: description === '' ? undefined : text(description),
+    mimeType: textOf(mimeType),
+    serviceName: textOf(serviceName),
+    tags: tags === '[]' ? undefined : tags,
+    iconUrl: textOf(iconUrl),
+    extensions: isObject(extensions) ? JSON.stringify(extensions) : undefined,
   })
 }
 
@@ -86,13 +93,22 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
   return JSON.parse(itemJson({ endpoint: published, merchant }))
 }
 
-function object<Shape>(members: { [Name in keyof Shape]: JsonText }): JsonText {
-  const written = Object.entries(members).map(([name, json]) => `"${name}":${json}`)
-  return `{${written.join(',')}}`
+/** Members that are `undefined` are left out. */
+function object<Shape>(members: { [Name in keyof Shape]: JsonText | undefined }): JsonText {
+  let written = ''
+  for (const name in members) {
+    const json = members[name]
+    if (json !== undefined) written += `${written === '' ? '{' : ','}"${name}":${json}`
+  }
+  return `${written}}`
 }
 
 function text(value: string): JsonText {
   return JSON.stringify(value)
+}
+
+function textOf(value: unknown): JsonText | undefined {
+  return typeof value === 'string' ? text(value) : undefined
 }
 
 function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
@@ -135,20 +151,10 @@ function schemaOfExample({ example }: PublishedEndpoint): Record<string, unknown
   return { properties: Object.fromEntries(names.map((name) => [name, {}])) }
 }
 
-type OptionalMember = 'description' | 'mimeType' | 'serviceName' | 'tags' | 'iconUrl' | 'extensions'
+const NO_EXTRAS: Endpoint['extras'] = {}
 
-function optionalMembers({ description, tags, extras }: PublishedEndpoint): {
-  [Name in OptionalMember]?: JsonText
-} {
-  const { mimeType, serviceName, iconUrl, extensions } = JSON.parse(extras)
-  return {
-    ...(description !== '' && { description: text(description) }),
-    ...(typeof mimeType === 'string' && { mimeType: text(mimeType) }),
-    ...(typeof serviceName === 'string' && { serviceName: text(serviceName) }),
-    ...(tags !== '[]' && { tags }),
-    ...(typeof iconUrl === 'string' && { iconUrl: text(iconUrl) }),
-    ...(isObject(extensions) && { extensions: JSON.stringify(extensions) }),
-  }
+function extrasOf({ extras }: PublishedEndpoint): Endpoint['extras'] {
+  return extras === '{}' ? NO_EXTRAS : JSON.parse(extras)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -37,6 +37,7 @@ export function questions(endpoints: number): Kind[] {
     return endpoint.toString(36).padStart(5, '0')
   })
   return [
+    { name: 'no answer at all', target: undefined, paths: range(100).map(() => '/nothing') },
     {
       name: 'default page, each limit',
       target: 2,

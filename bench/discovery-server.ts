@@ -27,6 +27,7 @@ const app = createServer({
 })
 installErrorHandling(app)
 await discovery.routes(app)
+app.get('/nothing', () => ({}))
 app.get('/turns', () => ({
   ...readTurns(),
   rssMb: process.memoryUsage.rss() / 2 ** 20,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** An answer that anybody may keep for a minute and ask for again by its tag. */
@@ -13,7 +13,7 @@ const CACHE_CONTROL = 'public, max-age=60'
 
 export function toCachedBody(text: string): CachedBody {
   const bytes = Buffer.from(text)
-  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 27)
+  const digest = hash('sha256', bytes, 'base64url').slice(0, 27)
   return { bytes, etag: `W/"${digest}"` }
 }
 

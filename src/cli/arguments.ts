@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { parseUrl } from '../x402/parse-url.js'
 
 /** A command line that cannot be understood, in one sentence. */
 export class UsageError extends Error {
@@ -24,7 +25,7 @@ export function parsePort(flag: string, text: string): number {
 
 /** Reads an http or https address. */
 export function parseHttpUrl(flag: string, text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
   throw new UsageError(`${flag} wants an address that starts with http:// or https://.`)
 }

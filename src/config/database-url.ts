@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseUrl } from '../x402/parse-url.js'
 
 /** Which database, as `DATABASE_URL` names it. */
 export type DatabaseUrl =
@@ -28,10 +29,11 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | string {
 
 function parsePostgresUrl(text: string): DatabaseUrl | string {
   const form = 'must be written postgres://USER:PASSWORD@HOST:PORT/NAME'
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+  const url = /^postgres(ql)?:\/\//.test(text) ? parseUrl(text) : undefined
+  if (url === undefined) {
     return `${form}; what a password holds besides letters and digits is percent-encoded`
   }
-  const { pathname, hostname, searchParams } = new URL(text)
+  const { pathname, hostname, searchParams } = url
   if (hostname === '' && !searchParams.has('host')) return `${form}; the host is missing`
   if (!/^\/[^/]+$/.test(pathname)) return `${form}; the name of the database is missing`
   return { kind: 'postgres', url: text }

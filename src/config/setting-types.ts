@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { type Address, getAddress, isAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from '../x402/amounts.js'
+import { parseUrl } from '../x402/parse-url.js'
 import { concealed } from './concealed.js'
 
 /** More digits than any sum of dollars or gwei needs. */
@@ -125,8 +126,7 @@ function parseOrigin(text: string): string | undefined {
 }
 
 function parseHttpUrl(text: string): URL | undefined {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined
-  return new URL(text)
+  return /^https?:\/\//i.test(text) ? parseUrl(text) : undefined
 }
 
 function isAddressRange(range: string): boolean {

@@ -1,3 +1,4 @@
+import { parseUrl } from '../x402/parse-url.js'
 import { listingLimits } from './listing-limits.js'
 import { countChars, findUnwelcome } from './listing-text.js'
 
@@ -9,10 +10,11 @@ export function urlProblem(raw: string): string | undefined {
   if (character !== undefined) return `must not contain the character ${character}`
   if (countChars(raw) > maxChars) return `must be at most ${maxChars} characters`
   if (/[\s\\]/.test(raw)) return 'must not contain blanks or backslashes'
-  if (!/^https?:\/\//i.test(raw) || !URL.canParse(raw)) {
+  const url = /^https?:\/\//i.test(raw) ? parseUrl(raw) : undefined
+  if (url === undefined) {
     return 'must be an absolute URL that starts with https:// or http://'
   }
-  const { username, password, href } = new URL(raw)
+  const { username, password, href } = url
   if (username !== '' || password !== '') return 'must not contain a user name or password'
   if (raw.includes('#')) return 'must not contain a fragment (#)'
   // What is not ASCII grows when it is escaped.

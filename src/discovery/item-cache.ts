@@ -1,4 +1,5 @@
-import type { ListingReader, PublishedEntry } from '../store/listings.js'
+import type { ListingReader } from '../store/listings.js'
+import type { PublishedEntry } from '../store/published.js'
 import { itemJson } from './item.js'
 import { createLru } from './lru.js'
 

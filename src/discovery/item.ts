@@ -1,12 +1,5 @@
-import type {
-  CatalogEntry,
-  Endpoint,
-  JsonText,
-  Merchant,
-  PublishedEndpoint,
-  PublishedEntry,
-  QuotedRequirement,
-} from '../store/listings.js'
+import type { CatalogEntry, Endpoint, Merchant, QuotedRequirement } from '../store/listings.js'
+import type { JsonText, PublishedEndpoint, PublishedEntry } from '../store/published.js'
 
 /** An element of `items`, as the product defines it, with the optional members of the official packages beside. */
 export interface DiscoveryItem {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseUrl } from '../x402/parse-url.js'
 import { createCashier } from './cashier.js'
 import { createFacilitatorClient } from './facilitator.js'
 import { answerRefusal, askForPayment } from './payment-answer.js'
@@ -90,18 +91,22 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
 
 function clientOf({ facilitator, facilitatorTimeoutMs }: X402Options) {
   if (typeof facilitator === 'object') return facilitator
-  const url = parseUrl('facilitator', facilitator)
-  return createFacilitatorClient(url, facilitatorTimeoutMs ?? DEFAULT_FACILITATOR_TIMEOUT_MS)
+  httpUrl('facilitator', facilitator)
+  return createFacilitatorClient(
+    facilitator,
+    facilitatorTimeoutMs ?? DEFAULT_FACILITATOR_TIMEOUT_MS,
+  )
 }
 
 function parseOrigin(name: string, text: string): string {
-  const url = parseUrl(name, text)
-  if (new URL(url).pathname === '/') return new URL(url).origin
+  const { pathname, origin } = httpUrl(name, text)
+  if (pathname === '/') return origin
   throw new Error(`x402: ${name} is an origin without path, got "${text}".`)
 }
 
-function parseUrl(name: string, text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+function httpUrl(name: string, text: string): URL {
+  const url = parseUrl(text)
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
   throw new Error(`x402: ${name} must be an http or https URL, got "${text}".`)
 }
 

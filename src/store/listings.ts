@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Identity } from './identity.js'
 import type { OperatorListings } from './operator-listings.js'
 import type { OwnedListings } from './owned-listings.js'
+import type { PublishedEntry } from './published.js'
 import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -148,38 +149,6 @@ export type DescribedEndpoint = ListedEndpoint & { extras: Record<string, unknow
 /** An endpoint with whom it belongs to. */
 export interface CatalogEntry {
   endpoint: Endpoint
-  merchant: Merchant
-}
-
-/** JSON as it is stored. */
-export type JsonText = string
-
-/** What an item publishes of an endpoint, as it is stored: nothing is parsed just to be written again. */
-export interface PublishedEndpoint
-  extends Pick<
-    Endpoint,
-    | 'id'
-    | 'merchantId'
-    | 'url'
-    | 'method'
-    | 'title'
-    | 'description'
-    | 'pricing'
-    | 'isHosted'
-    | 'status'
-    | 'lastUpdated'
-  > {
-  tags: JsonText
-  example: JsonText
-  inputSchema: JsonText | null
-  output: JsonText | null
-  extras: JsonText
-  accepts: JsonText
-}
-
-/** What a discovery item is made of, as it is stored. */
-export interface PublishedEntry {
-  endpoint: PublishedEndpoint
   merchant: Merchant
 }
 

@@ -1,5 +1,6 @@
 import { isObject, type JsonLimits, memberOf, sizeProblem } from './json-walk.js'
 import { quote } from './parse-request.js'
+import { parseUrl } from './parse-url.js'
 import { isRouteTemplate } from './route-template.js'
 import { readServiceMetadata, type ServiceMetadata } from './service-metadata.js'
 
@@ -99,8 +100,10 @@ function readResource(
 
 /** Under which URL a resource is kept: of all calls of one route the same; `undefined` when there can be none. */
 export function canonicalUrl(url: unknown, routeTemplate?: string): string | undefined {
-  if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url)) return undefined
-  const { protocol, origin, pathname } = new URL(url)
+  if (typeof url !== 'string' || url.length > MAX_URL_CHARS) return undefined
+  const parsed = parseUrl(url)
+  if (parsed === undefined) return undefined
+  const { protocol, origin, pathname } = parsed
   if (protocol !== 'https:' && protocol !== 'http:') return undefined
   // Parsed again, so that it reads as an owner's spelling of the same URL would.
   const { href } = new URL(origin + (routeTemplate ?? pathname))

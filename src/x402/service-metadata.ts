@@ -1,4 +1,5 @@
 import { memberOf } from './json-walk.js'
+import { parseUrl } from './parse-url.js'
 
 /** What a resource says about the service behind it; only what is as it should be. */
 export interface ServiceMetadata {
@@ -53,8 +54,10 @@ function isPrintable(value: unknown): value is string {
  */
 export function isIconUrl(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > MAX_ICON_URL_CHARS) return false
-  if (!/^[^\p{Cc}\p{Cs}\s\\]+$/u.test(value) || !URL.canParse(value)) return false
-  const { protocol, username, password, hostname } = new URL(value)
+  if (!/^[^\p{Cc}\p{Cs}\s\\]+$/u.test(value)) return false
+  const url = parseUrl(value)
+  if (url === undefined) return false
+  const { protocol, username, password, hostname } = url
   if (protocol !== 'https:' && protocol !== 'http:') return false
   if (username !== '' || password !== '') return false
   const host = hostname.toLowerCase().replace(/\.$/, '')

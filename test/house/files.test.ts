@@ -38,3 +38,10 @@ it('prints through the logger, and in the commands through their own printer', (
   const printing = paths(({ text }) => /\bconsole\.\w+\(/.test(text))
   expect(printing.filter((path) => path !== shown)).toEqual([])
 })
+
+it('reads URLs by parseUrl: URL.canParse of Node 20 is wrong once it is hot', () => {
+  const askers = paths(
+    ({ path, text }) => !path.startsWith('src/dashboard/') && /\bURL\.canParse\(/.test(text),
+  )
+  expect(askers).toEqual([])
+})

@@ -1,5 +1,6 @@
 import { findUnwelcome, normaliseText } from '../../directory/listing-text.js'
 import type { Merchant } from '../../store/listings.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import { UsageError } from '../arguments.js'
 import { type Desk, getMerchant } from './desk.js'
 import { Refusal } from './refusal.js'
@@ -68,9 +69,9 @@ async function findEndpoint(
   if (method !== undefined && method !== 'GET' && method !== 'POST') {
     throw new UsageError(`METHOD must be GET or POST, got ${JSON.stringify(method)}.`)
   }
-  if (!URL.canParse(url)) throw new UsageError(`URL cannot be read, got ${JSON.stringify(url)}.`)
+  const href = parseUrl(url)?.href
+  if (href === undefined) throw new UsageError(`URL cannot be read, got ${JSON.stringify(url)}.`)
   await getMerchant(desk, id)
-  const { href } = new URL(url)
   const found = (await desk.store.endpointsOf(id)).filter(
     (endpoint) => endpoint.url === href && (method === undefined || endpoint.method === method),
   )

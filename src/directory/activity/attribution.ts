@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { type PayToProof, payToProofOf } from '../../store/pay-to-proof.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import { createPathIndex, type PathIndex } from './path-index.js'
 
 /** Whom an answer is about. */
@@ -124,9 +125,8 @@ function rankOf(merchant: Merchant): number {
 
 /** `undefined` for what is no web address. */
 export function readResource(url: string | undefined): URL | undefined {
-  if (url === undefined || !URL.canParse(url)) return undefined
-  const read = new URL(url)
-  return read.protocol === 'https:' || read.protocol === 'http:' ? read : undefined
+  const read = url === undefined ? undefined : parseUrl(url)
+  return read?.protocol === 'https:' || read?.protocol === 'http:' ? read : undefined
 }
 
 /** Longest resource that is kept; what is longer than any listed URL is nobody's. */

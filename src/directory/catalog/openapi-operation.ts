@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../store/listings.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import { isRecord, propertiesOf } from './published.js'
 import { rebaseSchema } from './rebase-schema.js'
 
@@ -51,7 +52,7 @@ function queryParameters({ inputSchema, example, url }: Endpoint, base: string) 
   const values = 'queryParams' in example ? example.queryParams : {}
   const schemas = propertiesOf(inputSchema)
   const required = Array.isArray(inputSchema?.required) ? inputSchema.required : []
-  const fixed = URL.canParse(url) ? new URL(url).searchParams : new URLSearchParams()
+  const fixed = parseUrl(url)?.searchParams ?? new URLSearchParams()
   const names = [...new Set([...Object.keys(schemas), ...Object.keys(values)])]
   return names
     .filter((name) => name !== '' && !fixed.has(name))
@@ -71,8 +72,7 @@ function queryParameters({ inputSchema, example, url }: Endpoint, base: string) 
 
 /** A path of OpenAPI has no query, so what stands in the URL itself is a parameter with one value. */
 function fixedParameters({ url }: Endpoint) {
-  if (!URL.canParse(url)) return []
-  const query = new URL(url).searchParams
+  const query = parseUrl(url)?.searchParams ?? new URLSearchParams()
   return [...new Set(query.keys())].map((name) => {
     const values = query.getAll(name)
     const schema =

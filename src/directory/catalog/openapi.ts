@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import { needsComponent, toOperation } from './openapi-operation.js'
 import { publishedIdentity } from './published.js'
 import { rebaseSchema } from './rebase-schema.js'
@@ -21,7 +22,7 @@ export async function writeOpenApi(
   options: OpenApiOptions,
 ): Promise<string[]> {
   const pause = createPause()
-  const described = endpoints.filter(({ url }) => URL.canParse(url))
+  const described = endpoints.filter(({ url }) => parseUrl(url) !== undefined)
   const server = described[0] === undefined ? undefined : new URL(described[0].url).origin
   const names = nameTools(described)
   /** Members of each path item, and of the schemas, as text. */

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../store/listings.js'
+import { parseUrl } from '../../x402/parse-url.js'
 
 /** What the makers of language models take as the name of a tool: `^[a-zA-Z0-9_-]{1,64}$`. */
 const MAX_NAME_CHARS = 64
@@ -32,5 +33,5 @@ function toName(text: string): string {
 }
 
 function pathOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).pathname : ''
+  return parseUrl(url)?.pathname ?? ''
 }

@@ -3,6 +3,7 @@ import type { Agent } from '../../chain/identity-registry.js'
 import type { Identity } from '../../store/identity.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { zeroAddress } from '../../x402/address.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import {
   type AgentName,
   fetchRegistrationFile,
@@ -109,19 +110,19 @@ function judgeFile(read: ReadFile, name: AgentName, what: string): Finding {
 
 /** Where a host's well-known file is asked for: over https, however the endpoint is listed. */
 function originOf(url: string, allowHttp: boolean): string[] {
-  if (!URL.canParse(url)) return []
-  const { protocol, host, origin } = new URL(url)
+  const parsed = parseUrl(url)
+  if (parsed === undefined) return []
+  const { protocol, host, origin } = parsed
   return [protocol === 'http:' && !allowHttp ? `https://${host}` : origin]
 }
 
 function httpsHost(uri: string): string | undefined {
-  if (!URL.canParse(uri)) return undefined
-  const { protocol, host } = new URL(uri)
-  return protocol === 'https:' ? host : undefined
+  const url = parseUrl(uri)
+  return url?.protocol === 'https:' ? url.host : undefined
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'an endpoint'
+  return parseUrl(url)?.host ?? 'an endpoint'
 }
 
 function isSame(one: unknown, other: string): boolean {

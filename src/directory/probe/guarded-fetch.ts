@@ -1,4 +1,5 @@
 import { Client, type Dispatcher } from 'undici'
+import { parseUrl } from '../../x402/parse-url.js'
 import { type CallClock, type CallTimes, startCallClock } from './call-clock.js'
 import { toFailure } from './call-failure.js'
 import { cleanText } from './clean-text.js'
@@ -166,12 +167,11 @@ function redirectOf({ status, headers }: AnswerHead, from: URL): GuardedAnswer |
   if (![301, 302, 303, 307, 308].includes(status)) return undefined
   const head = { status, headers }
   const to = headers.location
-  const isPlace = to !== undefined && URL.canParse(to, from.href)
-  if (!isPlace) {
+  const target = to === undefined ? undefined : parseUrl(to, from)
+  if (target === undefined) {
     const message = `The endpoint redirects (${status}) without saying where.`
     return { kind: 'redirect', head, location: null, message }
   }
-  const target = new URL(to, from)
   target.username = ''
   target.password = ''
   const location = cleanText(target.href, MAX_LOCATION_CHARS)

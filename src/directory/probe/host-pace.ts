@@ -48,5 +48,7 @@ export function createHostPace(now: () => number, gapMs = GAP_MS): HostPace {
 
 /** The host whose turn a URL takes, with a port that is not the usual one. */
 export function hostKey(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url
+  return parseUrl(url)?.host ?? url
 }
+
+import { parseUrl } from '../../x402/parse-url.js'

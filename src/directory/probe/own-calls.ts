@@ -1,3 +1,4 @@
+import { parseUrl } from '../../x402/parse-url.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 
 /** Hands a call to our own server, as if it had come over the network. */
@@ -25,9 +26,9 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
   let server: Inject | undefined
 
   function isOurs(text: string): boolean {
-    if (prefix === undefined || !URL.canParse(text)) return false
-    const url = new URL(text)
-    return url.origin === origin && url.pathname.startsWith(prefix)
+    if (prefix === undefined) return false
+    const url = parseUrl(text)
+    return url?.origin === origin && url.pathname.startsWith(prefix)
   }
 
   const call: GuardedFetch = async ({ url, method, body, accept }: GuardedRequest) => {

@@ -1,4 +1,5 @@
 import type { ListedEndpoint } from '../../store/listings.js'
+import { parseUrl } from '../../x402/parse-url.js'
 import type { GuardedRequest } from './guarded-fetch.js'
 
 /** The call that shows what an endpoint asks for: GET with the example parameters, or POST with the example body. */
@@ -17,8 +18,8 @@ export function toProbeRequest({
 
 /** Sets parameters over those the URL has; lists become repeated parameters, as `JSON.stringify` nested objects. */
 function withQuery(text: string, params: Record<string, unknown>): string {
-  if (!URL.canParse(text)) return text
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (url === undefined) return text
   for (const [name, value] of Object.entries(params)) {
     url.searchParams.delete(name)
     for (const item of [value].flat()) {

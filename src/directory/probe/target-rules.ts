@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { parseUrl } from '../../x402/parse-url.js'
 import { isLocalAddress, isPublicAddress } from './address-rules.js'
 
 /** Longest URL that is called, example parameters included. */
@@ -26,8 +27,8 @@ export type TargetJudgement =
 export function judgeTarget(text: string, rules: TargetRules): TargetJudgement {
   if (text.length > MAX_URL_CHARS)
     return refused(`The URL is longer than ${MAX_URL_CHARS} characters.`)
-  if (!URL.canParse(text)) return refused('The URL cannot be read; write it as https://host/path.')
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (url === undefined) return refused('The URL cannot be read; write it as https://host/path.')
   const problem = problemOf(url, rules)
   return problem === undefined ? { isAllowed: true, url } : refused(problem)
 }

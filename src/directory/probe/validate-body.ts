@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { RequestFault } from '../../http/request-fault.js'
 import type { ListedEndpoint } from '../../store/listings.js'
+import { parseUrl } from '../../x402/parse-url.js'
 
 const MAX_URL_CHARS = 2_048
 const MAX_PARAMS = 32
@@ -18,7 +19,7 @@ const url = z
     error: 'must be an absolute http or https URL, such as https://api.example.com/data',
     abort: true,
   })
-  .refine((text) => URL.canParse(text), 'must be a URL that can be read')
+  .refine((text) => parseUrl(text) !== undefined, 'must be a URL that can be read')
   .describe('What to call.')
 
 const queryValue = z

@@ -2,15 +2,14 @@ import type { EndpointStatus, ListingReader, Merchant } from '../listings.js'
 import {
   type EndpointRow,
   type IndexedRow,
-  itemColumns,
   type MerchantRow,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
-  toPublished,
   toWrite,
   type WriteRow,
 } from '../rows/listing-rows.js'
+import { itemColumns, toPublished } from '../rows/published-rows.js'
 import type { Queries } from './database.js'
 
 /** What the public sees: neither hidden nor deleted. */

@@ -38,6 +38,7 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
   let heardAt = 0
   let comparedAt = 0
   let laggingSince: number | undefined
+  let gapSince: number | undefined
   let isBusy = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
@@ -66,8 +67,16 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
     if (missed < 0) return followBack(head, latest)
     if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
       for (const block of await readBlocks(rpc, latest.number + 1, head.number - 1)) accept(block)
+      if (latest.number < head.number - 1 && !isGapOld()) return
     }
+    gapSince = undefined
     accept(head)
+  }
+
+  /** A node that tells a head and not what is below it is asked again, for a while. */
+  function isGapOld(): boolean {
+    gapSince ??= Date.now()
+    return Date.now() - gapSince >= LAG_PATIENCE_MS
   }
 
   /**

@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { fitsMethod } from './answer-shapes.js'
 import { RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 
 export interface RpcCall {
@@ -7,6 +8,9 @@ export interface RpcCall {
 }
 
 export type RpcResult = { ok: true; value: unknown } | { ok: false; error: RpcResponseError }
+
+/** What one node said to one call, or that it could not be asked. */
+export type NodeResult = RpcResult | { ok: false; error: RpcUnavailableError }
 
 export interface RpcOptions {
   /** Milliseconds for one try on one node; the default bounds a read. */
@@ -36,7 +40,8 @@ export interface Node {
   coolUntil: number
   /** How long it usually takes to answer or to fail, milliseconds. */
   usualMs(): number
-  send(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcResult[]>
+  /** Each call has its own result: trouble with one says nothing about the others. Never throws. */
+  send(calls: readonly RpcCall[], options?: RpcOptions): Promise<NodeResult[]>
   close(): Promise<void>
 }
 
@@ -68,9 +73,11 @@ export function createNode(url: string, index: number, observe: RpcObserver | un
       let ok = false
       try {
         const answer = await post(pool, path, headers, body, options?.timeoutMs ?? READ_TIMEOUT_MS)
-        const results = matchResults(answer, firstId, calls.length)
-        ok = true
+        const results = matchResults(answer, firstId, calls)
+        ok = !results.some(isUnavailable)
         return results
+      } catch (error) {
+        return calls.map(() => unavailable((error as Error).message))
       } finally {
         const methods = calls.map((call) => call.method)
         const ms = performance.now() - startedAt
@@ -116,15 +123,22 @@ async function post(
   }
 }
 
-function matchResults(answer: unknown, firstId: number, count: number): RpcResult[] {
+/** Whether nothing is known of what the chain would have said. */
+export function isUnavailable(result: NodeResult): boolean {
+  return !result.ok && result.error instanceof RpcUnavailableError
+}
+
+function unavailable(message: string): NodeResult {
+  return { ok: false, error: new RpcUnavailableError(message) }
+}
+
+function matchResults(answer: unknown, firstId: number, calls: readonly RpcCall[]): NodeResult[] {
   const items = Array.isArray(answer) ? answer : [answer]
   const byId = new Map<unknown, unknown>()
   for (const item of items) {
     if (typeof item === 'object' && item !== null && 'id' in item) byId.set(item.id, item)
   }
-  return Array.from({ length: count }, (_, i) =>
-    readResult(byId.get(firstId + i) ?? soleError(items)),
-  )
+  return calls.map(({ method }, i) => readResult(method, byId.get(firstId + i) ?? soleError(items)))
 }
 
 /** A node that refuses a whole request answers one error without our id. */
@@ -134,19 +148,19 @@ function soleError(items: unknown[]): unknown {
   return items.length === 1 && isError ? item : undefined
 }
 
-function readResult(item: unknown): RpcResult {
+function readResult(method: string, item: unknown): NodeResult {
   if (typeof item !== 'object' || item === null) {
-    throw new RpcUnavailableError('the chain node left a call without an answer')
+    return unavailable('the chain node left a call without an answer')
   }
   if ('error' in item && typeof item.error === 'object' && item.error !== null) {
     const { code, message, data } = item.error as Record<string, unknown>
     const error = new RpcResponseError(Number(code ?? 0), String(message ?? ''), data)
-    if (isNodeTrouble(error))
-      throw new RpcUnavailableError('the chain node could not serve the call')
+    if (isNodeTrouble(error)) return unavailable('the chain node could not serve the call')
     return { ok: false, error }
   }
-  if (!('result' in item)) {
-    throw new RpcUnavailableError('the chain node left a call without an answer')
+  if (!('result' in item)) return unavailable('the chain node left a call without an answer')
+  if (!fitsMethod(method, item.result)) {
+    return unavailable('the chain node answered in another shape than the call has')
   }
   return { ok: true, value: item.result }
 }

@@ -69,10 +69,10 @@ describe('one node', () => {
     expect(counts(nodes)).toEqual([1])
   })
 
-  it('is tried once more when it failed fast, as a restarted one does', async () => {
+  it('is tried again when it failed fast, as a restarted one does', async () => {
     const { rpc, nodes } = await open(dropping)
     await expect(ask(rpc)).rejects.toBeInstanceOf(RpcUnavailableError)
-    expect(counts(nodes)).toEqual([2])
+    expect(counts(nodes)).toEqual([3])
     let isFirst = true
     nodes[0].behave((calls, request, response) => {
       const behaviour = isFirst ? dropping : echo
@@ -125,7 +125,31 @@ describe('one node', () => {
     const { rpc, nodes } = await open(behaviour)
     const error = await errorOf(ask(rpc))
     expect(error).toBeInstanceOf(RpcUnavailableError)
-    expect(counts(nodes)).toEqual([2])
+    expect(counts(nodes)).toEqual([3])
+  })
+
+  it('is asked again when its error says nothing of the call, and believed when it insists', async () => {
+    const trouble = failing(-32_029, 'over the plan')
+    const { rpc, nodes } = await open((calls, request, response) =>
+      (nodes[0].requests.length < 3 ? trouble : echo)(calls, request, response),
+    )
+    expect(await ask(rpc)).toBe('eth_chainId')
+    nodes[0].behave(trouble)
+    expect(await errorOf(ask(rpc))).toMatchObject({ code: -32_029, message: 'over the plan' })
+    expect(counts(nodes)).toEqual([6])
+  })
+
+  it.each([
+    ['eth_call', 'none'],
+    ['eth_call', null],
+    ['eth_sendRawTransaction', '0x'],
+    ['eth_estimateGas', {}],
+    ['eth_getTransactionReceipt', {}],
+    ['eth_getBlockByNumber', 'none'],
+    ['eth_getLogs', null],
+  ])('that answers %s with %j has not answered', async (method, result) => {
+    const { rpc } = await open((calls) => ({ id: calls[0]?.id, result }))
+    expect(await errorOf(rpc.request(method, []))).toBeInstanceOf(RpcUnavailableError)
   })
 
   it('never has its address in the text of an error', async () => {
@@ -165,10 +189,10 @@ describe('several nodes', () => {
     expect(counts(nodes)).toEqual([1, 2])
   })
 
-  it('are all tried before the call is given up', async () => {
+  it('are all tried, and again as they failed fast, before the call is given up', async () => {
     const { rpc, nodes } = await open(dropping, saying('no'), failing(429, 'no'))
     expect(await errorOf(ask(rpc))).toBeInstanceOf(RpcUnavailableError)
-    expect(counts(nodes)).toEqual([1, 1, 1])
+    expect(counts(nodes)).toEqual([3, 3, 3])
   })
 
   it('are not asked again for an answer the first one gave', async () => {
@@ -203,10 +227,22 @@ describe('several nodes', () => {
     expect(asked()[1]).toBe(1)
   })
 
+  it('are all asked again when none could answer', async () => {
+    let isFirst = true
+    const flaky: Behaviour = (calls, request, response) => {
+      const behaviour = isFirst ? dropping : echo
+      isFirst = false
+      return behaviour(calls, request, response)
+    }
+    const { rpc } = await open(flaky, dropping)
+    const [answer] = await rpc.everywhere('eth_chainId', [])
+    expect(answer).toEqual({ ok: true, value: 'eth_chainId' })
+  })
+
   it('can all be asked, each with an answer of its own', async () => {
     const { rpc, nodes } = await open(echo, failing(-32_000, 'already known'), dropping, hanging)
-    const answers = await rpc.everywhere('eth_sendRawTransaction', ['0x'], { timeoutMs: 300 })
-    expect(answers[0]).toEqual({ ok: true, value: 'eth_sendRawTransaction' })
+    const answers = await rpc.everywhere('eth_chainId', [], { timeoutMs: 300 })
+    expect(answers[0]).toEqual({ ok: true, value: 'eth_chainId' })
     const errors = answers.slice(1).map((answer) => !answer.ok && answer.error)
     expect(errors[0]).toBeInstanceOf(RpcResponseError)
     expect(errors[1]).toBeInstanceOf(RpcUnavailableError)
@@ -223,9 +259,7 @@ describe('a batch', () => {
     const { rpc, nodes } = await open((calls) =>
       calls
         .map(({ id, method }) =>
-          method === 'm1'
-            ? { id, error: { code: -32_000, message: 'bad one' } }
-            : { id, result: method },
+          method === 'm1' ? { id, error: { code: 3, message: 'bad one' } } : { id, result: method },
         )
         .reverse(),
     )
@@ -239,12 +273,30 @@ describe('a batch', () => {
   })
 
   it('answered for one call alone says nothing about the others', async () => {
-    const { rpc } = await open(([first]) => [{ id: first?.id, result: 'of the first' }])
+    const { rpc } = await open((calls) =>
+      calls.filter(({ method }) => method === 'one').map(({ id }) => ({ id, result: 1 })),
+    )
     const two = rpc.batch([
       { method: 'one', params: [] },
       { method: 'two', params: [] },
     ])
     await expect(two).rejects.toBeInstanceOf(RpcUnavailableError)
+  })
+
+  it('of which a node refuses some each time is asked again for these alone', async () => {
+    let asked = 0
+    const { rpc, nodes } = await open((calls) =>
+      calls.map(({ id, method }) =>
+        asked++ % 2 === 0
+          ? { id, error: { code: -32_005, message: 'slow' } }
+          : { id, result: method },
+      ),
+    )
+    const results = await rpc.batch(calls(16))
+    expect(results.map((result) => result.ok && result.value)).toEqual(
+      calls(16).map(({ method }) => method),
+    )
+    expect(nodes[0].requests.map((methods) => methods.length)).toEqual([16, 8, 4, 2, 1, 1])
   })
 
   it('of nothing asks nothing', async () => {

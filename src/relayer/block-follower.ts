@@ -2,6 +2,7 @@ import type { BlockFeed } from '../chain/block-feed.js'
 import type { Block } from '../chain/blocks.js'
 import { createBlockReceiptsReader } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examine } from './examiner.js'
 import type { Lane } from './lane.js'
 import type { OutcomeKeeper } from './outcome-keeper.js'
@@ -32,13 +33,19 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
     feed.setBusy(lanes.some((lane) => lane.inFlight() > 0 && !lane.closedBecause()))
   }
 
-  async function onBlock(block: Block): Promise<void> {
-    const ours = block.transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
-    if (ours.length > 0) {
-      const receipts = await keeper.persistently(() => readBlockReceipts(block.number, ours))
-      for (const receipt of receipts) for (const lane of lanes) lane.land(receipt)
-      pace()
+  /** What a block lists is mined: a receipt that no node shows yet is asked for again. */
+  async function landThoseIn({ number, transactions }: Block): Promise<void> {
+    const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
+    if (ours().length === 0) return
+    for (const receipt of await readBlockReceipts(number, ours())) {
+      for (const lane of lanes) lane.land(receipt)
     }
+    if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
+  }
+
+  async function onBlock(block: Block): Promise<void> {
+    await keeper.persistently(() => landThoseIn(block))
+    pace()
     // Past its end an authorization can land no more: if it is still unused, that is final.
     for (const entry of tracked.all()) {
       const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt

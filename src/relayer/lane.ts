@@ -104,10 +104,12 @@ export function createLane(options: LaneOptions): Lane {
       await rpc.request('eth_sendRawTransaction', [rawTransaction], { timeoutMs: SEND_TIMEOUT_MS })
     } catch (err) {
       const problem = classifySendError(err)
-      if (problem === 'alreadyKnown') return undefined
-      onRefusal(problem, err)
-      return problem
+      if (problem !== 'alreadyKnown') {
+        onRefusal(problem, err)
+        return problem
+      }
     }
+    slot.refusals = 0
     return undefined
   }
 

@@ -4,6 +4,9 @@ import { closedBy, type LaneCore } from './lane-core.js'
 import type { Slot } from './slot.js'
 import type { Watchdog } from './watchdog.js'
 
+/** Refused without a cause it is sent again this soon, for every later nonce waits for it; then it is the watchdog's. */
+const AGAIN_AFTER_MS = [100, 200, 400, 800]
+
 /** One repair for each thing a node can say against a transaction; what is not said here, the watchdog finds. */
 export function createSendRepairs(
   core: LaneCore,
@@ -34,6 +37,9 @@ export function createSendRepairs(
     insufficientFunds: () => closeWith(closedBy.purse),
     senderBlocked: () => closeWith(closedBy.block),
     gasAboveLimit: (slot) => giveBack(core, slot),
-    unknown: async () => {},
+    unknown: async (slot) => {
+      const wait = AGAIN_AFTER_MS[slot.refusals++]
+      if (wait !== undefined) setTimeout(() => void core.send(slot), wait)
+    },
   }
 }

@@ -14,6 +14,8 @@ export interface Slot {
   jobIds: Set<string>
   openedAt: number
   touchedAt: number
+  /** How often in a row nodes refused it in words that name no cause. */
+  refusals: number
   bumpedAt: number
   /** The newest block when its fee was raised: one that no block could take is not underpaid. */
   bumpedBlock: number
@@ -38,6 +40,7 @@ export function newSlot(
     jobIds: new Set(attempt.jobIds),
     openedAt: now,
     touchedAt: now,
+    refusals: 0,
     bumpedAt: now,
     bumpedBlock: 0,
     consumedAt: undefined,
@@ -58,6 +61,7 @@ export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: nu
     jobIds: new Set(attempts.flatMap((attempt) => attempt.jobIds)),
     openedAt: (attempts[0] as Attempt).createdAt,
     touchedAt: now,
+    refusals: 0,
     bumpedAt: now,
     bumpedBlock: 0,
     consumedAt: undefined,

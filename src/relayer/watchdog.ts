@@ -47,8 +47,9 @@ export function createWatchdog(core: LaneCore): Watchdog {
     await landMissed(stale)
     const lowest = stale.find(slots.isOpen)
     if (lowest === undefined) return
-    for (const slot of stale) slot.touchedAt = now()
+    // Only what could be looked at waits for its next turn.
     const chainNonce = await checkConsumed(lowest)
+    for (const slot of stale) slot.touchedAt = now()
     if (!slots.isOpen(lowest) || chainNonce > lowest.nonce) return
     await fillGaps(chainNonce, lowest.nonce)
     if (isPassedOver(lowest)) return core.replace(lowest)

@@ -91,7 +91,7 @@ describe('a node that is unfaithful about the chain', () => {
   ])('that %s every other call', async (_name, behaviour) => {
     world = await startWorld()
     await warmUp()
-    const payments = await somePayments(30)
+    const payments = await somePayments(60)
     await under(() => world.proxy.fault('*', behaviour), payments, 5_000)
   })
 

@@ -25,3 +25,31 @@ it('waits for a head that lags, and follows it back when it stays where it is', 
   feed.stop()
   expect(seen).toEqual([1_000, 10, 11])
 })
+
+it('skips no block that a node tells a moment later than the head', async () => {
+  vi.useFakeTimers()
+  let head = 1
+  let isWhole = false
+  const block = (number: number) => ({ number: `0x${number.toString(16)}`, timestamp: '0x1' })
+  const feed = createBlockFeed({
+    request: async () => block(head),
+    batch: async (calls: { params: string[] }[]) =>
+      calls.map(({ params }) => ({ ok: true, value: isWhole ? block(Number(params[0])) : null })),
+    everywhere: async () => [],
+    prefer() {},
+  } as unknown as Rpc)
+  const seen: number[] = []
+  feed.onBlock(({ number }) => seen.push(number))
+  await feed.start()
+  head = 4
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(seen).toEqual([1])
+  isWhole = true
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(seen).toEqual([1, 2, 3, 4])
+  isWhole = false
+  head = 9
+  await vi.advanceTimersByTimeAsync(8_000)
+  feed.stop()
+  expect(seen).toEqual([1, 2, 3, 4, 9])
+})

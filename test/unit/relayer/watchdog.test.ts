@@ -15,14 +15,17 @@ function aLane(...nonces: number[]) {
     const attempt = { hash: `0x${nonce}`, relayerNonce: nonce, jobIds: [], ...FEES }
     slots.add(newSlot(attempt as unknown as Attempt, call, 1, 0))
   }
-  const lane = { now: 0, block: 1, raised: [] as number[] }
+  const lane = { now: 0, block: 1, raised: [] as number[], sent: 0, isRefused: false }
   const watchdog = createWatchdog({
     slots,
     now: () => lane.now,
     feed: { latest: () => ({ baseFeePerGas: 1n, number: lane.block }) },
     rpc: { batch: async () => [], everywhere: async () => [] },
-    readChainNonce: async () => 0,
-    send: async () => {},
+    readChainNonce: async () => {
+      if (lane.isRefused) throw new Error('refused')
+      return 0
+    },
+    send: async () => lane.sent++,
     replace: async (slot: Slot) => {
       lane.raised.push(slot.nonce)
       Object.assign(slot, { bumpedAt: lane.now, bumpedBlock: lane.block })
@@ -51,4 +54,15 @@ it('raises the fee of what blocks pass over, not of what no block could have tak
   expect(await lookAfter(60_000)).toBe(1)
   lane.block = 2
   expect(await lookAfter(6_000)).toBe(2)
+})
+
+it('looks again at the next turn when a node would not tell the nonce', async () => {
+  const { lane, watchdog } = aLane(0)
+  lane.now = 3_000
+  lane.isRefused = true
+  await expect(watchdog.look()).rejects.toThrow('refused')
+  lane.isRefused = false
+  lane.now += 500
+  await watchdog.look()
+  expect(lane.sent).toBe(1)
 })

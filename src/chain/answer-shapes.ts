@@ -1,7 +1,6 @@
 import { asQuantity } from './parse-quantity.js'
 
 const isHex = (value: unknown) => typeof value === 'string' && /^0x[0-9a-f]*$/i.test(value)
-const isHash = (value: unknown) => isHex(value) && (value as string).length === 66
 const isQuantity = (value: unknown) => asQuantity(value) !== undefined
 const isList = (value: unknown) => value === null || Array.isArray(value)
 /** Of what the node may not hold; whoever reads it looks closer. */
@@ -21,7 +20,6 @@ const shapes: Record<string, (value: unknown) => boolean> = {
   eth_getLogs: Array.isArray,
   eth_getTransactionCount: isQuantity,
   eth_getTransactionReceipt: isRecord('transactionHash', 'blockNumber'),
-  eth_sendRawTransaction: isHash,
 }
 
 /** Whether a result can be an answer to the method at all: what cannot is no answer, and another node may have one. */

@@ -148,7 +148,7 @@ async function examine(
     { asset, payTo, authorization: { from: payer, value, nonce } } as Payment,
     facts,
   )
-  return rejection === undefined ? { state: 'open' } : failed(rejection)
+  return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
 function failed(rejection: ReturnType<typeof reject>): Examination {

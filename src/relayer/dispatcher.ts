@@ -1,6 +1,7 @@
 import type { BlockFeed } from '../chain/block-feed.js'
 import { JobsTakenError } from '../store/leases.js'
 import type { ReasonKey } from '../x402/reasons.js'
+import type { Cause } from './examiner.js'
 import { quoteFees } from './fees.js'
 import type { GasModel } from './gas-model.js'
 import { createJobQueue } from './job-queue.js'
@@ -25,7 +26,7 @@ export interface Dispatcher {
   pump(): void
   /** Takes jobs that have waited this long out of the queue, but for one batch if a lane is at work. */
   takeWaiting(longerThanMs: number): TrackedJob[]
-  /** Fails what waits in vain because every lane is closed. */
+  /** Ends what waits in vain because every lane is closed. */
   giveUpStranded(): void
   queueLength(): number
   stop(): void
@@ -35,6 +36,8 @@ export interface DispatcherOptions {
   lanes: readonly Lane[]
   preparation: Preparation
   refuseGas: RefuseGas
+  /** Finds the truth about what may have been sent. */
+  examine(entry: TrackedJob, cause: Cause): void
   keeper: OutcomeKeeper
   tracked: TrackedJobs
   feed: BlockFeed
@@ -163,9 +166,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function isRefused([entry]: TrackedJob[]): Promise<boolean> {
     const refusal = entry && (await gate.refusal(entry))
     if (entry === undefined || refusal === undefined) return false
-    const { transaction } = entry.job
-    const told = { transaction, gasCost: entry.burntGas }
-    await keeper.decide(entry, failure(refusal.reason, refusal.message, told))
+    // What was signed before may have landed, or may yet.
+    const isNeverSigned = entry.job.transaction === null
+    const outcome = failure(refusal.reason, refusal.message, { gasCost: entry.burntGas })
+    if (!(isNeverSigned && (await keeper.refuse(entry, outcome)))) {
+      options.examine(entry, { refusal })
+    }
     return true
   }
 
@@ -179,7 +185,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
     const isNeverSent = entry.job.transaction === null && entry.liveSlots === 0
     if (!isNeverSent || now() - entry.queuedAt < GIVE_UP_MS) return false
-    void keeper.decide(entry, failure(reason, `${explain(reason)}; nothing was sent.`))
+    keeper
+      .refuse(entry, failure(reason, `${explain(reason)}; nothing was sent.`))
+      .then((isOver) => isOver || enqueue(entry))
+      .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'left to the next start'))
     return true
   }
 
@@ -206,8 +215,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     pump,
     giveUpStranded() {
       if (lanes.some(isOpen)) return
+      const seconds = feed.latest()?.timestamp ?? 0
       for (const entry of [...queue.entries()]) {
         if (giveUp(entry, 'unexpectedSettleError')) queue.remove(entry)
+        else if (entry.job.expiresAt <= seconds && queue.remove(entry)) options.examine(entry, {})
       }
     },
     takeWaiting(longerThanMs) {

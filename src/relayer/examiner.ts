@@ -1,5 +1,6 @@
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
+import type { Rejection } from '../x402/reasons.js'
 import type { OutcomeKeeper } from './outcome-keeper.js'
 import { confirmation, failure } from './outcomes.js'
 import type { TrackedJob } from './tracked-jobs.js'
@@ -8,6 +9,8 @@ import type { TrackedJob } from './tracked-jobs.js'
 export interface Cause {
   /** The words in which its simulation was refused. */
   revert?: string | undefined
+  /** Why no gas is risked on it any more. */
+  refusal?: Rejection
   /** The mined transaction that did not bear it out. */
   receipt?: Receipt
   /** Answers of nodes behind this block do not count. */
@@ -20,10 +23,13 @@ export type Examine = (entry: TrackedJob, cause: Cause) => Promise<void>
 const MAX_RESENDS = 3
 /** A wallet that says yes to the simulation and no on chain is believed once more. */
 const MAX_WALLET_RESENDS = 1
+/** What only a transaction under way may still decide is looked into again after this. */
+const LATER_MS = 1_000
 
 /**
  * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
- * somebody, failed for a reason that is proven, or to be sent again.
+ * somebody, failed for a reason that is proven, or to be sent again. While a transaction that was signed for it may land,
+ * only what holds for good is proven.
  */
 export function createExaminer(options: {
   keeper: OutcomeKeeper
@@ -37,36 +43,51 @@ export function createExaminer(options: {
 
   async function examine(entry: TrackedJob, cause: Cause): Promise<void> {
     const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
-    const told = { transaction: receipt?.transactionHash ?? null, gasCost: entry.burntGas }
-    const refusal = revert === undefined ? undefined : entry.kind.rejectionOf(entry.job, revert)
+    const { kind, job } = entry
+    const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
     const found = await keeper.persistently(async () => {
-      const examination = await entry.kind.examine(entry.job, atLeastBlock)
-      if (examination.state === 'open' && refusal?.reason === 'nonceAlreadyUsed') {
+      const examination = await kind.examine(job, atLeastBlock)
+      const isUnused = examination.state === 'open' || examination.state === 'refused'
+      if (isUnused && simulated?.reason === 'nonceAlreadyUsed') {
         throw new RpcUnavailableError('the simulation saw a newer block than the read')
       }
       return examination
     })
+    const transaction = receipt?.transactionHash ?? null
+    const failedBy = ({ reason, message }: Rejection, hash = transaction) =>
+      failure(reason, message, { transaction: hash, gasCost: entry.burntGas })
     if (found.state === 'confirmed') {
-      if (entry.kind.isSettledBy(entry.job, found.receipt) && land(found.receipt)) return
+      if (kind.isSettledBy(job, found.receipt) && land(found.receipt)) return
       return keeper.decide(entry, confirmation(found.receipt, entry.burntGas))
     }
-    if (found.state === 'failed') {
-      return keeper.decide(entry, failure(found.reason, found.message, told))
-    }
+    if (found.state === 'failed') return keeper.decide(entry, failedBy(found))
     if (entry.liveSlots > 0) return
-    if (refusal !== undefined) {
-      return keeper.decide(entry, failure(refusal.reason, refusal.message, told))
-    }
-    if (entry.resends >= (entry.runsPayerCode ? MAX_WALLET_RESENDS : MAX_RESENDS)) {
-      const message = `The transaction failed ${entry.resends + 1} times without a cause the token names.`
-      return keeper.decide(entry, failure('transactionFailed', message, told))
-    }
+    const { refusal } = cause
+    const against = found.state === 'refused' ? found : (refusal ?? simulated ?? worn(entry))
+    if (against === undefined) return resend(entry, receipt)
+    const outcome = failedBy(against, against === refusal ? job.transaction : transaction)
+    if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause)
+  }
+
+  /** Why nothing is sent for it any more. */
+  function worn({ resends, runsPayerCode }: TrackedJob): Rejection | undefined {
+    if (resends < (runsPayerCode ? MAX_WALLET_RESENDS : MAX_RESENDS)) return undefined
+    const message = `The transaction failed ${resends + 1} times without a cause the token names.`
+    return { reason: 'transactionFailed', message }
+  }
+
+  function resend(entry: TrackedJob, receipt: Receipt | undefined): void {
     entry.resends++
     if (receipt === undefined) enqueue(entry)
     else resendAlone(entry)
   }
 
-  return async (entry, cause) => {
+  /** What a simulation said once may not hold then. */
+  function examineLater(entry: TrackedJob, cause: Cause): void {
+    setTimeout(() => void look(entry, { ...cause, revert: undefined }), LATER_MS)
+  }
+
+  async function look(entry: TrackedJob, cause: Cause): Promise<void> {
     if (entry.isBeingExamined) return
     entry.isBeingExamined = true
     try {
@@ -78,4 +99,6 @@ export function createExaminer(options: {
       entry.isBeingExamined = false
     }
   }
+
+  return look
 }

@@ -5,7 +5,10 @@ import type { Rejection } from '../x402/reasons.js'
 /** The truth about a job none of whose transactions can land any more, or whose time is over. */
 export type Examination =
   | { state: 'confirmed'; receipt: Receipt }
+  /** For good: nothing that was ever signed for it can land any more. */
   | ({ state: 'failed' } & Rejection)
+  /** It would fail as the chain stands, which may change: as with a balance. */
+  | ({ state: 'refused' } & Rejection)
   /** It could still land: a new transaction may be sent. */
   | { state: 'open' }
 

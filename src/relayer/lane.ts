@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { readTransactionCount } from '../chain/accounts.js'
 import { type Receipt, readReceipts } from '../chain/receipts.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { classifySendError, type SendProblem } from '../chain/send-errors.js'
 import { LeaseLostError } from '../store/leases.js'
 import { bumpFees, type Fees } from './fees.js'
@@ -40,6 +41,7 @@ export interface Lane {
 }
 
 const SEND_TIMEOUT_MS = 5_000
+const NOT_TAKEN = 'the chain node answered something else than the hash of what it was sent'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export function createLane(options: LaneOptions): Lane {
@@ -99,9 +101,11 @@ export function createLane(options: LaneOptions): Lane {
     onRefusal: (problem: SendProblem, err: unknown) => void = () => {},
   ): Promise<SendProblem | undefined> {
     slot.touchedAt = now()
-    const { rawTransaction } = newestAttempt(slot)
+    const { hash, rawTransaction } = newestAttempt(slot)
     try {
-      await rpc.request('eth_sendRawTransaction', [rawTransaction], { timeoutMs: SEND_TIMEOUT_MS })
+      const timeoutMs = SEND_TIMEOUT_MS
+      const answer = await rpc.request('eth_sendRawTransaction', [rawTransaction], { timeoutMs })
+      if (String(answer).toLowerCase() !== hash) throw new RpcUnavailableError(NOT_TAKEN)
     } catch (err) {
       const problem = classifySendError(err)
       if (problem !== 'alreadyKnown') {

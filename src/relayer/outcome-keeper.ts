@@ -35,6 +35,8 @@ export interface OutcomeKeeper {
    */
   keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
   decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** Decides what the chain has not, unless a transaction signed for it may still land; whether it did. */
+  refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
   /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
   persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
   stop(): void
@@ -97,6 +99,12 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
   return {
     keep,
     decide: (entry, outcome) => keep([{ entry, outcome }]),
+    async refuse(entry, outcome) {
+      // The journal knows also of what other processes signed, and of a write whose answer was lost.
+      if (await persistently(() => journal.mayLand(network, entry.job.id))) return false
+      await keep([{ entry, outcome }])
+      return true
+    },
     persistently,
     stop() {
       isStopped = true

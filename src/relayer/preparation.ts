@@ -22,7 +22,8 @@ export interface PreparationOptions {
   gas: GasModel
   /** Unix milliseconds. */
   now: () => number
-  decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** Fails it unless something signed for it may land; whether it did. */
+  refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
   /** The simulation refused it, in these words: find out the truth. */
   examine(entry: TrackedJob, revert: string | undefined): void
   /** It may pass by itself: it travels again, alone. */
@@ -58,14 +59,14 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const kept: TrackedJob[] = []
     for (const entry of members) {
       if (entry.isWithdrawn && entry.job.transaction === null) {
-        await options.decide(entry, withdrawal())
-      } else if (entry.job.expiresAt <= seconds && entry.job.transaction !== null) {
+        if (!(await options.refuse(entry, withdrawal()))) kept.push(entry)
+      } else if (entry.job.expiresAt <= seconds) {
+        const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
+        const outcome = failure('validBefore', message, { gasCost: entry.burntGas })
+        if (entry.job.transaction === null && (await options.refuse(entry, outcome))) continue
         // What was signed before may have landed, or may until the chain's clock is past its end: only the chain can tell.
         if (entry.job.expiresAt <= chainSeconds) options.examine(entry, undefined)
         else options.sendLater(entry)
-      } else if (entry.job.expiresAt <= seconds) {
-        const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
-        await options.decide(entry, failure('validBefore', message, { gasCost: entry.burntGas }))
       } else kept.push(entry)
     }
     return kept

@@ -99,12 +99,19 @@ export function createRelayer(options: RelayerOptions): Relayer {
   )
   const preparation = createPreparation({
     ...options,
-    decide: keeper.decide,
+    refuse: keeper.refuse,
     resendAlone: (entry) => dispatcher.resendAlone(entry),
     sendLater: (entry) => dispatcher.enqueueLater(entry),
     examine: (entry, revert) => void examine(entry, { revert }),
   })
-  const dispatcher = createDispatcher({ ...options, lanes, preparation, keeper, tracked })
+  const dispatcher = createDispatcher({
+    ...options,
+    lanes,
+    preparation,
+    keeper,
+    tracked,
+    examine: (entry, cause) => void examine(entry, cause),
+  })
   const examine = createExaminer({
     keeper,
     land: (receipt) => lanes.some((lane) => lane.land(receipt)),
@@ -201,7 +208,9 @@ export function createRelayer(options: RelayerOptions): Relayer {
       // What was signed once may be on chain already: it keeps its place.
       if (entry.job.transaction === null) {
         entry.isWithdrawn = true
-        if (dispatcher.remove(entry)) await preparation.dropHopeless([entry])
+        if (dispatcher.remove(entry)) {
+          for (const kept of await preparation.dropHopeless([entry])) dispatcher.enqueue(kept)
+        }
       }
       return tracked.until(id, (job) => isDecided(job) || job.transaction !== null)
     },

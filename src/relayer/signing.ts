@@ -37,9 +37,9 @@ export function createSigning(core: LaneCore, requireEpoch: () => number) {
       jobIds,
     }
     await journal.recordAttempt(attempt, epoch)
+    core.onSigned(attempt)
     // Lost while it was kept: whoever has the wallet now finds it there.
     if (core.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
-    core.onSigned(attempt)
     return attempt
   }
 }

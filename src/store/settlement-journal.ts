@@ -130,6 +130,8 @@ export interface SettlementJournal {
   recordAttempt(attempt: Attempt, epoch: number): Promise<void>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
+  /** Whether a transaction with the job was signed, by whomever, whose slot no receipt has closed yet: it may land. */
+  mayLand(network: string, jobId: string): Promise<boolean>
   /**
    * Closes a slot and decides jobs in one commit; resolves with the ids it decided. A job in another round, already
    * decided, or taken over by another process is left alone. Rejects with `LeaseLostError`, changing nothing.

@@ -146,5 +146,5 @@ async function examineDeposit(
   const { payer, payTo, asset, value, nonce } = expected
   const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
   const rejection = judgeFacts(payment, facts)
-  return rejection === undefined ? { state: 'open' } : { state: 'failed', ...rejection }
+  return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }

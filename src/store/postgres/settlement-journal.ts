@@ -55,6 +55,14 @@ export function createSettlementJournal(database: Database, worker: string): Set
       )
       return rows.map((row) => toAttempt(row, row.job_ids))
     },
+    async mayLand(network, jobId) {
+      const rows = await database.rows(
+        `SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
+         WHERE m.job_id = $1 AND a.network = $2 AND a.is_open = 1 LIMIT 1`,
+        [jobId, network],
+      )
+      return rows.length > 0
+    },
     resolve: ({ slot, outcomes, spending, now }) =>
       database.inTransaction(async (sql) => {
         let isClosed = false

@@ -79,6 +79,7 @@ export function createSettlementJournal(
       (sql.openAttempts.all(network, relayer) as AttemptRow[]).map((row) =>
         toAttempt(row, membersOf(row.hash)),
       ),
+    mayLand: async (network, jobId) => sql.openAttemptOf.get(network, jobId) !== undefined,
     resolve(resolution) {
       const write = () => resolve(resolution)
       return isOnChain(resolution) ? commit.writeUnsynced(write) : commit.write(write)

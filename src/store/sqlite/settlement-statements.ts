@@ -52,6 +52,10 @@ export function prepareSettlementStatements(database: Database) {
       `SELECT * FROM attempts WHERE network = ? AND relayer = ? AND is_open = 1
        ORDER BY relayer_nonce, created_at`,
     ),
+    openAttemptOf: database.prepare(
+      `SELECT 1 FROM attempts a WHERE a.network = ? AND a.is_open = 1
+         AND EXISTS (SELECT 1 FROM attempt_jobs m WHERE m.hash = a.hash AND m.job_id = ?) LIMIT 1`,
+    ),
     closeSlot: database.prepare(
       `UPDATE attempts SET is_open = 0
        WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1`,

@@ -142,7 +142,6 @@ describe('one node', () => {
   it.each([
     ['eth_call', 'none'],
     ['eth_call', null],
-    ['eth_sendRawTransaction', '0x'],
     ['eth_estimateGas', {}],
     ['eth_getTransactionReceipt', {}],
     ['eth_getBlockByNumber', 'none'],

@@ -15,14 +15,16 @@ afterEach(() => {
 })
 
 /** One lane on which every transaction is sent at once and stays under way until `landed` says how many are left. */
-function aDispatcher() {
+function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
   const sent: string[][] = []
+  const [refused, examined]: [string[], string[]] = [[], []]
+  const lanes = { isClosed: false, seconds: 0, isOverBudget: false }
   const lane = {
     isSigning: false,
     isLeaving: false,
     isHeld: () => true,
-    closedBecause: () => undefined,
+    closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
     open: async (_call: unknown, jobIds: string[]) => {
       inFlight++
@@ -35,21 +37,39 @@ function aDispatcher() {
       prepare: async (_from, members) => ({ members, to: '0x', data: '0x', gasLimit: 1n }),
       dropHopeless: async (members) => members,
     },
-    keeper: {} as OutcomeKeeper,
+    keeper: {
+      refuse: async (entry: TrackedJob) => {
+        if (!mayLand) refused.push(entry.job.id)
+        return !mayLand
+      },
+    } as unknown as OutcomeKeeper,
+    examine: (entry) => examined.push(entry.job.id),
     tracked: createTrackedJobs(Date.now),
-    feed: { latest: () => undefined } as BlockFeed,
+    feed: { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed,
     gas: createGasModel(),
     hasMulticall3: true,
     maxBatch: 50,
     maxFeePerGas: 10n ** 12n,
     now: Date.now,
     events: noRelayerEvents,
-    refuseGas: async () => undefined,
+    refuseGas: async () =>
+      lanes.isOverBudget ? { reason: 'gasBudgetExceeded', message: 'enough' } : undefined,
     log: console,
   })
   const enqueue = (id: string) =>
     dispatcher.enqueue({ job: { id }, liveSlots: 0, queuedAt: Date.now() } as TrackedJob)
-  return { ...dispatcher, enqueue, sent, landed: (left: number) => (inFlight = left) }
+  /** Of a contract wallet; with a transaction, if it was signed before. */
+  const enqueueWallet = (id: string, transaction: string | null) =>
+    dispatcher.enqueue({
+      job: { id, transaction, expiresAt: 1_000 },
+      isAlone: true,
+      runsPayerCode: true,
+      burntGas: 0n,
+      liveSlots: 0,
+      queuedAt: Date.now(),
+    } as TrackedJob)
+  const landed = (left: number) => (inFlight = left)
+  return { ...dispatcher, enqueue, enqueueWallet, lanes, sent, refused, examined, landed }
 }
 
 const soon = () => vi.advanceTimersByTimeAsync(1)
@@ -126,5 +146,57 @@ describe('a lane with a transaction under way', () => {
     enqueue('b')
     await soon()
     expect(sent).toEqual([['a'], ['b']])
+  })
+})
+
+describe('a wallet that has burnt its budget', () => {
+  it('is refused at once what was never signed', async () => {
+    const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
+    lanes.isOverBudget = true
+    enqueueWallet('a', null)
+    await soon()
+    expect([refused, examined, sent]).toEqual([['a'], [], []])
+  })
+
+  it('has what was signed before looked into: it may have landed', async () => {
+    const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
+    lanes.isOverBudget = true
+    enqueueWallet('a', '0xab')
+    await soon()
+    expect([refused, examined, sent]).toEqual([[], ['a'], []])
+  })
+
+  it('has looked into what the journal knows to be signed', async () => {
+    const { enqueueWallet, lanes, sent, examined } = aDispatcher({ mayLand: true })
+    lanes.isOverBudget = true
+    enqueueWallet('a', null)
+    await soon()
+    expect([examined, sent]).toEqual([['a'], []])
+  })
+})
+
+describe('while every lane is closed', () => {
+  it('what was never signed is given up after a while, what was signed only when its time is over', async () => {
+    const { enqueueWallet, giveUpStranded, queueLength, lanes, refused, examined } = aDispatcher()
+    lanes.isClosed = true
+    enqueueWallet('a', null)
+    enqueueWallet('b', '0xab')
+    await vi.advanceTimersByTimeAsync(4_000)
+    giveUpStranded()
+    await soon()
+    expect([refused, examined, queueLength()]).toEqual([['a'], [], 1])
+    lanes.seconds = 1_000
+    giveUpStranded()
+    expect([examined, queueLength()]).toEqual([['b'], 0])
+  })
+
+  it('what the journal knows to be signed stays', async () => {
+    const { enqueueWallet, giveUpStranded, queueLength, lanes } = aDispatcher({ mayLand: true })
+    lanes.isClosed = true
+    enqueueWallet('a', null)
+    await vi.advanceTimersByTimeAsync(4_000)
+    giveUpStranded()
+    await soon()
+    expect(queueLength()).toBe(1)
   })
 })

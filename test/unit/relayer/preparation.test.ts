@@ -8,7 +8,11 @@ import type { TrackedJob } from '../../../src/relayer/tracked-jobs.js'
 const END = 1_000
 
 /** What becomes of a job that ends at `END`, with the wall clock past it. */
-async function fateOf(transaction: string | null, chainSeconds: number): Promise<string> {
+async function fateOf(
+  transaction: string | null,
+  chainSeconds: number,
+  mayLand = false,
+): Promise<string> {
   let fate = 'kept'
   const becomes = (what: string) => () => {
     fate = what
@@ -18,7 +22,11 @@ async function fateOf(transaction: string | null, chainSeconds: number): Promise
     feed: { latest: () => ({ timestamp: chainSeconds }) } as BlockFeed,
     gas: createGasModel(),
     now: () => (END + 5) * 1_000,
-    decide: async (_entry, { state }) => becomes(state)(),
+    refuse: async (_entry, { state }) => {
+      if (mayLand) return false
+      becomes(state)()
+      return true
+    },
     examine: becomes('examined'),
     resendAlone: becomes('resent'),
     sendLater: becomes('waits'),
@@ -31,6 +39,11 @@ async function fateOf(transaction: string | null, chainSeconds: number): Promise
 
 it('fails what expired and was never signed', async () => {
   expect(await fateOf(null, END - 1)).toBe('failed')
+})
+
+it('waits for what expired and was signed for all the journal says', async () => {
+  expect(await fateOf(null, END - 1, true)).toBe('waits')
+  expect(await fateOf(null, END, true)).toBe('examined')
 })
 
 it('asks the chain about what expired and was signed: it may have landed', async () => {

@@ -308,12 +308,14 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           (await stores.journal.openAttempts(network, relayer)).map(({ hash }) => hash)
         expect(await open()).toEqual([hash(1), hash(2), hash(3)])
         expect((await find(job))?.transaction).toBe(hash(2))
+        expect(await stores.journal.mayLand(network, job.id)).toBe(true)
         await stores.journal.resolve({
           slot: { network, relayer, relayerNonce: 5, epoch },
           outcomes: [{ id: job.id, round: 0, outcome: anOutcome({ transaction: hash(1) }) }],
           now: noon,
         })
         expect(await open()).toEqual([hash(3)])
+        expect(await stores.journal.mayLand(network, job.id)).toBe(false)
         expect((await find(job))?.transaction).toBe(hash(1))
         expect(await stores.journal.openAttempts('eip155:5042002', relayer)).toEqual([])
       })

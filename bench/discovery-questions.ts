@@ -15,6 +15,11 @@ const topicWords =
   'weather forecast price market crypto token swap news search image video audio speech text translate summary sentiment company stock bond'.split(
     ' ',
   )
+/** A slip of the hand in each of them. */
+const mistypedWords =
+  'wether forcast pricce makret cripto toekn swpa nwes seach imgae vidoe aduio speach textt transalte sumary sentimant compnay sotck bnod'.split(
+    ' ',
+  )
 
 const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
 const range = (count: number) => Array.from({ length: count }, (_, i) => i)
@@ -81,6 +86,11 @@ export function questions(endpoints: number): Kind[] {
       name: 'search, ranked',
       target: undefined,
       paths: topicWords.map((word) => `/discovery/search?query=${word}+a`),
+    },
+    {
+      name: 'a typo, corrected',
+      target: undefined,
+      paths: mistypedWords.map((word) => `/discovery/search?query=${word}`),
     },
   ]
 }

@@ -67,8 +67,16 @@ export const resourcesAnswer = z.object({
   }),
 })
 
+const correctedQuery = z
+  .string()
+  .optional()
+  .describe(
+    'What was looked for instead: only where nothing has the words as typed, and something has these.',
+  )
+
 export const searchAnswer = z.object({
   x402Version: z.literal(2),
+  correctedQuery,
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
   pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
@@ -128,6 +136,7 @@ const card = z
 }>
 
 export const browseAnswer = z.object({
+  correctedQuery,
   items: z.array(card),
   total: z.int().nullable().describe('Of all pages together; `null` when words are looked for.'),
   next: z.string().nullable().describe('`cursor` of the next page.'),

@@ -5,6 +5,7 @@ import type { CatalogIndex, IndexFigures } from './catalog-index.js'
 import {
   type CatalogSearch,
   type ListQuery,
+  type RankedPage,
   type RankedQuery,
   SearchOverload,
 } from './catalog-search.js'
@@ -52,6 +53,7 @@ export interface DiscoveryAnswersOptions {
   loadingPatienceMs?: number
 }
 
+const NOTHING: RankedPage = { ids: [], next: null }
 const ITEMS_A_TURN = 20
 const LOADING_PATIENCE_MS = 3_000
 const LOADING_LOOK_MS = 25
@@ -92,22 +94,23 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
   }
 
   async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery) {
-    const found = isOtherType ? { ids: [], next: null } : await search.rank(view, asked)
+    const found: RankedPage = isOtherType ? NOTHING : await search.rank(view, asked)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: asked.limit, cursor })
     const resources = await itemsOf(found.ids, view)
-    return `{"x402Version":2,"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`
+    return `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`
   }
 
   async function browse(view: CatalogView, query: BrowseQuery) {
-    const { ids, total, next } = await find(search, view, query)
+    const found = await find(search, view, query)
+    const { ids, total, next } = found
     const cards: string[] = []
     for (let i = 0; i < ids.length; i += ITEMS_A_TURN) {
       if (turns.isUrgent() || (i > 0 && turns.isOver())) await turns.next()
       const entries = await options.items.entriesById(ids.slice(i, i + ITEMS_A_TURN))
       cards.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toCard(entry))))
     }
-    return `{"items":[${cards.join(',')}],"total":${total},"next":${JSON.stringify(next)}}`
+    return `{${correctionOf(found)}"items":[${cards.join(',')}],"total":${total},"next":${JSON.stringify(next)}}`
   }
 
   function make(view: CatalogView, { kind, query }: Question): Promise<string> {
@@ -135,14 +138,26 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
   }
 }
 
-async function find(search: CatalogSearch, view: CatalogView, query: BrowseQuery) {
+interface Found {
+  ids: number[]
+  total: number | null
+  next: string | null
+  correctedQuery?: string
+}
+
+async function find(search: CatalogSearch, view: CatalogView, query: BrowseQuery): Promise<Found> {
   if (query.kind === 'search') {
-    const { ids, next } = await search.rank(view, query)
-    return { ids, total: null, next: next === null ? null : formatCursor(next) }
+    const { next, ...found } = await search.rank(view, query)
+    return { ...found, total: null, next: next === null ? null : formatCursor(next) }
   }
   const { ids, total } = await search.list(view, query)
   const end = query.offset + ids.length
   return { ids, total, next: end < total ? String(end) : null }
+}
+
+/** The member that tells what was looked for instead; none where it was what was typed. */
+function correctionOf({ correctedQuery }: Pick<RankedPage, 'correctedQuery'>): string {
+  return correctedQuery === undefined ? '' : `"correctedQuery":${JSON.stringify(correctedQuery)},`
 }
 
 /** Hidden or deleted between the search and the read. */

@@ -5,6 +5,7 @@ import { createLru } from './lru.js'
 import type { NumberList } from './number-list.js'
 import type { Postings } from './postings.js'
 import type { Scratch } from './scratch.js'
+import type { Spelling } from './spelling.js'
 import type { TermIndex } from './term-index.js'
 import type { TokenTable } from './token-table.js'
 import type { Turns } from './turns.js'
@@ -53,6 +54,8 @@ export interface BaseIndex
   addFacet(bits: Bits, name: string): void
   /** For each group of fields the documents in which one of them holds the folded word. Kept for a while. */
   findWord(word: string, groups: readonly (readonly Field[])[]): Promise<DocumentSet[]>
+  /** Of all words in it, of documents that are not public too. */
+  readonly spelling: Spelling
 }
 
 /** Sets of words are kept up to so many bytes: a thousand of the largest at a million endpoints. */
@@ -90,6 +93,7 @@ export function createBaseIndex(parts: BaseParts, turns: Turns): BaseIndex {
       return number === undefined ? undefined : merchantSignatures.at(number)
     },
     isShown,
+    spelling: parts.terms.spelling,
     documentsOf(merchantId) {
       const number = merchants.find(merchantId)
       return number === undefined ? [] : merchantPostings.membersOf(number)

@@ -30,7 +30,7 @@ export function dropBits(bits: Bits, other: Bits): void {
 
 export function countBits(bits: Bits): number {
   let count = 0
-  for (let i = 0; i < bits.length; i++) count += countWord(bits[i] as number)
+  for (let i = 0; i < bits.length; i++) count += countOnes(bits[i] as number)
   return count
 }
 
@@ -47,7 +47,7 @@ export function pageOfBits(bits: Bits, offset: number, limit: number): number[] 
   for (let i = 0; i < bits.length && page.length < limit; i++) {
     let word = bits[i] as number
     if (word === 0) continue
-    const count = countWord(word)
+    const count = countOnes(word)
     if (toSkip >= count) {
       toSkip -= count
       continue
@@ -76,7 +76,7 @@ function lowestBit(word: number): number {
   return 31 - Math.clz32(word & -word)
 }
 
-function countWord(word: number): number {
+export function countOnes(word: number): number {
   let n = word - ((word >>> 1) & 0x55555555)
   n = (n & 0x33333333) + ((n >>> 2) & 0x33333333)
   return Math.imul((n + (n >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24

@@ -1,9 +1,10 @@
 import type { CatalogView } from './catalog-view.js'
 import { type CatalogFilter, conditionsOf } from './conditions.js'
+import { findCorrections, rewrite, spellChanged } from './corrections.js'
 import type { DocumentSet } from './document-set.js'
-import { findDocuments, findOfMerchant, rankDocuments } from './find-documents.js'
-import { wordsOf } from './fold.js'
-import { createLru, type Lru } from './lru.js'
+import { findDocuments, findOfMerchant, occurs, rankDocuments } from './find-documents.js'
+import { fold, tokensOf, wordsOf } from './fold.js'
+import { createResultCache, once } from './search-results.js'
 import type { Turns } from './turns.js'
 
 export interface ListQuery {
@@ -33,8 +34,16 @@ export interface RankedPlace {
 export interface CatalogSearch {
   /** Endpoint ids in order of creation and how many there are in all; without those that are not shown unasked, unless a merchant or payTo is asked for. */
   list(view: CatalogView, query: ListQuery): Promise<{ ids: number[]; total: number }>
-  /** Endpoint ids, best first; `next` is where to go on if there are more. */
-  rank(view: CatalogView, query: RankedQuery): Promise<{ ids: number[]; next: RankedPlace | null }>
+  rank(view: CatalogView, query: RankedQuery): Promise<RankedPage>
+}
+
+export interface RankedPage {
+  /** Endpoint ids, best first. */
+  ids: number[]
+  /** Where to go on if there are more. */
+  next: RankedPlace | null
+  /** What was looked for instead, where nothing has the words as typed. The same on every page while the catalog stands. */
+  correctedQuery?: string
 }
 
 /** Too many searches wait for their turns. */
@@ -42,7 +51,6 @@ export class SearchOverload extends Error {
   override readonly name = 'SearchOverload'
 }
 
-const MAX_RESULT_BYTES = 64 * 1024 * 1024
 /** Searches at work at once; the longest take a tenth of a second each when nothing else is to be done. */
 const MAX_SEARCHES = 100
 
@@ -50,25 +58,50 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
   const kept = createResultCache()
   let running = 0
 
-  /** The same question asked twice at the same time is answered once. */
-  async function answer(
+  function answer(
     view: CatalogView,
     key: string,
     find: () => Promise<DocumentSet[]>,
   ): Promise<DocumentSet[]> {
-    const { results, inFlight } = kept.of(view)
-    const known = results.get(key) ?? inFlight.get(key)
-    if (known !== undefined) return known
-    if (running >= MAX_SEARCHES) throw new SearchOverload()
-    running++
-    const finding = find().finally(() => {
-      running--
-      inFlight.delete(key)
+    return once(kept.of(view).sets, key, async () => {
+      if (running >= MAX_SEARCHES) throw new SearchOverload()
+      running++
+      try {
+        return await find()
+      } finally {
+        running--
+      }
     })
-    inFlight.set(key, finding)
-    const sets = await finding
-    results.set(key, sets)
-    return sets
+  }
+
+  function ranked(view: CatalogView, filter: CatalogFilter, query: string): Promise<DocumentSet[]> {
+    const words = wordsOf(query)
+    const question = { words, conditions: conditionsOf(filter), withFailing: isAddressed(filter) }
+    return answer(view, JSON.stringify(['rank', filter, words]), () =>
+      rankDocuments(view, question, turns),
+    )
+  }
+
+  /** What to look for instead of a query that finds nothing; `undefined` when that would find nothing either. */
+  async function correct(
+    view: CatalogView,
+    filter: CatalogFilter,
+    query: string,
+  ): Promise<string | undefined> {
+    const results = kept.of(view)
+    const words = [...new Set(tokensOf(fold(query)))].sort()
+    const key = JSON.stringify([filter, words])
+    const corrections = await once(results.corrections, key, () =>
+      findCorrections(words, {
+        occurs: (word) => occurs(view, word, isAddressed(filter), turns),
+        count: async (words) => countOf(await ranked(view, filter, words.join(' '))),
+        async spellings() {
+          results.changed ??= spellChanged(view, turns)
+          return [view.base.spelling, await results.changed]
+        },
+      }),
+    )
+    return corrections.size === 0 ? undefined : rewrite(query, corrections, fold)
   }
 
   return {
@@ -87,12 +120,12 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
       return { ids: page(offset, limit).map(view.idOf), total }
     },
     async rank(view, { filter, query, limit, after }) {
-      const words = wordsOf(query)
-      const question = { words, conditions: conditionsOf(filter), withFailing: isAddressed(filter) }
-      const sets = await answer(view, JSON.stringify(['rank', filter, words]), () =>
-        rankDocuments(view, question, turns),
-      )
-      return pageOfRanked(view, sets, limit, after)
+      const asTyped = await ranked(view, filter, query)
+      if (countOf(asTyped) > 0) return pageOfRanked(view, asTyped, limit, after)
+      const correctedQuery = await correct(view, filter, query)
+      if (correctedQuery === undefined) return { ids: [], next: null }
+      const sets = await ranked(view, filter, correctedQuery)
+      return { ...pageOfRanked(view, sets, limit, after), correctedQuery }
     },
   }
 }
@@ -107,7 +140,7 @@ function pageOfRanked(
   sets: readonly DocumentSet[],
   limit: number,
   after: RankedPlace | undefined,
-): { ids: number[]; next: RankedPlace | null } {
+): RankedPage {
   const places: RankedPlace[] = []
   for (let group = after?.group ?? 0; group < sets.length && places.length <= limit; group++) {
     const isGoneOn = after !== undefined && group === after.group
@@ -122,23 +155,6 @@ function pageOfRanked(
   }
 }
 
-interface Results {
-  results: Lru<DocumentSet[]>
-  inFlight: Map<string, Promise<DocumentSet[]>>
-}
-
-/** Answers of the latest view; what older views still work on stays with them. */
-function createResultCache(): { of(view: CatalogView): Results } {
-  let latest: { view: CatalogView; results: Results } | undefined
-  return {
-    of(view) {
-      if (latest?.view !== view) latest = { view, results: createResults() }
-      return latest.results
-    },
-  }
-}
-
-function createResults(): Results {
-  const bytesOf = (sets: DocumentSet[]) => sets.reduce((sum, { bytes }) => sum + bytes, 0)
-  return { results: createLru(MAX_RESULT_BYTES, bytesOf), inFlight: new Map() }
+function countOf(sets: readonly DocumentSet[]): number {
+  return sets.reduce((sum, { count }) => sum + count, 0)
 }

@@ -124,6 +124,30 @@ export async function rankDocuments(
   return sets
 }
 
+/** Whether the word is in anything that is shown, whatever else is asked for. */
+export async function occurs(
+  view: CatalogView,
+  word: string,
+  withFailing: boolean,
+  turns: Turns,
+): Promise<boolean> {
+  const { base, replaced } = view
+  const question = { words: [word], conditions: [], withFailing }
+  const sets = await base.findWord(word, tiers)
+  const found = narrow(base, question)
+  keep(base, found, (bits) => {
+    for (const set of sets) set.addTo(bits)
+  })
+  dropBits(found, replaced)
+  let isFound = found.some((bits) => bits !== 0)
+  base.scratch.give(found)
+  if (isFound) return true
+  await eachChanged(view, question, turns, (entry) => {
+    isFound ||= tierOf(entry, word) !== Number.POSITIVE_INFINITY
+  })
+  return isFound
+}
+
 /** What of the base meets the conditions. */
 function narrow(base: BaseIndex, { conditions, withFailing }: Question): Bits {
   const found = base.scratch.take(base.size)

@@ -40,7 +40,7 @@ export const searchOperation: Operation = {
   tag: 'Discovery',
   summary: 'The same, ranked by how well they fit',
   description:
-    'Words in the title come first, then tags, provider, description and URL; live endpoints before others.',
+    'Words in the title come first, then tags, provider, description and URL; live endpoints before others. Where nothing has the words as typed, misspelled ones are corrected to words of the catalog, and `correctedQuery` says so.',
   query: rankedQuery,
   answers: cached('A page.', searchAnswer),
   codes: [httpCodes.unavailable],
@@ -50,6 +50,7 @@ export const searchOperation: Operation = {
       query: { query: 'weather', maxPrice: '20000' },
       status: 200,
     },
+    misspelled: { summary: 'A slip of the hand', query: { query: 'wether' }, status: 200 },
     nothingFound: {
       summary: 'Words nobody wrote',
       query: { query: 'zyxwvut' },

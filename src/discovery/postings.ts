@@ -1,4 +1,13 @@
-import { addBits, type Bits, createBits, hasAll, hasBit, pageOfBits, setBit } from './bits.js'
+import {
+  addBits,
+  type Bits,
+  countBits,
+  createBits,
+  hasAll,
+  hasBit,
+  pageOfBits,
+  setBit,
+} from './bits.js'
 import { createNumberList, type NumberList } from './number-list.js'
 import type { Turns } from './turns.js'
 
@@ -10,6 +19,8 @@ export interface Postings {
   addAll(targets: Targets, keys: readonly number[]): Promise<void>
   /** The members that have the key in field 0, ascending. */
   membersOf(key: number): number[]
+  /** How many members have the key, each as often as it has fields with it. */
+  countOf(key: number): number
 }
 
 /** A set for each field, or none for a field that is not asked for. */
@@ -167,6 +178,15 @@ function createPostings(layout: Layout, memberCount: number, turns: Turns): Post
       if (bits !== undefined) return pageOfBits(bits, 0, Number.POSITIVE_INFINITY)
       const list = entries.subarray(offsets[key] ?? 0, offsets[key + 1] ?? 0)
       return Array.from(list, (entry) => entry >>> fieldBits)
+    },
+    countOf(key) {
+      let count = Math.max(0, (offsets[key + 1] ?? 0) - (offsets[key] ?? 0))
+      if (!hasBit(denseKeys, key)) return count
+      for (let field = 0; field <= fieldMask; field++) {
+        const bits = dense.get((key << fieldBits) | field)
+        if (bits !== undefined) count += countBits(bits)
+      }
+      return count
     },
   }
 }

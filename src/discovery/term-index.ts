@@ -9,6 +9,7 @@ import {
 } from './index-document.js'
 import { createPostingsBuilder, type Postings } from './postings.js'
 import type { Scratch } from './scratch.js'
+import { createSpellingBuilder, type Spelling } from './spelling.js'
 import type { Turns } from './turns.js'
 import { createVocabularyBuilder, type Vocabulary } from './vocabulary.js'
 
@@ -16,6 +17,7 @@ import { createVocabularyBuilder, type Vocabulary } from './vocabulary.js'
 export interface TermIndex {
   /** The documents one of whose fields holds the folded word, for each group of fields; no field is in two groups. */
   find(word: string, groups: readonly (readonly Field[])[]): Promise<Bits[]>
+  readonly spelling: Spelling
 }
 
 export interface TermIndexBuilder {
@@ -60,14 +62,15 @@ export function createTermIndexBuilder(): TermIndexBuilder {
     },
     async finish(surroundings) {
       const { turns } = surroundings
-      return createTermIndex(surroundings, {
+      const parts = {
         words: await words.finish(turns),
         merchantWords: await merchantWords.finish(turns),
         urlWords: await urlWords.finish(turns),
         documents: await documents.finish(surroundings.documents, turns),
         merchants: await merchants.finish(surroundings.merchants, turns),
         urls: await urls.finish(surroundings.documents, turns),
-      })
+      }
+      return createTermIndex(surroundings, parts, await learnSpelling(parts, turns))
     },
   }
 }
@@ -81,7 +84,24 @@ interface TermParts {
   urls: Postings
 }
 
-function createTermIndex(surroundings: TermSurroundings, parts: TermParts): TermIndex {
+async function learnSpelling(parts: TermParts, turns: Turns): Promise<Spelling> {
+  const spelling = createSpellingBuilder()
+  const texts = [
+    [parts.words, parts.documents],
+    [parts.merchantWords, parts.merchants],
+    [parts.urlWords, parts.urls],
+  ] as const
+  for (const [vocabulary, postings] of texts) {
+    await vocabulary.each((token, number) => spelling.add(token, postings.countOf(number)))
+  }
+  return spelling.finish(turns)
+}
+
+function createTermIndex(
+  surroundings: TermSurroundings,
+  parts: TermParts,
+  spelling: Spelling,
+): TermIndex {
   const { scratch, merchantPostings } = surroundings
   const sizes = surroundings
 
@@ -99,6 +119,7 @@ function createTermIndex(surroundings: TermSurroundings, parts: TermParts): Term
   }
 
   return {
+    spelling,
     async find(word, groups) {
       const found = groups.map(() => scratch.take(sizes.documents))
       const merchantsFound = groups.map(() => scratch.take(sizes.merchants))

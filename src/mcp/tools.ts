@@ -65,8 +65,12 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
 
   return {
     async search(query) {
-      const { resources, pagination } = parseBody(await answers.search(query))
-      return { resources: resources.map(summarize), nextCursor: pagination.cursor }
+      const { resources, pagination, correctedQuery } = parseBody(await answers.search(query))
+      return {
+        ...(correctedQuery === undefined ? {} : { correctedQuery }),
+        resources: resources.map(summarize),
+        nextCursor: pagination.cursor,
+      }
     },
     async list(query) {
       const { items, pagination } = parseBody(await answers.resources(query))

@@ -314,6 +314,90 @@ describe('GET /discovery/search', () => {
     expect(await found('query=https://api.example.com')).toEqual(['map', 'chart'])
   })
 
+  describe('where nothing has the words as typed', () => {
+    const correctedOf = async (query: string) => {
+      const answer = (await get(`/discovery/search?${query}`)).json()
+      return answer.correctedQuery
+    }
+
+    it('corrects a slip to what is listed, and says so', async () => {
+      await save(store, { name: 'Sun House' }, [
+        { title: 'Weather forecast.', description: 'for a city' },
+        { title: 'Crypto prices', url: 'https://api.example.com/tokens/swap' },
+      ])
+      for (const [query, correctedQuery, title] of [
+        ['wether', 'weather', 'Weather forecast.'],
+        ['City%20FORECSAT', 'City forecast', 'Weather forecast.'],
+        ['wether%20forcast%20sun', 'weather forecast sun', 'Weather forecast.'],
+        ['cripto', 'crypto', 'Crypto prices'],
+        ['tokesn%20crypto', 'tokens crypto', 'Crypto prices'],
+        ['hosue%20prices?', 'house prices', 'Crypto prices'],
+      ] as const) {
+        const answer = (await get(`/discovery/search?query=${query}`)).json()
+        expect(answer.correctedQuery, query).toBe(correctedQuery)
+        expect(await found(`query=${query}`)).toEqual([title])
+        const asked = (await get(`/discovery/search?query=${correctedQuery}`)).json()
+        expect(asked).toEqual({ ...answer, correctedQuery: undefined })
+      }
+      expect(await correctedOf('query=zyxwvut')).toBeUndefined()
+      expect(await correctedOf('query=wether&type=mcp')).toBeUndefined()
+      expect(await total('?q=wether')).toBe(0)
+      const cards = (await get('/api/endpoints?query=wether')).json()
+      expect(cards).toMatchObject({
+        correctedQuery: 'weather',
+        items: [{ title: 'Weather forecast.' }],
+      })
+      expect((await get('/api/endpoints')).json()).not.toHaveProperty('correctedQuery')
+    })
+
+    it('leaves words alone that occur, even where the question finds nothing', async () => {
+      const [leather, weather] = [
+        { title: 'leather' },
+        { title: 'weather', method: 'POST' as const },
+      ]
+      await save(store, { name: 'Shop' }, [leather, weather])
+      for (const query of ['query=leather&method=POST', 'query=leather%20weather']) {
+        expect(await found(query)).toEqual([])
+        expect(await correctedOf(query)).toBeUndefined()
+      }
+      expect(await found('query=weath')).toEqual(['weather'])
+      expect(await correctedOf('query=weath')).toBeUndefined()
+    })
+
+    it('takes only what meets the conditions and may be seen', async () => {
+      await save(store, { id: 'a', name: 'Shop' }, [
+        { title: 'feather' },
+        { title: 'feather two' },
+        { title: 'leather', method: 'POST' },
+        { title: 'heather', status: 'failing' },
+      ])
+      await save(store, { id: 'b', name: 'Shop' }, [{ title: 'weather' }])
+      expect(await correctedOf('query=xeather')).toBe('feather')
+      expect(await correctedOf('query=xeather&method=POST')).toBe('leather')
+      expect(await correctedOf('query=xeather&merchant=b')).toBe('weather')
+      expect(await correctedOf('query=xeather&official=true')).toBeUndefined()
+      expect(await correctedOf('query=heathre')).toBeUndefined()
+      expect(await found('query=heathre&merchant=a')).toEqual(['heather'])
+      await store.setFlags('a', { hiddenReason: 'spam' }, 2_000)
+      expect(await correctedOf('query=xeather')).toBe('weather')
+      expect(await correctedOf('query=feathre')).toBeUndefined()
+    })
+
+    it('goes on with what it corrected to, page by page', async () => {
+      await save(store, {}, numbered(5))
+      const titles: string[] = []
+      let cursor = ''
+      while (cursor !== null) {
+        const next: string = cursor && `&cursor=${cursor}`
+        const answer = (await get(`/discovery/search?query=endpiont&limit=2${next}`)).json()
+        expect(answer.correctedQuery).toBe('endpoint')
+        for (const { metadata } of answer.resources) titles.push(metadata.title)
+        cursor = answer.pagination.cursor
+      }
+      expect(titles).toEqual(numbers(0, 5))
+    })
+  })
+
   it('goes on where a page ended, whatever was added meanwhile', async () => {
     await save(store, { id: 'a' }, numbered(5))
     const first = (await get('/discovery/search?query=endpoint&limit=2')).json()

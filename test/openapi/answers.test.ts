@@ -108,6 +108,7 @@ it('describes every answer about a listing, its payments and its owner', async (
   const found = await ask('listResources', '/discovery/resources?merchant=penny-quotes')
   expect(found.json().items).toHaveLength(2)
   await ask('searchResources', '/discovery/search?query=quote')
+  await ask('searchResources', '/discovery/search?query=qoute')
   await ask('listChanges', '/discovery/changes')
   await ask('listMerchants', '/api/merchants')
   await ask('getMerchant', '/api/merchants/penny-quotes')

@@ -168,13 +168,15 @@ async function rankedPages(
   query: { query: string; filter: CatalogFilter },
 ) {
   const ids: number[] = []
+  const corrections = new Set<string | undefined>()
   let after: RankedPlace | undefined
   do {
     const page = await finder.rank(view, { ...query, limit: 2, after })
     ids.push(...page.ids)
+    corrections.add(page.correctedQuery)
     after = page.next ?? undefined
   } while (after !== undefined)
-  return ids
+  return { ids, corrections: [...corrections] }
 }
 
 it('finds exactly what a look at every entry finds, after any changes, page by page', async () => {
@@ -199,14 +201,25 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
             expect(found.ids).toEqual(expected.map(({ endpoint }) => endpoint.id))
             expect(found.total).toBe(expected.length)
             const { merchant: _, ...rankFilter } = filter
-            const ranked = entries
-              .filter((entry) => isFound(entry, '', rankFilter))
-              .map((entry) => ({ id: entry.endpoint.id, rank: rankOf(entry, q) }))
-              .filter(({ rank }) => rank !== undefined)
-              .sort((a, b) => Number(a.rank) - Number(b.rank) || a.id - b.id)
-            const asked = { query: q, filter: rankFilter }
-            if (q.trim() !== '') {
-              expect(await rankedPages(finder, view, asked)).toEqual(ranked.map(({ id }) => id))
+            if (q.trim() === '') continue
+            const ranked = (query: string) =>
+              entries
+                .filter((entry) => isFound(entry, '', rankFilter))
+                .map((entry) => ({ id: entry.endpoint.id, rank: rankOf(entry, query) }))
+                .filter(({ rank }) => rank !== undefined)
+                .sort((a, b) => Number(a.rank) - Number(b.rank) || a.id - b.id)
+                .map(({ id }) => id)
+            const { ids, corrections } = await rankedPages(finder, view, {
+              query: q,
+              filter: rankFilter,
+            })
+            expect(corrections).toHaveLength(1)
+            const [correctedQuery] = corrections
+            // A correction stands for what is asked with it, and only where the words as typed find nothing.
+            expect(ids).toEqual(ranked(correctedQuery ?? q))
+            if (correctedQuery !== undefined) {
+              expect(ranked(q)).toEqual([])
+              expect(ids).not.toEqual([])
             }
           }
         }

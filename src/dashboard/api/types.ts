@@ -57,6 +57,8 @@ export interface FoundEndpoint {
 }
 
 export interface EndpointPage {
+  /** What was looked for instead, where nothing has the words as typed. */
+  correctedQuery?: string
   items: FoundEndpoint[]
   total: number | null
   next: string | null

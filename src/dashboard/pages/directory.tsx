@@ -6,6 +6,7 @@ import { Loaded } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
 import { useTitle } from '../components/page-title.js'
 import { SkeletonRows } from '../components/skeleton.js'
+import { StrangerText } from '../components/stranger-text.js'
 import { EndpointRow } from '../directory/endpoint-row.js'
 import { FilterBar } from '../directory/filter-bar.js'
 import { isFiltered, useFilters } from '../directory/filters.js'
@@ -37,11 +38,21 @@ export function Directory() {
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items)
           const total = pages[0]?.total ?? null
+          const correctedQuery = pages[0]?.correctedQuery
           const more = query.hasNextPage ? 'the best ' : ''
           const counted = total === null ? `${more}${items.length}` : exactCount(total)
           return (
             <>
               <p role="status" className="px-1 pb-3 text-xs text-muted">
+                {correctedQuery !== undefined && (
+                  <>
+                    Nothing matches as typed. Showing results for{' '}
+                    <strong className="text-ink">
+                      <StrangerText text={correctedQuery} max={200} />
+                    </strong>
+                    :{' '}
+                  </>
+                )}
                 {items.length === 0
                   ? ''
                   : `${counted} ${items.length === 1 && total === null ? 'endpoint' : 'endpoints'}${filtered ? ' found' : ''}`}

@@ -24,6 +24,7 @@ it('gives back for each key and field the members that were added, few or many',
         const targets = [createBits(MEMBERS), createBits(MEMBERS)]
         postings.addTo(targets, key)
         expect(targets.map((bits) => pageOfBits(bits, 0, MEMBERS))).toEqual([with_(0), with_(1)])
+        expect(postings.countOf(key)).toBe(with_(0).length + with_(1).length)
         const onlySecond = createBits(MEMBERS)
         postings.addTo([undefined, onlySecond], key)
         expect(pageOfBits(onlySecond, 0, MEMBERS)).toEqual(with_(1))

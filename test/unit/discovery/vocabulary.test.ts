@@ -32,3 +32,14 @@ it('finds tokens beyond the first chunk, by one letter, by two and by many', asy
     expect(await find(tokens, word), word).toEqual(expected)
   }
 })
+
+it('visits each token once, with its number', async () => {
+  const tokens = Array.from({ length: 5_000 }, (_, i) => `token${i}`)
+  const builder = createVocabularyBuilder()
+  const numbers: number[] = []
+  builder.add(tokens.join(' '), (number) => numbers.push(number))
+  const vocabulary = await builder.finish(createTurns())
+  const visited: [string, number][] = []
+  await vocabulary.each((token, number) => visited.push([token, number]))
+  expect(visited).toEqual(tokens.map((token, i) => [token, numbers[i]]))
+})

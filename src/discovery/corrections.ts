@@ -1,0 +1,127 @@
+import type { CatalogView } from './catalog-view.js'
+import { createSpellingBuilder, type Neighbour, type Spelling } from './spelling.js'
+import type { Turns } from './turns.js'
+
+/** What to look for instead of words that are nowhere; empty when nothing would be found instead. */
+export type Corrections = ReadonlyMap<string, string>
+
+/** What the catalog says of words. */
+export interface Lookups {
+  /** Whether anything that is shown has the word, whatever else is asked for. */
+  occurs(word: string): Promise<boolean>
+  /** How many endpoints have all the words and meet what else is asked for. */
+  count(words: readonly string[]): Promise<number>
+  spellings(): Promise<readonly Spelling[]>
+}
+
+/** More words that are nowhere are no slip of the hand. */
+const MAX_MISSING = 4
+/** Neighbours of a word that are looked for, the nearest and most frequent first. */
+const MAX_TRIES = 8
+/** From so many letters on, two edits leave more of a word than they change. */
+const LONG_WORD_CHARS = 8
+const DOCUMENTS_BETWEEN_LOOKS = 16
+
+const correctable = /^[\p{L}\p{M}]{4,32}$/u
+const outerSigns = /^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
+
+/** Words that occur stand; for each other one the nearest is taken that is found together with those before. */
+export async function findCorrections(
+  words: readonly string[],
+  lookups: Lookups,
+): Promise<Corrections> {
+  const none: Corrections = new Map()
+  const standing: string[] = []
+  const missing: string[] = []
+  for (const word of words) {
+    const list = (await lookups.occurs(word)) ? standing : missing
+    list.push(word)
+    if (missing.length > MAX_MISSING) return none
+  }
+  if (standing.length > 0 && (await lookups.count(standing)) === 0) return none
+  const choices: { word: string; options: Option[] }[] = []
+  for (const word of missing) choices.push({ word, options: await optionsFor(word, lookups) })
+  // Where there is least to choose from first: it says most about the others.
+  choices.sort((a, b) => a.options.length - b.options.length)
+  const corrections = new Map<string, string>()
+  for (const { word, options } of choices) {
+    const correction = await choose(options, standing, lookups)
+    if (correction === undefined) return none
+    corrections.set(word, correction)
+    standing.push(correction)
+  }
+  return corrections
+}
+
+/** A word to take instead. Those of a lower step come before all of a higher one. */
+interface Option {
+  word: string
+  step: number
+}
+
+async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise<Option[]> {
+  const bare = word.replace(outerSigns, '')
+  if (!correctable.test(bare)) return []
+  if (bare !== word && (await occurs(bare))) return [{ word: bare, step: 0 }]
+  const maxDistance = bare.length < LONG_WORD_CHARS ? 1 : 2
+  const found = await Promise.all((await spellings()).map((it) => it.near(bare, maxDistance)))
+  return merge(found.flat())
+    .map(({ word, distance, count }) => {
+      const beginsAlike = word[0] === bare[0]
+      return { word, count, step: distance * 2 + (beginsAlike ? 0 : 1) }
+    })
+    .sort((a, b) => a.step - b.step || b.count - a.count || (a.word < b.word ? -1 : 1))
+    .slice(0, MAX_TRIES)
+}
+
+/** Of the lowest step that is found together with `standing`, the option that most endpoints have. */
+async function choose(
+  options: readonly Option[],
+  standing: readonly string[],
+  { count }: Lookups,
+): Promise<string | undefined> {
+  let best: (Option & { having: number }) | undefined
+  for (const { word, step } of options) {
+    if (best !== undefined && step > best.step) break
+    const having = await count([...standing, word])
+    const isBetter =
+      best === undefined || having > best.having || (having === best.having && word < best.word)
+    if (having > 0 && isBetter) best = { word, step, having }
+  }
+  return best?.word
+}
+
+/** The query with words replaced, the others as they were typed. */
+export function rewrite(
+  query: string,
+  corrections: Corrections,
+  toWord: (typed: string) => string,
+): string {
+  const typed = query.split(/\s+/).filter((word) => word !== '')
+  return typed.map((word) => corrections.get(toWord(word)) ?? word).join(' ')
+}
+
+/** The words of what changed since the base was built. */
+export async function spellChanged({ changed }: CatalogView, turns: Turns): Promise<Spelling> {
+  const spelling = createSpellingBuilder()
+  const merchants = new Set<string>()
+  for (const [i, { document, merchant }] of changed.entries()) {
+    for (const text of Object.values(document.texts)) spelling.add(text, 1)
+    if (!merchants.has(merchant.id)) {
+      merchants.add(merchant.id)
+      for (const text of Object.values(merchant.texts)) spelling.add(text, 1)
+    }
+    if (i % DOCUMENTS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
+  }
+  return spelling.finish(turns)
+}
+
+function merge(neighbours: readonly Neighbour[]): Neighbour[] {
+  const merged = new Map<string, Neighbour>()
+  for (const neighbour of neighbours) {
+    const known = merged.get(neighbour.word)
+    const count = neighbour.count + (known?.count ?? 0)
+    merged.set(neighbour.word, { ...neighbour, count })
+  }
+  return [...merged.values()]
+}

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
-import { aQuote, network, payTo, save } from '../unit/discovery/a-catalog.js'
+import { aQuote, network, payTo, save, whenReady } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 
 let app: FastifyInstance
@@ -381,6 +381,24 @@ describe('GET /discovery/search', () => {
       await store.setFlags('a', { hiddenReason: 'spam' }, 2_000)
       expect(await correctedOf('query=xeather')).toBe('weather')
       expect(await correctedOf('query=feathre')).toBeUndefined()
+    })
+
+    it('knows what was listed before the start as well as what changed since', async () => {
+      const before = await aDiscoveryServer({ isLoading: true })
+      const correctedOf = async (query: string) =>
+        (await before.get(`/discovery/search?query=${query}`)).json().correctedQuery
+      const shop = { id: 'a', name: 'Shop' }
+      await save(before.store, shop, [{ title: 'weather', description: 'Straße, погода' }])
+      await whenReady(before.index)
+      expect(await correctedOf('wether')).toBe('weather')
+      expect(await correctedOf(encodeURIComponent('STRASE погдоа'))).toBe('strasse погода')
+      await save(before.store, { id: 'b', name: 'Wether House' }, [{ title: 'feather map' }])
+      expect(await correctedOf('wether')).toBeUndefined()
+      expect(await correctedOf('xeather')).toBe('feather')
+      expect(await correctedOf('weathre%20shop')).toBe('weather shop')
+      await save(before.store, shop, [{ title: 'maps' }])
+      expect(await correctedOf('weathre%20shop')).toBeUndefined()
+      await before.app.close()
     })
 
     it('goes on with what it corrected to, page by page', async () => {

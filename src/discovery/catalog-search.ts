@@ -94,7 +94,7 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     const corrections = await once(results.corrections, key, () =>
       findCorrections(words, {
         occurs: (word) => occurs(view, word, isAddressed(filter), turns),
-        count: async (words) => countOf(await ranked(view, filter, words.join(' '))),
+        isFound: async (words) => isAnything(await ranked(view, filter, words.join(' '))),
         async spellings() {
           results.changed ??= spellChanged(view, turns)
           return [view.base.spelling, await results.changed]
@@ -121,7 +121,7 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     },
     async rank(view, { filter, query, limit, after }) {
       const asTyped = await ranked(view, filter, query)
-      if (countOf(asTyped) > 0) return pageOfRanked(view, asTyped, limit, after)
+      if (isAnything(asTyped)) return pageOfRanked(view, asTyped, limit, after)
       const correctedQuery = await correct(view, filter, query)
       if (correctedQuery === undefined) return { ids: [], next: null }
       const sets = await ranked(view, filter, correctedQuery)
@@ -155,6 +155,6 @@ function pageOfRanked(
   }
 }
 
-function countOf(sets: readonly DocumentSet[]): number {
-  return sets.reduce((sum, { count }) => sum + count, 0)
+function isAnything(sets: readonly DocumentSet[]): boolean {
+  return sets.some(({ count }) => count > 0)
 }

@@ -9,14 +9,14 @@ export type Corrections = ReadonlyMap<string, string>
 export interface Lookups {
   /** Whether anything that is shown has the word, whatever else is asked for. */
   occurs(word: string): Promise<boolean>
-  /** How many endpoints have all the words and meet what else is asked for. */
-  count(words: readonly string[]): Promise<number>
+  /** Whether anything has all the words and meets what else is asked for. */
+  isFound(words: readonly string[]): Promise<boolean>
   spellings(): Promise<readonly Spelling[]>
 }
 
 /** More words that are nowhere are no slip of the hand. */
 const MAX_MISSING = 4
-/** Neighbours of a word that are looked for, the nearest and most frequent first. */
+/** Neighbours that are looked for in all, of each word the nearest and most frequent: each is a search of its own. */
 const MAX_TRIES = 8
 /** From so many letters on, two edits leave more of a word than they change. */
 const LONG_WORD_CHARS = 8
@@ -38,14 +38,17 @@ export async function findCorrections(
     list.push(word)
     if (missing.length > MAX_MISSING) return none
   }
-  if (standing.length > 0 && (await lookups.count(standing)) === 0) return none
-  const choices: { word: string; options: Option[] }[] = []
-  for (const word of missing) choices.push({ word, options: await optionsFor(word, lookups) })
+  if (standing.length > 0 && !(await lookups.isFound(standing))) return none
+  const choices: { word: string; options: string[] }[] = []
+  for (const word of missing) {
+    const options = await optionsFor(word, lookups)
+    choices.push({ word, options: options.slice(0, Math.floor(MAX_TRIES / missing.length)) })
+  }
   // Where there is least to choose from first: it says most about the others.
   choices.sort((a, b) => a.options.length - b.options.length)
   const corrections = new Map<string, string>()
   for (const { word, options } of choices) {
-    const correction = await choose(options, standing, lookups)
+    const correction = await firstFound(options, standing, lookups)
     if (correction === undefined) return none
     corrections.set(word, correction)
     standing.push(correction)
@@ -53,42 +56,32 @@ export async function findCorrections(
   return corrections
 }
 
-/** A word to take instead. Those of a lower step come before all of a higher one. */
-interface Option {
-  word: string
-  step: number
-}
-
-async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise<Option[]> {
+/** Words to take instead, best first: the nearest, of those the ones that begin alike, of those the most frequent. */
+async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise<string[]> {
   const bare = word.replace(outerSigns, '')
   if (!correctable.test(bare)) return []
-  if (bare !== word && (await occurs(bare))) return [{ word: bare, step: 0 }]
+  if (bare !== word && (await occurs(bare))) return [bare]
   const maxDistance = bare.length < LONG_WORD_CHARS ? 1 : 2
   const found = await Promise.all((await spellings()).map((it) => it.near(bare, maxDistance)))
+  const beginsOtherwise = ({ word }: Neighbour) => Number(word[0] !== bare[0])
   return merge(found.flat())
-    .map(({ word, distance, count }) => {
-      const beginsAlike = word[0] === bare[0]
-      return { word, count, step: distance * 2 + (beginsAlike ? 0 : 1) }
-    })
-    .sort((a, b) => a.step - b.step || b.count - a.count || (a.word < b.word ? -1 : 1))
-    .slice(0, MAX_TRIES)
+    .sort(
+      (a, b) =>
+        a.distance - b.distance ||
+        beginsOtherwise(a) - beginsOtherwise(b) ||
+        b.count - a.count ||
+        (a.word < b.word ? -1 : 1),
+    )
+    .map(({ word }) => word)
 }
 
-/** Of the lowest step that is found together with `standing`, the option that most endpoints have. */
-async function choose(
-  options: readonly Option[],
+async function firstFound(
+  options: readonly string[],
   standing: readonly string[],
-  { count }: Lookups,
+  { isFound }: Lookups,
 ): Promise<string | undefined> {
-  let best: (Option & { having: number }) | undefined
-  for (const { word, step } of options) {
-    if (best !== undefined && step > best.step) break
-    const having = await count([...standing, word])
-    const isBetter =
-      best === undefined || having > best.having || (having === best.having && word < best.word)
-    if (having > 0 && isBetter) best = { word, step, having }
-  }
-  return best?.word
+  for (const word of options) if (await isFound([...standing, word])) return word
+  return undefined
 }
 
 /** The query with words replaced, the others as they were typed. */

@@ -3,24 +3,24 @@ import { findCorrections } from '../../../src/discovery/corrections.js'
 import { createSpellingBuilder } from '../../../src/discovery/spelling.js'
 import { createTurns } from '../../../src/discovery/turns.js'
 
-/** What is looked for instead of words, in a catalog of these texts; and how often it was asked how many have words. */
+/** What is looked for instead of words, in a catalog of these texts; and how many searches that took. */
 async function corrected(texts: string[], query: string) {
   const turns = createTurns()
   const builder = createSpellingBuilder()
   for (const text of texts) builder.add(text, 1)
   const spelling = await builder.finish(turns)
-  let counted = 0
+  let searches = 0
   const having = (words: readonly string[]) =>
     texts.filter((text) => words.every((word) => text.includes(word))).length
   const corrections = await findCorrections(query.split(' '), {
     occurs: async (word) => having([word]) > 0,
-    count: async (words) => {
-      counted++
-      return having(words)
+    isFound: async (words) => {
+      searches++
+      return having(words) > 0
     },
     spellings: async () => [spelling],
   })
-  return { corrections: Object.fromEntries(corrections), counted }
+  return { corrections: Object.fromEntries(corrections), searches }
 }
 
 const correctionsOf = async (texts: string[], query: string) =>
@@ -89,10 +89,20 @@ describe('a word that is nowhere', () => {
     expect(await correctionsOf(texts, 'alphi zz')).toEqual({})
   })
 
-  it('has eight neighbours looked at, the most frequent of the nearest', async () => {
+  it('is not taken for a part of what was meant, however many words have that part', async () => {
+    const texts = ['a video', 'some video', 'vide', 'provided', 'provider', 'divided']
+    expect(await correctionsOf(texts, 'vidoe')).toEqual({ vidoe: 'video' })
+  })
+
+  it('has eight neighbours looked for, the most frequent of the nearest', async () => {
     const texts = [...'abcdefghijkl'].flatMap((letter, i) => Array(i + 1).fill(`bea${letter}`))
-    const { corrections, counted } = await corrected(texts, 'beaz')
-    expect(corrections).toEqual({ beaz: 'beal' })
-    expect(counted).toBe(8)
+    expect(await corrected([...texts, 'map'], 'beaz')).toEqual({
+      corrections: { beaz: 'beal' },
+      searches: 1,
+    })
+    const beside = await corrected([...texts, 'map capy'], 'map beaz')
+    expect(beside).toEqual({ corrections: {}, searches: 1 + 8 })
+    const two = await corrected([...texts, 'map capy'], 'map beaz capz')
+    expect(two).toEqual({ corrections: {}, searches: 1 + 1 + 4 })
   })
 })

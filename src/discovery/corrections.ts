@@ -56,7 +56,10 @@ export async function findCorrections(
   return corrections
 }
 
-/** Words to take instead, best first: the nearest, of those the ones that begin alike, of those the most frequent. */
+/**
+ * Words to take instead, best first: whole ones before beginnings, the nearest, of those the ones that begin alike, of
+ * those the most frequent.
+ */
 async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise<string[]> {
   const bare = word.replace(outerSigns, '')
   if (!correctable.test(bare)) return []
@@ -67,6 +70,7 @@ async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise
   return merge(found.flat())
     .sort(
       (a, b) =>
+        Number(b.isWhole) - Number(a.isWhole) ||
         a.distance - b.distance ||
         beginsOtherwise(a) - beginsOtherwise(b) ||
         b.count - a.count ||
@@ -114,7 +118,8 @@ function merge(neighbours: readonly Neighbour[]): Neighbour[] {
   for (const neighbour of neighbours) {
     const known = merged.get(neighbour.word)
     const count = neighbour.count + (known?.count ?? 0)
-    merged.set(neighbour.word, { ...neighbour, count })
+    const isWhole = neighbour.isWhole || known?.isWhole === true
+    merged.set(neighbour.word, { ...neighbour, count, isWhole })
   }
   return [...merged.values()]
 }

@@ -1,5 +1,5 @@
 import { countOnes } from './bits.js'
-import { createDistance } from './edit-distance.js'
+import { createDistances } from './edit-distance.js'
 import { createNumberList } from './number-list.js'
 import type { TokenChunk } from './token-chunk.js'
 import { CHUNK_TOKENS, createTokenTable, tokenOf } from './token-table.js'
@@ -7,6 +7,8 @@ import type { Turns } from './turns.js'
 
 export interface Neighbour {
   word: string
+  /** False for the beginning of words. */
+  isWhole: boolean
   distance: number
   /** About how many texts have it. */
   count: number
@@ -14,7 +16,10 @@ export interface Neighbour {
 
 /** The words of texts, to find those a typo away from another. Does not change. */
 export interface Spelling {
-  /** The words from 1 to `maxDistance` edits away from the folded one. */
+  /**
+   * What is from 1 to `maxDistance` edits away from the folded word: words, and beginnings of longer ones that begin
+   * with the same letter.
+   */
   near(word: string, maxDistance: number): Promise<Neighbour[]>
 }
 
@@ -30,7 +35,9 @@ export interface SpellingBuilder {
  * what was meant.
  */
 const spelledWords = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}]{3,32}(?![\p{L}\p{M}\p{N}])/gu
-const WORDS_BETWEEN_LOOKS = 1_024
+/** Fewer letters, one of them wrong, are the beginning of anything. */
+const MIN_BEGUN_CHARS = 5
+const WORDS_BETWEEN_LOOKS = 128
 
 export function createSpellingBuilder(): SpellingBuilder {
   const table = createTokenTable()
@@ -64,24 +71,40 @@ interface Words {
 function createSpelling({ chunks, letters, countOf }: Words, turns: Turns): Spelling {
   return {
     async near(word, maxDistance) {
-      const distanceTo = createDistance(word, maxDistance)
+      const { toWord, toBeginning } = createDistances(word, maxDistance)
+      const first = word.length < MIN_BEGUN_CHARS ? -1 : word.charCodeAt(0)
       const own = lettersOf(word)
       const found: Neighbour[] = []
       for (let number = 0; number < letters.length; number++) {
         if (number % WORDS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
-        // An edit makes two letters differ at most.
-        if (countOnes(own ^ (letters[number] as number)) > 2 * maxDistance) continue
+        const theirs = letters[number] as number
+        // An edit takes one letter away at most.
+        if (countOnes(own & ~theirs) > maxDistance) continue
         const { text, starts } = chunks[Math.floor(number / CHUNK_TOKENS)] as TokenChunk
         const index = number % CHUNK_TOKENS
         const start = starts[index] as number
         const end = (starts[index + 1] as number) - 1
-        const distance = distanceTo(text, start, end)
-        if (distance === 0 || distance > maxDistance) continue
-        found.push({ word: text.slice(start, end), distance, count: countOf(number) })
+        const distance = toWord(text, start, end)
+        if (distance === 0) continue
+        const count = countOf(number)
+        if (distance <= maxDistance) {
+          found.push({ word: text.slice(start, end), isWhole: true, distance, count })
+        } else if (text.charCodeAt(start) === first && end - start > word.length) {
+          const { distance, length } = toBeginning(text, start, end)
+          const word = text.slice(start, start + length)
+          if (distance === 0 || distance > maxDistance) continue
+          if (isSecondHalf(text.charCodeAt(start + length))) continue
+          found.push({ word, isWhole: false, distance, count })
+        }
       }
       return found
     },
   }
+}
+
+/** Of a letter that takes two UTF-16 units. */
+function isSecondHalf(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff
 }
 
 /** Which letters a word has, several to a bit. */

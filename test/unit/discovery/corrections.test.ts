@@ -44,6 +44,20 @@ describe('a word that is nowhere', () => {
   })
 
   it.each([
+    ['tokne', 'token', ['tokens', 'tokenized']],
+    ['cripto', 'crypto', ['cryptocurrency']],
+    ['forcas', 'forecas', ['forecast']],
+    ['tokne', 'tone', ['tokens', 'tone']],
+  ])(
+    '%s becomes %s, the beginning of longer words where no whole one is near',
+    async (typed, meant, texts) => {
+      expect(await correctionsOf(texts, typed)).toEqual({ [typed]: meant })
+    },
+  )
+
+  it.each([
+    ['four letters of a longer word', 'bnod', 'bonded'],
+    ['another first letter of a longer word', 'xokens', 'tokenized'],
     ['three letters', 'wap', 'map'],
     ['digits in it', 'base32', 'base64'],
     ['an address', '0xabcdef12', '0xabcdef13'],

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createDistance } from '../../../src/discovery/edit-distance.js'
+import { createDistances } from '../../../src/discovery/edit-distance.js'
 
-const distance = (from: string, to: string, max = 9) => createDistance(from, max)(to, 0, to.length)
+const distance = (from: string, to: string, max = 9) =>
+  createDistances(from, max).toWord(to, 0, to.length)
 
 /** The definition, cell by cell. */
 function defined(a: string, b: string): number {
@@ -37,10 +38,21 @@ it('is what the definition says, up to the bound and one more beyond it, anywher
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '天'), maxLength: 5 })
   fc.assert(
     fc.property(word, fc.array(word, { maxLength: 4 }), fc.nat(3), (from, others, max) => {
-      const distanceTo = createDistance(from, max)
+      const { toWord, toBeginning } = createDistances(from, max)
       for (const other of others) {
         const expected = Math.min(defined(from, other), max + 1)
-        expect(distanceTo(`bac${other}cab`, 3, 3 + other.length)).toBe(expected)
+        const place = [`bac${other}cab`, 3, 3 + other.length] as const
+        expect(toWord(...place)).toBe(expected)
+        const beginnings = Array.from({ length: other.length + 1 }, (_, length) => ({
+          distance: Math.min(defined(from, other.slice(0, length)), max + 1),
+          length,
+        }))
+        const least = Math.min(...beginnings.map(({ distance }) => distance))
+        const nearest = toBeginning(...place)
+        expect(nearest.distance).toBe(least)
+        if (least <= max) {
+          expect(nearest).toEqual(beginnings.findLast(({ distance }) => distance === least))
+        }
       }
     }),
     { numRuns: 300 },

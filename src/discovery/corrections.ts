@@ -20,7 +20,7 @@ const MAX_MISSING = 4
 const MAX_TRIES = 8
 /** From so many letters on, two edits leave more of a word than they change. */
 const LONG_WORD_CHARS = 8
-const DOCUMENTS_BETWEEN_LOOKS = 16
+const DOCUMENTS_BETWEEN_LOOKS = 4
 
 const correctable = /^[\p{L}\p{M}]{4,32}$/u
 const outerSigns = /^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu

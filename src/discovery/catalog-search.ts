@@ -88,17 +88,13 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
     filter: CatalogFilter,
     query: string,
   ): Promise<string | undefined> {
-    const results = kept.of(view)
     const words = [...new Set(tokensOf(fold(query)))].sort()
     const key = JSON.stringify([filter, words])
-    const corrections = await once(results.corrections, key, () =>
+    const corrections = await once(kept.of(view).corrections, key, () =>
       findCorrections(words, {
         occurs: (word) => occurs(view, word, isAddressed(filter), turns),
         isFound: async (words) => isAnything(await ranked(view, filter, words.join(' '))),
-        async spellings() {
-          results.changed ??= spellChanged(view, turns)
-          return [view.base.spelling, await results.changed]
-        },
+        spellings: [view.base.spelling, spellChanged(view, turns)],
       }),
     )
     return corrections.size === 0 ? undefined : rewrite(query, corrections, fold)

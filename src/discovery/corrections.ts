@@ -1,5 +1,5 @@
 import type { CatalogView } from './catalog-view.js'
-import { createSpellingBuilder, type Neighbour, type Spelling } from './spelling.js'
+import { type Neighbour, type Spelling, spellingOf } from './spelling.js'
 import type { Turns } from './turns.js'
 
 /** What to look for instead of words that are nowhere; empty when nothing would be found instead. */
@@ -11,7 +11,7 @@ export interface Lookups {
   occurs(word: string): Promise<boolean>
   /** Whether anything has all the words and meets what else is asked for. */
   isFound(words: readonly string[]): Promise<boolean>
-  spellings(): Promise<readonly Spelling[]>
+  spellings: readonly Spelling[]
 }
 
 /** More words that are nowhere are no slip of the hand. */
@@ -20,7 +20,6 @@ const MAX_MISSING = 4
 const MAX_TRIES = 8
 /** From so many letters on, two edits leave more of a word than they change. */
 const LONG_WORD_CHARS = 8
-const DOCUMENTS_BETWEEN_LOOKS = 4
 
 const correctable = /^[\p{L}\p{M}]{4,32}$/u
 const outerSigns = /^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
@@ -65,7 +64,7 @@ async function optionsFor(word: string, { occurs, spellings }: Lookups): Promise
   if (!correctable.test(bare)) return []
   if (bare !== word && (await occurs(bare))) return [bare]
   const maxDistance = bare.length < LONG_WORD_CHARS ? 1 : 2
-  const found = await Promise.all((await spellings()).map((it) => it.near(bare, maxDistance)))
+  const found = await Promise.all(spellings.map((it) => it.near(bare, maxDistance)))
   const beginsOtherwise = ({ word }: Neighbour) => Number(word[0] !== bare[0])
   return merge(found.flat())
     .sort(
@@ -99,18 +98,16 @@ export function rewrite(
 }
 
 /** The words of what changed since the base was built. */
-export async function spellChanged({ changed }: CatalogView, turns: Turns): Promise<Spelling> {
-  const spelling = createSpellingBuilder()
-  const merchants = new Set<string>()
-  for (const [i, { document, merchant }] of changed.entries()) {
-    for (const text of Object.values(document.texts)) spelling.add(text, 1)
-    if (!merchants.has(merchant.id)) {
+export function spellChanged({ changed }: CatalogView, turns: Turns): Spelling {
+  return spellingOf(function* texts() {
+    const merchants = new Set<string>()
+    for (const { document, merchant } of changed) {
+      yield* Object.values(document.texts)
+      if (merchants.has(merchant.id)) continue
       merchants.add(merchant.id)
-      for (const text of Object.values(merchant.texts)) spelling.add(text, 1)
+      yield* Object.values(merchant.texts)
     }
-    if (i % DOCUMENTS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
-  }
-  return spelling.finish(turns)
+  }, turns)
 }
 
 function merge(neighbours: readonly Neighbour[]): Neighbour[] {

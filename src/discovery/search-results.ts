@@ -2,7 +2,6 @@ import type { CatalogView } from './catalog-view.js'
 import type { Corrections } from './corrections.js'
 import type { DocumentSet } from './document-set.js'
 import { createLru, type Lru } from './lru.js'
-import type { Spelling } from './spelling.js'
 
 const MAX_RESULT_BYTES = 64 * 1024 * 1024
 const MAX_CORRECTION_BYTES = 1024 * 1024
@@ -13,8 +12,6 @@ const CORRECTION_BYTES = 2_048
 export interface Results {
   sets: Kept<DocumentSet[]>
   corrections: Kept<Corrections>
-  /** Of what changed since the base was built, learnt when the first word is nowhere. */
-  changed: Promise<Spelling> | undefined
 }
 
 export interface Kept<Value> {
@@ -56,6 +53,5 @@ function createResults(): Results {
       values: createLru(MAX_CORRECTION_BYTES, () => CORRECTION_BYTES),
       inFlight: new Map(),
     },
-    changed: undefined,
   }
 }

@@ -38,6 +38,7 @@ const spelledWords = /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{M}]{3,32}(?![\p{L}\p{M}\p{N
 /** Fewer letters, one of them wrong, are the beginning of anything. */
 const MIN_BEGUN_CHARS = 5
 const WORDS_BETWEEN_LOOKS = 128
+const TEXTS_BETWEEN_LOOKS = 16
 
 export function createSpellingBuilder(): SpellingBuilder {
   const table = createTokenTable()
@@ -71,33 +72,63 @@ interface Words {
 function createSpelling({ chunks, letters, countOf }: Words, turns: Turns): Spelling {
   return {
     async near(word, maxDistance) {
-      const { toWord, toBeginning } = createDistances(word, maxDistance)
-      const first = word.length < MIN_BEGUN_CHARS ? -1 : word.charCodeAt(0)
-      const own = lettersOf(word)
+      const compare = createComparison(word, maxDistance)
       const found: Neighbour[] = []
       for (let number = 0; number < letters.length; number++) {
         if (number % WORDS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
-        const theirs = letters[number] as number
-        // An edit takes one letter away at most.
-        if (countOnes(own & ~theirs) > maxDistance) continue
+        if (!compare.mayBeNear(letters[number] as number)) continue
         const { text, starts } = chunks[Math.floor(number / CHUNK_TOKENS)] as TokenChunk
         const index = number % CHUNK_TOKENS
         const start = starts[index] as number
-        const end = (starts[index + 1] as number) - 1
-        const distance = toWord(text, start, end)
-        if (distance === 0) continue
-        const count = countOf(number)
-        if (distance <= maxDistance) {
-          found.push({ word: text.slice(start, end), isWhole: true, distance, count })
-        } else if (text.charCodeAt(start) === first && end - start > word.length) {
-          const { distance, length } = toBeginning(text, start, end)
-          const word = text.slice(start, start + length)
-          if (distance === 0 || distance > maxDistance) continue
-          if (isSecondHalf(text.charCodeAt(start + length))) continue
-          found.push({ word, isWhole: false, distance, count })
-        }
+        const neighbour = compare.neighbour(text, start, (starts[index + 1] as number) - 1)
+        if (neighbour !== undefined) found.push({ ...neighbour, count: countOf(number) })
       }
       return found
+    },
+  }
+}
+
+/** The same, read out of few folded texts each time: what is asked for once is not worth keeping. */
+export function spellingOf(texts: () => Iterable<string>, turns: Turns): Spelling {
+  return {
+    async near(word, maxDistance) {
+      const compare = createComparison(word, maxDistance)
+      const found: Neighbour[] = []
+      let looked = 0
+      for (const text of texts()) {
+        for (const spelled of text.match(spelledWords) ?? []) {
+          if (!compare.mayBeNear(lettersOf(spelled))) continue
+          const neighbour = compare.neighbour(spelled, 0, spelled.length)
+          if (neighbour !== undefined) found.push({ ...neighbour, count: 1 })
+        }
+        if (looked++ % TEXTS_BETWEEN_LOOKS === 0 && turns.isOver()) await turns.next()
+      }
+      return found
+    },
+  }
+}
+
+function createComparison(word: string, maxDistance: number) {
+  const { toWord, toBeginning } = createDistances(word, maxDistance)
+  const first = word.length < MIN_BEGUN_CHARS ? -1 : word.charCodeAt(0)
+  const own = lettersOf(word)
+  return {
+    /** An edit takes one letter away at most. */
+    mayBeNear: (letters: number) => countOnes(own & ~letters) <= maxDistance,
+    neighbour(text: string, start: number, end: number): Omit<Neighbour, 'count'> | undefined {
+      const distance = toWord(text, start, end)
+      if (distance === 0) return undefined
+      if (distance <= maxDistance) return { word: text.slice(start, end), isWhole: true, distance }
+      if (text.charCodeAt(start) !== first || end - start <= word.length) return undefined
+      const beginning = toBeginning(text, start, end)
+      const { length } = beginning
+      if (beginning.distance === 0 || beginning.distance > maxDistance) return undefined
+      if (isSecondHalf(text.charCodeAt(start + length))) return undefined
+      return {
+        word: text.slice(start, start + length),
+        isWhole: false,
+        distance: beginning.distance,
+      }
     },
   }
 }

@@ -18,7 +18,7 @@ async function corrected(texts: string[], query: string) {
       searches++
       return having(words) > 0
     },
-    spellings: async () => [spelling],
+    spellings: [spelling],
   })
   return { corrections: Object.fromEntries(corrections), searches }
 }

@@ -152,23 +152,16 @@ export interface CatalogEntry {
   merchant: Merchant
 }
 
+/** What every short form of an endpoint begins with. */
+export type EndpointHead = Pick<
+  Endpoint,
+  'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
+>
+
 /** What an index keeps of an endpoint, read without the rest: there may be a million. */
 export interface IndexedEndpoint
-  extends Pick<
-    Endpoint,
-    | 'id'
-    | 'merchantId'
-    | 'url'
-    | 'method'
-    | 'title'
-    | 'description'
-    | 'pricing'
-    | 'price'
-    | 'tags'
-    | 'extras'
-    | 'accepts'
-    | 'status'
-  > {
+  extends EndpointHead,
+    Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'> {
   hasSchema: boolean
 }
 

@@ -1,23 +1,12 @@
-import type { Endpoint, Merchant } from './listings.js'
+import type { Endpoint, EndpointHead, Merchant } from './listings.js'
 
 /** JSON as it is stored. */
 export type JsonText = string
 
 /** What an item publishes of an endpoint, as it is stored: nothing is parsed just to be written again. */
 export interface PublishedEndpoint
-  extends Pick<
-    Endpoint,
-    | 'id'
-    | 'merchantId'
-    | 'url'
-    | 'method'
-    | 'title'
-    | 'description'
-    | 'pricing'
-    | 'isHosted'
-    | 'status'
-    | 'lastUpdated'
-  > {
+  extends EndpointHead,
+    Pick<Endpoint, 'isHosted' | 'lastUpdated'> {
   tags: JsonText
   example: JsonText
   inputSchema: JsonText | null

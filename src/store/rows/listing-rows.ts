@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type {
   DescribedEndpoint,
   Endpoint,
+  EndpointHead,
   EndpointHealth,
   EndpointMethod,
   EndpointStatus,
@@ -99,22 +100,26 @@ export function toEndpoint(row: EndpointRow): Endpoint {
   }
 }
 
-/** The columns that a search looks at or answers by. */
-type FoundRow = Pick<
+type HeadRow = Pick<
   EndpointRow,
-  | 'id'
-  | 'merchant_id'
-  | 'url'
-  | 'method'
-  | 'title'
-  | 'description'
-  | 'pricing'
-  | 'price'
-  | 'tags'
-  | 'extras'
-  | 'accepts'
-  | 'status'
+  'id' | 'merchant_id' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
+
+export function toHead(row: HeadRow): EndpointHead {
+  return {
+    id: row.id,
+    merchantId: row.merchant_id,
+    url: row.url,
+    method: row.method,
+    title: row.title,
+    description: row.description,
+    pricing: row.pricing,
+    status: row.status,
+  }
+}
+
+/** The columns that a search looks at or answers by. */
+type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
 
 export interface IndexedRow extends FoundRow {
   has_schema: number
@@ -126,18 +131,11 @@ export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
 
 function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema'> {
   return {
-    id: row.id,
-    merchantId: row.merchant_id,
-    url: row.url,
-    method: row.method,
-    title: row.title,
-    description: row.description,
-    pricing: row.pricing,
+    ...toHead(row),
     price: BigInt(row.price),
     tags: JSON.parse(row.tags),
     extras: JSON.parse(row.extras),
     accepts: JSON.parse(row.accepts),
-    status: row.status,
   }
 }
 

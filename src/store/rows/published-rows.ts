@@ -1,5 +1,5 @@
 import type { PublishedEndpoint } from '../published.js'
-import type { EndpointRow } from './listing-rows.js'
+import { type EndpointRow, toHead } from './listing-rows.js'
 
 /** The columns that `toPublished` reads. */
 export const itemColumns = `id, merchant_id, url, method, title, description, pricing, tags, example, input_schema, output,
@@ -7,13 +7,7 @@ export const itemColumns = `id, merchant_id, url, method, title, description, pr
 
 export function toPublished(row: EndpointRow): PublishedEndpoint {
   return {
-    id: row.id,
-    merchantId: row.merchant_id,
-    url: row.url,
-    method: row.method,
-    title: row.title,
-    description: row.description,
-    pricing: row.pricing,
+    ...toHead(row),
     tags: row.tags,
     example: row.example,
     inputSchema: row.input_schema,
@@ -21,7 +15,6 @@ export function toPublished(row: EndpointRow): PublishedEndpoint {
     extras: row.extras,
     isHosted: row.is_hosted === 1,
     accepts: row.accepts,
-    status: row.status,
     lastUpdated: row.last_updated,
   }
 }

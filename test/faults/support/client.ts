@@ -111,7 +111,9 @@ export function createClient(...urls: [string, ...string[]]): Client {
     async findPayment({ payer, nonce }) {
       const path = `/payments/${network}/${payer}/${nonce}`
       let failure: unknown
-      for (const pool of [...pools].sort(() => Math.random() - 0.5)) {
+      const order = [...pools].sort(() => Math.random() - 0.5)
+      // Once more: a connection that nobody used for a minute may be closed as it is taken.
+      for (const pool of [...order, ...order]) {
         try {
           const { statusCode, body } = await pool.request({ method: 'GET', path })
           const view = (await body.json()) as PaymentView

@@ -55,7 +55,7 @@ export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): 
     const own = answers.filter((answer) => answer.payment === payment)
     const hash = hashOf.get(payment.nonce)
     const wasSentAt = hash && sentAt.get(hash)
-    auditOne(payment, own, hash, report)
+    auditOne(payment, own, { hash, isOurs: wasSentAt !== undefined }, report)
     for (const answer of own) auditRefusal(answer, { own, hash, wasSentAt }, report)
   }
   report.falseHashes = [...new Set(report.falseHashes)]
@@ -66,7 +66,7 @@ export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): 
 function auditOne(
   { nonce }: SignedPayment,
   answers: readonly Answer[],
-  hash: Hex | undefined,
+  { hash, isOurs }: { hash: Hex | undefined; isOurs: boolean },
   report: Audit,
 ): void {
   if (hash !== undefined) report.onChain++
@@ -79,7 +79,8 @@ function auditOne(
   if (successes.length > 1) report.repeatedSuccesses.push(`${nonce}: ${successes.length} times`)
   if (hash !== undefined && successes.length === 0) {
     const told = answers.map(({ status, body }) => `${status} ${body?.errorReason}`).join(', ')
-    report.swallowedSuccesses.push(`${nonce}: in ${hash}, told ${told}`)
+    const sender = isOurs ? 'of ours' : 'of a stranger'
+    report.swallowedSuccesses.push(`${nonce}: in ${hash} ${sender}, told ${told}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
+import { isDecided } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { OutcomeKeeper } from './outcome-keeper.js'
 import { confirmation, failure } from './outcomes.js'
@@ -82,9 +83,11 @@ export function createExaminer(options: {
     else resendAlone(entry)
   }
 
-  /** What a simulation said once may not hold then. */
+  /** What a simulation said once may not hold then; what was decided meanwhile may be under way anew. */
   function examineLater(entry: TrackedJob, cause: Cause): void {
-    setTimeout(() => void look(entry, { ...cause, revert: undefined }), LATER_MS)
+    setTimeout(() => {
+      if (!isDecided(entry.job)) void look(entry, { ...cause, revert: undefined })
+    }, LATER_MS)
   }
 
   async function look(entry: TrackedJob, cause: Cause): Promise<void> {

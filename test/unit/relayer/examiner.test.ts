@@ -86,6 +86,15 @@ describe('what was signed and may land', () => {
     expect(world.fate).toBe('validBefore')
   })
 
+  it('is left alone once it was decided meanwhile', async () => {
+    const { world, entry, examine } = aCase(poor, true)
+    await examine({})
+    entry.job = { ...entry.job, state: 'confirmed' }
+    Object.assign(world, { chain: unused, mayLand: false })
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(world).toMatchObject({ fate: undefined, resent: 0 })
+  })
+
   it('is sent again when what stood against it has passed', async () => {
     const { world, examine } = aCase(poor, true)
     await examine({ revert: 'transfer amount exceeds balance' })

@@ -28,9 +28,9 @@ parentPort?.on('message', (asked: ThreadQuestion) => {
 })
 answers.start()
 
-async function answer({ id, question }: Exclude<ThreadQuestion, 'stop'>): Promise<void> {
+async function answer({ id, question, sequence }: Exclude<ThreadQuestion, 'stop'>): Promise<void> {
   try {
-    const made = await answers.answer(question)
+    const made = await answers.answer(question, sequence)
     // Bodies are handed over, not copied; small ones share their memory with others and cannot be.
     const { buffer, byteLength } = made.state === 'made' ? made.body.bytes : new Uint8Array()
     const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

@@ -22,7 +22,9 @@ export interface ThreadData {
 }
 
 /** To the thread; `stop` is the last one. */
-export type ThreadQuestion = { id: number; question: Question } | 'stop'
+export type ThreadQuestion =
+  | { id: number; question: Question; sequence: number | undefined }
+  | 'stop'
 
 /** From the thread; figures travel with each answer and after each build. */
 export type ThreadWord =
@@ -96,11 +98,11 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     start,
     giveWay: urgency.raise,
     figures: () => figures,
-    async answer(question) {
+    async answer(question, sequence) {
       if (thread === undefined) return { state: 'loading' }
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }
       const id = ++lastId
-      const asked: ThreadQuestion = { id, question }
+      const asked: ThreadQuestion = { id, question, sequence }
       const answered = new Promise<Answer>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
       })

@@ -37,8 +37,8 @@ export interface DiscoveryAnswers {
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
-  /** Has in it every change that was committed before the call. */
-  answer(question: Question): Promise<Answer>
+  /** Has in it every change up to `sequence`, or that was committed before the call. */
+  answer(question: Question, sequence?: number): Promise<Answer>
   /** Payments are being made: searches take less of the processor for a moment. */
   giveWay(): void
   figures(): IndexFigures
@@ -64,10 +64,10 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
   const items = createItemCache(options.items)
 
   /** A small catalog is read within a moment of the start: whoever asks then had better wait than come again. */
-  async function loadedView(): Promise<CatalogView | undefined> {
+  async function loadedView(sequence?: number): Promise<CatalogView | undefined> {
     const deadline = Date.now() + loadingPatienceMs
     for (;;) {
-      const view = await index.current()
+      const view = await index.current(sequence)
       if (view !== undefined || Date.now() >= deadline) return view
       await new Promise((resolve) => setTimeout(resolve, LOADING_LOOK_MS))
     }
@@ -124,8 +124,8 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     stop: index.stop,
     giveWay: turns.giveWay,
     figures: index.figures,
-    async answer(question) {
-      const view = await loadedView()
+    async answer(question, sequence) {
+      const view = await loadedView(sequence)
       if (view === undefined) return { state: 'loading' }
       try {
         const body = toCachedBody(await make(view, question))

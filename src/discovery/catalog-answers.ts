@@ -29,16 +29,18 @@ const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
 export function createCatalogAnswers({ answers, listings }: CatalogAnswersOptions): CatalogAnswers {
-  const read = createAnswerCache(answers, listings)
+  const { lastChange } = listings
+  const read = createAnswerCache(answers)
   return {
     resources: async (query) =>
-      bodyOf(await read({ kind: 'resources', query: parseListQuery(query) })),
-    search: async (query) => bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) })),
+      bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
+    search: async (query) =>
+      bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
     async changes(raw) {
       const query = parseChangesQuery(raw)
-      const last = await listings.lastChange()
+      const last = await lastChange()
       if (query.since > last) throw aheadFault(last)
-      return bodyOf(await read({ kind: 'changes', query }))
+      return bodyOf(await read({ kind: 'changes', query }, last))
     },
     browse: async (query) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
@@ -48,8 +50,7 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
 /** Answers are kept by the number of the last change: while it stays, nothing in them can have changed. */
 function createAnswerCache(
   answers: CatalogAnswersOptions['answers'],
-  listings: CatalogAnswersOptions['listings'],
-): (question: Question) => Promise<Answer> {
+): (question: Question, sequence: number) => Promise<Answer> {
   const kept = createLru<Answer>(MAX_ANSWER_BYTES, (answer) =>
     answer.state === 'made' ? answer.body.bytes.length : 0,
   )
@@ -57,8 +58,7 @@ function createAnswerCache(
   const inFlight = new Map<string, Promise<Answer>>()
   let keptAt = -1
 
-  return async (question) => {
-    const sequence = await listings.lastChange()
+  return async (question, sequence) => {
     if (sequence !== keptAt) {
       keptAt = sequence
       kept.clear()
@@ -69,7 +69,7 @@ function createAnswerCache(
     const place = `${sequence} ${key}`
     const asked = inFlight.get(place)
     if (asked !== undefined) return asked
-    const answering = answers.answer(question).finally(() => inFlight.delete(place))
+    const answering = answers.answer(question, sequence).finally(() => inFlight.delete(place))
     inFlight.set(place, answering)
     const answer = await answering
     if (answer.state === 'made' && answer.sequence === keptAt) kept.set(key, answer)

@@ -33,10 +33,10 @@ export interface CatalogIndex {
   isReady(): boolean
   figures(): IndexFigures
   /**
-   * The catalog as it stands in the store now; `undefined` while it is first read. After a flood of changes it may lag
-   * behind for a moment.
+   * The catalog with every change up to `wanted` in it, or as it stands in the store now; `undefined` while it is first
+   * read. After a flood of changes it may lag behind for a moment.
    */
-  current(): Promise<CatalogView | undefined>
+  current(wanted?: number): Promise<CatalogView | undefined>
 }
 
 /** Past so many changed documents, which every search looks through one by one, the base is built anew. */
@@ -54,7 +54,8 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
   let retry: NodeJS.Timeout | undefined
   let buildSeconds = 0
 
-  const lagOf = async ({ sequence }: CatalogView) => (await source.lastChange()) - sequence
+  const lagOf = async ({ sequence }: CatalogView, wanted?: number) =>
+    (wanted ?? (await source.lastChange())) - sequence
 
   /** One step towards the store; calls that come meanwhile wait for the same. */
   function follow(): Promise<void> {
@@ -116,9 +117,9 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       changed: view?.changed.length ?? 0,
       buildSeconds,
     }),
-    async current() {
+    async current(wanted) {
       while (view !== undefined) {
-        const lag = await lagOf(view)
+        const lag = await lagOf(view, wanted)
         if (lag > MAX_LAG) load()
         if (lag <= 0 || lag > MAX_LAG) break
         await follow()

@@ -1,5 +1,10 @@
-import type { CatalogEntry, Endpoint, Merchant, QuotedRequirement } from '../store/listings.js'
-import type { JsonText, PublishedEndpoint, PublishedEntry } from '../store/published.js'
+import type { CatalogEntry, Endpoint, QuotedRequirement } from '../store/listings.js'
+import type {
+  JsonText,
+  PublishedEndpoint,
+  PublishedEntry,
+  PublishedMerchant,
+} from '../store/published.js'
 
 /** An element of `items`, as the product defines it, with the optional members of the official packages beside. */
 export interface DiscoveryItem {
@@ -56,7 +61,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
       provider: text(merchant.name),
       merchant: JSON.stringify(membersOf(merchant)),
       pricing: text(endpoint.pricing),
-      hostedByArcus: String(endpoint.isHosted),
+      hostedByArcus: endpoint.isHosted,
       input: inputOf(endpoint),
       inputSchema: toolSchemaOf(endpoint),
       output: endpoint.output ?? '{"type":"json"}',
@@ -73,7 +78,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
 
 /** The same as an object. */
 export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
-  const { tags, example, inputSchema, output, extras, accepts } = endpoint
+  const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
   const published: PublishedEndpoint = {
     ...endpoint,
     tags: JSON.stringify(tags),
@@ -82,6 +87,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
     output: output && JSON.stringify(output),
     extras: JSON.stringify(extras),
     accepts: JSON.stringify(accepts),
+    isHosted: String(isHosted),
   }
   return JSON.parse(itemJson({ endpoint: published, merchant }))
 }
@@ -104,7 +110,7 @@ function textOf(value: unknown): JsonText | undefined {
   return typeof value === 'string' ? text(value) : undefined
 }
 
-function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
+function membersOf(merchant: PublishedMerchant): DiscoveryItem['metadata']['merchant'] {
   return {
     id: merchant.id,
     name: merchant.name,
@@ -115,7 +121,7 @@ function membersOf(merchant: Merchant): DiscoveryItem['metadata']['merchant'] {
 }
 
 /** An agent whose owner was not proven to control it is nobody's identity. */
-function identityOf({ identity }: Merchant): { agentId: string } | null {
+function identityOf({ identity }: PublishedMerchant): { agentId: string } | null {
   return identity?.checks.control.passed === true ? { agentId: identity.agentId } : null
 }
 

@@ -1,4 +1,5 @@
-import type { EndpointStatus, ListingReader, Merchant } from '../listings.js'
+import type { EndpointStatus, ListingReader } from '../listings.js'
+import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -9,7 +10,12 @@ import {
   toWrite,
   type WriteRow,
 } from '../rows/listing-rows.js'
-import { itemColumns, toPublished } from '../rows/published-rows.js'
+import {
+  endpointMembers,
+  merchantColumns,
+  type PublishedMerchantRow,
+  toPublishedMerchant,
+} from '../rows/published-rows.js'
 import type { Queries } from './database.js'
 
 /** What the public sees: neither hidden nor deleted. */
@@ -25,25 +31,10 @@ export function createListingReader(sql: Queries): ListingReader {
   const forIndex = async (text: string, values: readonly unknown[]) =>
     (await sql.rows<IndexedRow>(text, values)).map(toIndexedEndpoint)
 
-  /** Rows with their merchants, all of them read at once. */
-  async function withMerchants<Made>(
-    make: (row: EndpointRow) => Made,
-    text: string,
-    values: readonly unknown[],
-  ): Promise<{ endpoint: Made; merchant: Merchant }[]> {
-    const rows = await sql.rows<EndpointRow>(text, values)
-    if (rows.length === 0) return []
-    const ids = [...new Set(rows.map((row) => row.merchant_id))]
-    const owners = await merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids])
-    const byId = new Map(owners.map((merchant) => [merchant.id, merchant]))
-    return rows.map((row) => ({
-      endpoint: make(row),
-      merchant: byId.get(row.merchant_id) as Merchant,
-    }))
-  }
-
-  const entries = (text: string, values: readonly unknown[]) =>
-    withMerchants(toEndpoint, text, values)
+  const entries = async (text: string, values: readonly unknown[]) =>
+    withMerchants((await sql.rows<EndpointRow>(text, values)).map(toEndpoint), (ids) =>
+      merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids]),
+    )
 
   return {
     findMerchant: async (id) => (await merchants('SELECT * FROM merchants WHERE id = $1', [id]))[0],
@@ -68,13 +59,17 @@ export function createListingReader(sql: Queries): ListingReader {
          JOIN endpoints e ON e.id = wanted.id ORDER BY place`,
         [ids],
       ),
-    publishedById: (ids) =>
-      withMerchants(
-        toPublished,
-        `SELECT ${itemColumns} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (number, place)
+    async publishedById(wanted) {
+      const endpoints = await sql.rows<PublishedEndpoint>(
+        `SELECT ${endpointMembers} FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (number, place)
          JOIN endpoints e ON e.id = wanted.number ORDER BY place`,
-        [ids],
-      ),
+        [wanted],
+      )
+      return withMerchants(endpoints, async (ids) => {
+        const text = `SELECT ${merchantColumns} FROM merchants WHERE id = ANY($1)`
+        return (await sql.rows<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
+      })
+    },
     scanEntries: (after, limit) =>
       entries(
         `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
@@ -153,4 +148,18 @@ export function createListingReader(sql: Queries): ListingReader {
       return rows.map((row) => ({ sequence: row.sequence, merchantId: row.merchant_id }))
     },
   }
+}
+
+/** Endpoints with their merchants, all of which are read at once. */
+async function withMerchants<Read extends { merchantId: string }, Merchant extends { id: string }>(
+  endpoints: readonly Read[],
+  readMerchants: (ids: readonly string[]) => Promise<Merchant[]>,
+): Promise<{ endpoint: Read; merchant: Merchant }[]> {
+  if (endpoints.length === 0) return []
+  const merchants = await readMerchants([...new Set(endpoints.map((it) => it.merchantId))])
+  const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
+  return endpoints.map((endpoint) => ({
+    endpoint,
+    merchant: byId.get(endpoint.merchantId) as Merchant,
+  }))
 }

@@ -1,20 +1,28 @@
-import type { PublishedEndpoint } from '../published.js'
-import { type EndpointRow, toHead } from './listing-rows.js'
+import type { PublishedMerchant } from '../published.js'
+import type { MerchantRow } from './listing-rows.js'
 
-/** The columns that `toPublished` reads. */
-export const itemColumns = `id, merchant_id, url, method, title, description, pricing, tags, example, input_schema, output,
-  extras, is_hosted, accepts, status, last_updated`
+/** Named as the members of `PublishedEndpoint`, so that a row of them is one. */
+export const endpointMembers = `id, merchant_id AS "merchantId", url, method, title, description, pricing, tags, example,
+  input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
+  CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
-export function toPublished(row: EndpointRow): PublishedEndpoint {
+/** The columns that `toPublishedMerchant` reads. */
+export const merchantColumns =
+  'id, name, is_official, is_partner, identity, hidden_reason, deleted_at'
+
+export type PublishedMerchantRow = Pick<
+  MerchantRow,
+  'id' | 'name' | 'is_official' | 'is_partner' | 'identity' | 'hidden_reason' | 'deleted_at'
+>
+
+export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
   return {
-    ...toHead(row),
-    tags: row.tags,
-    example: row.example,
-    inputSchema: row.input_schema,
-    output: row.output,
-    extras: row.extras,
-    isHosted: row.is_hosted === 1,
-    accepts: row.accepts,
-    lastUpdated: row.last_updated,
+    id: row.id,
+    name: row.name,
+    isOfficial: row.is_official === 1,
+    isPartner: row.is_partner === 1,
+    identity: row.identity === null ? null : JSON.parse(row.identity),
+    hiddenReason: row.hidden_reason,
+    deletedAt: row.deleted_at,
   }
 }

@@ -1,4 +1,5 @@
-import type { EndpointStatus, ListingReader, Merchant } from '../listings.js'
+import type { EndpointStatus, ListingReader } from '../listings.js'
+import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -9,7 +10,12 @@ import {
   toWrite,
   type WriteRow,
 } from '../rows/listing-rows.js'
-import { itemColumns, toPublished } from '../rows/published-rows.js'
+import {
+  endpointMembers,
+  merchantColumns,
+  type PublishedMerchantRow,
+  toPublishedMerchant,
+} from '../rows/published-rows.js'
 import type { Database } from './database.js'
 
 /** What the public sees: neither hidden nor deleted. */
@@ -28,7 +34,10 @@ export function createListingReader(database: Database): ListingReader {
     'SELECT status, COUNT(*) AS count FROM endpoints WHERE merchant_id = ? GROUP BY status',
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
-  const publishedById = database.prepare(`SELECT ${itemColumns} FROM endpoints WHERE id = ?`)
+  const publishedById = database.prepare(`SELECT ${endpointMembers} FROM endpoints WHERE id = ?`)
+  const publishedMerchant = database.prepare(
+    `SELECT ${merchantColumns} FROM merchants WHERE id = ?`,
+  )
   const scanEndpoints = database.prepare(
     `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.id > ? AND ${isPublic} ORDER BY e.id LIMIT ?`,
@@ -78,23 +87,12 @@ export function createListingReader(database: Database): ListingReader {
 
   const merchantRow = (id: string) => findMerchant.get(id) as MerchantRow | undefined
 
-  /** Rows with their merchants, each merchant read once. */
-  function withMerchants<Made>(
-    rows: EndpointRow[],
-    make: (row: EndpointRow) => Made,
-  ): { endpoint: Made; merchant: Merchant }[] {
-    const merchants = new Map<string, Merchant>()
-    return rows.map((row) => {
-      let merchant = merchants.get(row.merchant_id)
-      if (merchant === undefined) {
-        merchant = toMerchant(merchantRow(row.merchant_id) as MerchantRow)
-        merchants.set(row.merchant_id, merchant)
-      }
-      return { endpoint: make(row), merchant }
-    })
-  }
+  const merchantOf = (id: string) => toMerchant(merchantRow(id) as MerchantRow)
+  const publishedMerchantOf = (id: string) =>
+    toPublishedMerchant(publishedMerchant.get(id) as PublishedMerchantRow)
 
-  const entries = (rows: unknown[]) => withMerchants(rows as EndpointRow[], toEndpoint)
+  const entries = (rows: unknown[]) =>
+    withMerchants((rows as EndpointRow[]).map(toEndpoint), merchantOf)
   const eachOf = (statement: ReturnType<Database['prepare']>, ids: readonly number[]) =>
     ids.map((id) => statement.get(id)).filter((row) => row !== undefined)
 
@@ -112,7 +110,7 @@ export function createListingReader(database: Database): ListingReader {
     },
     entriesById: async (ids) => entries(eachOf(endpointById, ids)),
     publishedById: async (ids) =>
-      withMerchants(eachOf(publishedById, ids) as EndpointRow[], toPublished),
+      withMerchants(eachOf(publishedById, ids) as PublishedEndpoint[], publishedMerchantOf),
     scanEntries: async (after, limit) => entries(scanEndpoints.all(after, limit)),
     scanForIndex: async (after, limit) =>
       (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),
@@ -140,4 +138,18 @@ export function createListingReader(database: Database): ListingReader {
       return rows.map((row) => ({ sequence: row.sequence, merchantId: row.merchant_id }))
     },
   }
+}
+
+/** Endpoints with their merchants, each merchant read once. */
+function withMerchants<Read extends { merchantId: string }, Merchant>(
+  endpoints: readonly Read[],
+  merchantOf: (id: string) => Merchant,
+): { endpoint: Read; merchant: Merchant }[] {
+  const merchants = new Map<string, Merchant>()
+  return endpoints.map((endpoint) => {
+    const { merchantId } = endpoint
+    const merchant = merchants.get(merchantId) ?? merchantOf(merchantId)
+    merchants.set(merchantId, merchant)
+    return { endpoint, merchant }
+  })
 }

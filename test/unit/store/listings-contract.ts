@@ -100,7 +100,9 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         const ids = (await store.endpointsOf('weather')).map(({ id }) => id).reverse()
         const entries = await store.entriesById(ids)
         const published = await store.publishedById([...ids, 123_456])
-        expect(published.map(({ merchant }) => merchant)).toEqual(entries.map((e) => e.merchant))
+        expect(entries.map(({ merchant }) => merchant)).toMatchObject(
+          published.map(({ merchant }) => merchant),
+        )
         const read = published.map(({ endpoint }) => ({
           ...endpoint,
           tags: JSON.parse(endpoint.tags),
@@ -109,6 +111,7 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
           output: endpoint.output && JSON.parse(endpoint.output),
           extras: JSON.parse(endpoint.extras),
           accepts: JSON.parse(endpoint.accepts),
+          isHosted: JSON.parse(endpoint.isHosted),
         }))
         expect(read.map(({ url }) => url)).toEqual([described.url, anEndpoint().url])
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(read)

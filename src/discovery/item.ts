@@ -94,12 +94,13 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
 
 /** Members that are `undefined` are left out. */
 function object<Shape>(members: { [Name in keyof Shape]: JsonText | undefined }): JsonText {
-  let written = ''
+  const written: string[] = []
   for (const name in members) {
     const json = members[name]
-    if (json !== undefined) written += `${written === '' ? '{' : ','}"${name}":${json}`
+    if (json !== undefined) written.push(`"${name}":${json}`)
   }
-  return `${written}}`
+  // Joined, not added up: items are kept, and a text added up keeps every piece it was made of.
+  return `{${written.join(',')}}`
 }
 
 function text(value: string): JsonText {
@@ -135,19 +136,25 @@ function inputOf({ method, example }: PublishedEndpoint): JsonText {
   return `{"type":"http","method":"GET",${params.slice(1)}`
 }
 
-/** With all three members a tool definition is expected to have; what is left out of a schema means just these. */
+/** The members a tool definition is expected to have; what is left out of a schema means just these. */
+const toolMembers = { type: '"object"', properties: '{}', required: '[]' }
+
 function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
-  const { inputSchema } = endpoint
-  const schema = inputSchema === null ? schemaOfExample(endpoint) : JSON.parse(inputSchema)
-  return JSON.stringify({ type: 'object', properties: {}, required: [], ...schema })
+  const schema = endpoint.inputSchema ?? schemaOfExample(endpoint)
+  const known: Record<string, unknown> = JSON.parse(schema)
+  const absent = Object.entries(toolMembers)
+    .filter(([name]) => !Object.hasOwn(known, name))
+    .map(([name, json]) => `"${name}":${json}`)
+  if (absent.length === 0) return schema
+  return `{${[...absent, schema.slice(1, -1)].filter((members) => members !== '').join(',')}}`
 }
 
 /** Without a schema of its own only the names of the parameters are known, not which of them are needed. */
-function schemaOfExample({ example }: PublishedEndpoint): Record<string, unknown> {
+function schemaOfExample({ example }: PublishedEndpoint): JsonText {
   const parsed: Endpoint['example'] = JSON.parse(example)
   const values = 'body' in parsed ? parsed.body : parsed.queryParams
   const names = isObject(values) ? Object.keys(values) : []
-  return { properties: Object.fromEntries(names.map((name) => [name, {}])) }
+  return JSON.stringify({ properties: Object.fromEntries(names.map((name) => [name, {}])) })
 }
 
 const NO_EXTRAS: Endpoint['extras'] = {}

@@ -6,7 +6,7 @@ import { MigrationError } from '../migration-error.js'
 export type Database = Sqlite.Database
 
 const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
-/** Another process (a backup, an operator's command) may hold the file this long. */
+/** At the start, and for reads, another process may hold the file this long; writes wait by `whenFree`. */
 const BUSY_TIMEOUT_MS = 5_000
 
 /**

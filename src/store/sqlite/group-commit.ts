@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { Database } from './database.js'
+import { whenFree } from './when-free.js'
 
 export interface GroupCommit {
   /**
@@ -18,6 +19,11 @@ export interface GroupCommit {
   hold(): () => void
   /** Commits what waits and resolves when all of it is on disk; the last call, before the database is closed. */
   close(): Promise<void>
+}
+
+export interface GroupCommitOptions {
+  /** How long writes wait while another process has the file locked; for tests, 5 s otherwise. */
+  busyPatienceMs?: number
 }
 
 interface Waiting {
@@ -40,9 +46,15 @@ const DEFER_MS = 50
 /**
  * One commit and one wait for the disk for all writes that come together. The commit itself only writes; the disk is
  * awaited beside the event loop, and what comes meanwhile forms the next group. A write that throws is rolled back
- * alone; a commit that fails rejects every write in it, a disk that fails all that wait for it.
+ * alone; a commit that fails rejects every write in it, a disk that fails all that wait for it. While another process
+ * has the file locked, writes wait and the event loop goes on; with `StoreUnavailableError` they reject when it stays so.
  */
-export function createGroupCommit(database: Database): GroupCommit {
+export function createGroupCommit(
+  database: Database,
+  { busyPatienceMs }: GroupCommitOptions = {},
+): GroupCommit {
+  // SQLite itself waits for nobody from here on.
+  database.pragma('busy_timeout = 0')
   const disk = openDisk(database)
   let waiting: Waiting[] = []
   let unsynced: Committed[] = []
@@ -51,7 +63,6 @@ export function createGroupCommit(database: Database): GroupCommit {
   let committing: Promise<void> | undefined
   let syncing: Promise<void> | undefined
   let held: Promise<void> | undefined
-  let isClosing = false
   const inSavepoint = database.transaction((write: () => unknown) => write())
 
   const commitTogether = database.transaction((group: Waiting[]) =>
@@ -82,26 +93,23 @@ export function createGroupCommit(database: Database): GroupCommit {
     }
   }
 
-  const commitDeferred = database.transaction((writes: (() => void)[]) => {
-    for (const write of writes) write()
-  })
-
   async function commitWaiting(): Promise<void> {
     // The rest of this turn of the event loop may bring more.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (held !== undefined) await held
-    committing = undefined
     const group = waiting
     waiting = []
     try {
-      for (const committed of commit(group)) {
+      for (const committed of await whenFree(() => commit(group), busyPatienceMs)) {
         if (committed.member.isSynced) unsynced.push(committed)
         else committed.answer()
       }
     } catch (error) {
       for (const member of group) member.reject(error)
     }
+    committing = undefined
     if (unsynced.length > 0) syncing ??= syncCommitted()
+    schedule()
   }
 
   async function syncCommitted(): Promise<void> {
@@ -140,17 +148,13 @@ export function createGroupCommit(database: Database): GroupCommit {
   function flushDeferred(): void {
     clearTimeout(timer)
     timer = undefined
-    if (held !== undefined && !isClosing) {
-      timer = setTimeout(flushDeferred, DEFER_MS)
-      return
-    }
     const writes = deferred
     deferred = []
-    try {
-      if (writes.length > 0) commitDeferred.immediate(writes)
-    } catch {
-      // What is deferred may be lost; a full disk shows in the writes that may not.
+    const writeAll = () => {
+      for (const write of writes) write()
     }
+    // What is deferred may be lost; a full disk shows in the writes that may not.
+    if (writes.length > 0) enqueue(writeAll, false).catch(() => {})
   }
 
   return {
@@ -172,7 +176,6 @@ export function createGroupCommit(database: Database): GroupCommit {
       }
     },
     async close() {
-      isClosing = true
       flushDeferred()
       while (committing !== undefined || syncing !== undefined) await (committing ?? syncing)
       await disk.sync()

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { MigrationError } from '../../../src/store/migration-error.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
+import { StoreUnavailableError } from '../../../src/store/store-unavailable.js'
 import { describeActivity } from './activity-contract.js'
 import { describeListings } from './listings-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
@@ -70,6 +72,16 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 })
+
+/** As another process would; gives how to let it go. */
+function lock(path: string): () => void {
+  const other = openDatabase(path)
+  other.exec('BEGIN IMMEDIATE')
+  return () => {
+    other.exec('ROLLBACK')
+    other.close()
+  }
+}
 
 describe('the group commit', () => {
   const open = () => openSqliteStores(aFile())
@@ -179,6 +191,35 @@ describe('the group commit', () => {
     await stores.commit.write(insert(stores, 'kept'))
     expect(count(stores)).toBe(told + 1)
     await stores.close()
+  })
+
+  it('waits beside the event loop while another process has the file locked', async () => {
+    const path = aFile()
+    const stores = openSqliteStores(path)
+    const unlock = lock(path)
+    const early = stores.commit.writeUnsynced(insert(stores, 'early'))
+    const written = stores.commit.write(insert(stores, 'on disk'))
+    // Only a loop that goes on can ever take the lock away.
+    setTimeout(unlock, 100)
+    await Promise.all([early, written])
+    expect(count(stores)).toBe(2)
+    await stores.close()
+  })
+
+  it('says that the database is away when it stays locked, and goes on when it is free', async () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    const commit = createGroupCommit(database, { busyPatienceMs: 50 })
+    const insertBlock = database.prepare(`INSERT INTO blocks VALUES ('payer', ?, '', 0)`)
+    const unlock = lock(path)
+    const first = commit.write(() => insertBlock.run('first'))
+    await expect(first).rejects.toThrow(StoreUnavailableError)
+    const second = commit.write(() => insertBlock.run('second'))
+    unlock()
+    expect((await second).changes).toBe(1)
+    expect(database.prepare('SELECT address FROM blocks').pluck().all()).toEqual(['second'])
+    await commit.close()
+    database.close()
   })
 
   it('keeps a claim and its outcome for another connection once their promises resolved', async () => {

@@ -46,6 +46,9 @@ export interface RankedPage {
   correctedQuery?: string
 }
 
+/** Longest text that is searched for. */
+export const MAX_QUERY_CHARS = 200
+
 /** Too many searches wait for their turns. */
 export class SearchOverload extends Error {
   override readonly name = 'SearchOverload'
@@ -97,7 +100,10 @@ export function createCatalogSearch(turns: Turns): CatalogSearch {
         spellings: [view.base.spelling, spellChanged(view, turns)],
       }),
     )
-    return corrections.size === 0 ? undefined : rewrite(query, corrections, fold)
+    if (corrections.size === 0) return undefined
+    const corrected = rewrite(query, corrections, fold)
+    // A correction is there to be asked for.
+    return corrected.length > MAX_QUERY_CHARS ? undefined : corrected
   }
 
   return {

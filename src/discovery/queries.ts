@@ -8,15 +8,13 @@ import {
   readQuery,
   textParameter,
 } from '../http/query.js'
-import type { ListQuery, RankedQuery } from './catalog-search.js'
+import { type ListQuery, MAX_QUERY_CHARS, type RankedQuery } from './catalog-search.js'
 import type { ChangesQuery } from './changes.js'
 import type { CatalogFilter } from './conditions.js'
 import { wordsOf } from './fold.js'
 import { readCursor } from './ranked-cursor.js'
 
 const MAX_LIMIT = 100
-/** Longest text that is searched for. */
-const MAX_QUERY_CHARS = 200
 
 /** Only one type of resource exists; any other finds nothing. */
 type Typed<Query> = Query & { isOtherType: boolean }

@@ -350,6 +350,13 @@ describe('GET /discovery/search', () => {
       expect((await get('/api/endpoints')).json()).not.toHaveProperty('correctedQuery')
     })
 
+    it('offers no correction that is too long to be asked for', async () => {
+      await save(store, { name: 'Sun House' }, [{ title: 'Weather forecast.' }])
+      const words = (count: number) => Array(count).fill('wether').join('%20')
+      expect(await correctedOf(`query=${words(25)}`)).toBe(Array(25).fill('weather').join(' '))
+      expect(await correctedOf(`query=${words(26)}`)).toBeUndefined()
+    })
+
     it('leaves words alone that occur, even where the question finds nothing', async () => {
       const [leather, weather] = [
         { title: 'leather' },

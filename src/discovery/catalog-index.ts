@@ -118,11 +118,15 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       buildSeconds,
     }),
     async current(wanted) {
+      let upTo = wanted
       while (view !== undefined) {
-        const lag = await lagOf(view, wanted)
+        const before = view
+        const lag = await lagOf(before, upTo)
         if (lag > MAX_LAG) load()
         if (lag <= 0 || lag > MAX_LAG) break
         await follow()
+        // A store that was set back no longer has what is wanted: what it has is all there is.
+        if (view === before) upTo = undefined
       }
       return view
     },

@@ -28,11 +28,16 @@ describe('a database file that another process has locked', () => {
     await world.client.settle(settled)
     const unlock = lockFile()
     const settling = world.client.settleAll(payments)
-    // Answered before the file is free, so nothing waited for it.
+    let isTold = false
+    void settling.finally(() => {
+      isTold = true
+    })
     expect((await fetch(`${world.service().url}/health`)).status).toBe(200)
     expect(await world.client.verify(await aSignedPayment())).toBe(true)
     expect(await world.client.findPayment(settled)).toMatchObject({ state: 'confirmed' })
     expect((await auditWorld(world)).onChain).toBe(1)
+    // All that was answered while settles wait, so the loop never stood still until they gave up.
+    expect(isTold).toBe(false)
     unlock()
     await settling
     await expectAllSettledAndTrue(world, [settled, ...payments])

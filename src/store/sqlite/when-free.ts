@@ -22,7 +22,7 @@ export async function whenFree<Result>(
     } catch (error) {
       if (!isBusy(error)) throw error
       if (performance.now() >= deadline) {
-        const message = `another process has kept the database locked for ${patienceMs / 1_000} s`
+        const message = `another process has kept the database locked for ${patienceMs / 1_000} s: let it end, then try again`
         throw new StoreUnavailableError(message, { cause: error })
       }
     }

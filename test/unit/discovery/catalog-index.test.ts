@@ -43,6 +43,16 @@ describe('the index', () => {
     expect(await index.current()).toBe(await index.current())
   })
 
+  it('answers with what there is when a change is wanted that the store never had', async () => {
+    const { store, ...catalog } = await aCatalog()
+    index = catalog.index
+    await save(store, { id: 'a' }, [{ title: 'one' }])
+    await whenReady(index)
+    await save(store, { id: 'a' }, [{ title: 'two' }])
+    const { sequence } = (await index.current(1_000)) as CatalogView
+    expect(sequence).toBe(await store.lastChange())
+  })
+
   it('builds a new base once too much has changed, and finds the same in it', async () => {
     const { store, turns, ...catalog } = await aCatalog(5)
     index = catalog.index

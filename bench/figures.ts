@@ -14,6 +14,12 @@ export function median(values: readonly number[]): number {
   return known[known.length >> 1] ?? Number.NaN
 }
 
+/** The value below which that share of all lies; 0 of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+}
+
 export function line(text: string): void {
   process.stdout.write(`${text}\n`)
 }

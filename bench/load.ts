@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import type { Hex } from 'viem'
+import { quantile } from './figures.js'
 import type { SignedPayment } from './payments.js'
 
 export interface Load {
@@ -9,6 +10,13 @@ export interface Load {
   failed: number
   /** Transaction by nonce, as told with success. */
   told: Map<Hex, Hex>
+  answers: readonly Answered[]
+}
+
+export interface Answered {
+  /** Of the clock of `performance.now()`. */
+  askedAt: number
+  ms: number
 }
 
 /** Where nobody was answered for this long nobody will be: a lost nonce holds up all that come after it. */
@@ -33,7 +41,7 @@ export async function drive(
     isStalled = true
     void pool.destroy()
   }, 1_000)
-  const latencies: number[] = []
+  const answers: Answered[] = []
   const told = new Map<Hex, Hex>()
   let next = 0
   let failed = 0
@@ -48,7 +56,7 @@ export async function drive(
         .catch((): Record<string, unknown> => ({}))
       if (!isStalled) {
         answeredAt = performance.now()
-        latencies.push(answeredAt - askedAt)
+        answers.push({ askedAt, ms: answeredAt - askedAt })
       }
       if (answer.isValid !== true && answer.success !== true) failed++
       if (answer.success === true) told.set(it.nonce, answer.transaction as Hex)
@@ -58,7 +66,13 @@ export async function drive(
   const seconds = (answeredAt - startedAt) / 1_000
   clearInterval(watch)
   await pool.close().catch(() => undefined)
-  latencies.sort((a, b) => a - b)
-  const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0
-  return { perSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99), failed, told }
+  const latencies = answers.map(({ ms }) => ms)
+  return {
+    perSecond: answers.length / seconds,
+    p50Ms: quantile(latencies, 0.5),
+    p99Ms: quantile(latencies, 0.99),
+    failed,
+    told,
+    answers,
+  }
 }

@@ -12,6 +12,7 @@ import {
 import type { CatalogView } from './catalog-view.js'
 import { type ChangesQuery, createChangeReader } from './changes.js'
 import { createItemCache, type ItemSource } from './item-cache.js'
+import { isOutlined } from './outline.js'
 import type { BrowseQuery } from './queries.js'
 import { formatCursor } from './ranked-cursor.js'
 import type { Turns } from './turns.js'
@@ -26,7 +27,7 @@ export type Question =
 export type Answer =
   /** `sequence` is the last change of the catalog that is in it. */
   | { state: 'made'; body: CachedBody; sequence: number }
-  /** The catalog is read for the first time. */
+  /** The catalog is read for the first time, and what of it is read does not answer the question. */
   | { state: 'loading' }
   /** Too much is asked at once. */
   | { state: 'busy' }
@@ -63,12 +64,16 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
   const { index, search, turns, loadingPatienceMs = LOADING_PATIENCE_MS } = options
   const items = createItemCache(options.items)
 
-  /** A small catalog is read within a moment of the start: whoever asks then had better wait than come again. */
-  async function loadedView(sequence?: number): Promise<CatalogView | undefined> {
+  /**
+   * A view with all that the question asks for. A small catalog is read within a moment of the start: whoever asks then
+   * had better wait than come again.
+   */
+  async function viewFor(question: Question, sequence?: number): Promise<CatalogView | undefined> {
     const deadline = Date.now() + loadingPatienceMs
     for (;;) {
       const view = await index.current(sequence)
-      if (view !== undefined || Date.now() >= deadline) return view
+      if (view !== undefined && (!view.base.isOutline || isOutlined(question))) return view
+      if (Date.now() >= deadline) return undefined
       await new Promise((resolve) => setTimeout(resolve, LOADING_LOOK_MS))
     }
   }
@@ -125,7 +130,7 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     giveWay: turns.giveWay,
     figures: index.figures,
     async answer(question, sequence) {
-      const view = await loadedView(sequence)
+      const view = await viewFor(question, sequence)
       if (view === undefined) return { state: 'loading' }
       try {
         const body = toCachedBody(await make(view, question))

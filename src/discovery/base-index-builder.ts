@@ -19,7 +19,7 @@ export interface BaseIndexBuilder {
 
 const DOCUMENTS_BETWEEN_LOOKS = 8_192
 
-export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
+export function createBaseIndexBuilder(turns: Turns, isOutline: boolean): BaseIndexBuilder {
   const merchants = createTokenTable()
   const merchantSignatures = createFloatList()
   /** By number of merchant: 1 public, 2 official, 4 unclaimed. */
@@ -75,6 +75,7 @@ export function createBaseIndexBuilder(turns: Turns): BaseIndexBuilder {
         turns,
       }
       const parts = {
+        isOutline,
         ids,
         signatures,
         prices,

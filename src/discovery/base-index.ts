@@ -12,6 +12,8 @@ import type { Turns } from './turns.js'
 
 /** What was built of the documents, by number: 0 and up in order of endpoint id. Nothing of it changes. */
 export interface BaseParts {
+  /** Whether all that is known of a document is whose it is and how it stands: see `isOutlined`. */
+  isOutline: boolean
   /** Endpoint ids, ascending. */
   ids: NumberList
   /** Tell whether what is indexed of a document has changed. */
@@ -37,7 +39,7 @@ export interface BaseParts {
 export interface BaseIndex
   extends Pick<
     BaseParts,
-    'ids' | 'signatures' | 'prices' | 'isPublic' | 'isOfficial' | 'pairs' | 'scratch'
+    'isOutline' | 'ids' | 'signatures' | 'prices' | 'isPublic' | 'isOfficial' | 'pairs' | 'scratch'
   > {
   readonly size: number
   /** Number of the endpoint; -1 when it is not here. */

@@ -1,4 +1,10 @@
-import { advance, type CatalogSource, LoadStopped, loadView } from './catalog-loader.js'
+import {
+  advance,
+  type CatalogSource,
+  LoadStopped,
+  loadOutline,
+  loadView,
+} from './catalog-loader.js'
 import type { CatalogView } from './catalog-view.js'
 import { findLetters } from './find-documents.js'
 import type { Turns } from './turns.js'
@@ -26,10 +32,11 @@ export interface IndexFigures {
 
 /** The catalog in memory, following the store. */
 export interface CatalogIndex {
-  /** Reads the catalog in the background; until that is done there is no view. */
+  /** Reads the catalog in the background: first its outline, until which there is no view, then all of it. */
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
+  /** Whether the view is of more than an outline. */
   isReady(): boolean
   figures(): IndexFigures
   /**
@@ -87,9 +94,12 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       })
   }
 
+  const isReady = () => view !== undefined && !view.base.isOutline
+
   async function build(): Promise<void> {
     const isOver = () => isStopped
     const startedAt = performance.now()
+    view ??= await loadOutline(source, turns, isOver)
     let built = await loadView(source, turns, isOver)
     // Never back behind what was shown already, however much came meanwhile.
     const mustFollow = (lag: number) =>
@@ -111,9 +121,9 @@ export function createCatalogIndex(options: CatalogIndexOptions): CatalogIndex {
       clearTimeout(retry)
       await Promise.all([loading, following?.catch(() => {})])
     },
-    isReady: () => view !== undefined,
+    isReady,
     figures: () => ({
-      endpoints: view?.size ?? 0,
+      endpoints: isReady() ? (view?.size ?? 0) : 0,
       changed: view?.changed.length ?? 0,
       buildSeconds,
     }),

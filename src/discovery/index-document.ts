@@ -1,4 +1,4 @@
-import type { IndexedEndpoint, Merchant } from '../store/listings.js'
+import type { IndexedEndpoint, Merchant, OutlinedEndpoint } from '../store/listings.js'
 import { isUnclaimed } from '../store/unclaimed.js'
 import { fold, foldUrl } from './fold.js'
 import { signatureOf } from './signature.js'
@@ -88,6 +88,19 @@ export function toIndexDocument(row: IndexedEndpoint): IndexDocument {
   const price = leastPrice(row)
   const signature = signatureOf([...Object.values(texts), ...facets, String(price)])
   return { id: row.id, merchantId: row.merchantId, texts, facets, quotes, price, signature }
+}
+
+/** An endpoint before its texts are read; its signature is like no other, so whatever becomes of it is a change. */
+export function toOutlineDocument({ id, merchantId, status }: OutlinedEndpoint): IndexDocument {
+  return {
+    id,
+    merchantId,
+    texts: { title: '', tags: '', service: '', description: '', url: '' },
+    facets: [facet.status(status)],
+    quotes: [],
+    price: 0,
+    signature: Number.NaN,
+  }
 }
 
 function facetsOf(row: IndexedEndpoint, quotes: Quote[]): string[] {

@@ -7,11 +7,17 @@ import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installNotFound } from '../../src/http/not-found.js'
 import { createServer } from '../../src/http/server.js'
-import { aCatalog, whenReady } from '../unit/discovery/a-catalog.js'
+import { aCatalog, type CatalogChoices, whenReady } from '../unit/discovery/a-catalog.js'
+
+interface DiscoveryChoices extends CatalogChoices {
+  /** Leaves it to the test to start the index. */
+  isLoading?: boolean
+  loadingPatienceMs?: number
+}
 
 /** The discovery routes over an empty catalog in memory. */
-export async function aDiscoveryServer({ isLoading = false } = {}) {
-  const { store, turns, index } = await aCatalog()
+export async function aDiscoveryServer({ isLoading = false, ...choices }: DiscoveryChoices = {}) {
+  const { store, turns, index } = await aCatalog(choices)
   const app = createServer({
     logger: pino({ level: 'silent' }),
     bodyLimitBytes: 10_000,
@@ -22,7 +28,7 @@ export async function aDiscoveryServer({ isLoading = false } = {}) {
   installNotFound(app)
   await installCors(app)
   const search = createCatalogSearch(turns)
-  const made = createDiscoveryAnswers({ index, search, items: store, turns })
+  const made = createDiscoveryAnswers({ ...choices, index, search, items: store, turns })
   const answers = createCatalogAnswers({ answers: made, listings: store })
   await app.register(discoveryRoutes, { answers })
   app.addHook('onClose', () => index.stop())

@@ -187,7 +187,7 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
       fc.array(fc.record({ q: anyWords, filter: anyFilter }), { minLength: 1, maxLength: 4 }),
       fc.constantFrom(0, 2, 100),
       async (before, after, queries, maxChanged) => {
-        const { store, index, turns, faults, database } = await aCatalog(maxChanged)
+        const { store, index, turns, faults, database } = await aCatalog({ maxChanged })
         const finder = search(turns)
         for (const [i, change] of before.entries()) await make(store, change, i + 1)
         await whenReady(index)

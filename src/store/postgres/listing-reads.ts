@@ -1,9 +1,10 @@
-import type { EndpointStatus, ListingReader } from '../listings.js'
+import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
 import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
   type MerchantRow,
+  outlineColumns,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
@@ -81,6 +82,11 @@ export function createListingReader(sql: Queries): ListingReader {
         after,
         limit,
       ]),
+    scanOutline: (after, limit) =>
+      sql.rows<OutlinedEndpoint>(
+        `SELECT ${outlineColumns} FROM endpoints WHERE id > $1 ORDER BY id LIMIT $2`,
+        [after, limit],
+      ),
     indexedOf: (merchantId) =>
       forIndex(`SELECT ${indexed} FROM endpoints WHERE merchant_id = $1 ORDER BY id`, [merchantId]),
     scanMerchants: (after, limit) =>

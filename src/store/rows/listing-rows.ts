@@ -118,6 +118,9 @@ export function toHead(row: HeadRow): EndpointHead {
   }
 }
 
+/** Only these columns are read for an outline. */
+export const outlineColumns = 'id, merchant_id AS "merchantId", status'
+
 /** The columns that a search looks at or answers by. */
 type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
 

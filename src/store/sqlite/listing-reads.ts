@@ -1,9 +1,10 @@
-import type { EndpointStatus, ListingReader } from '../listings.js'
+import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
 import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
   type MerchantRow,
+  outlineColumns,
   toEndpoint,
   toIndexedEndpoint,
   toMerchant,
@@ -44,6 +45,9 @@ export function createListingReader(database: Database): ListingReader {
   )
   const scanIndexed = database.prepare(
     `SELECT ${indexed} FROM endpoints WHERE id > ? ORDER BY id LIMIT ?`,
+  )
+  const scanOutline = database.prepare(
+    `SELECT ${outlineColumns} FROM endpoints WHERE id > ? ORDER BY id LIMIT ?`,
   )
   const indexedOf = database.prepare(
     `SELECT ${indexed} FROM endpoints WHERE merchant_id = ? ORDER BY id`,
@@ -114,6 +118,7 @@ export function createListingReader(database: Database): ListingReader {
     scanEntries: async (after, limit) => entries(scanEndpoints.all(after, limit)),
     scanForIndex: async (after, limit) =>
       (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),
+    scanOutline: async (after, limit) => scanOutline.all(after, limit) as OutlinedEndpoint[],
     indexedOf: async (merchantId) =>
       (indexedOf.all(merchantId) as IndexedRow[]).map(toIndexedEndpoint),
     scanMerchants: async (after, limit) =>

@@ -15,23 +15,35 @@ const asset: Address = '0x3600000000000000000000000000000000000000'
 export const payTo: Address = '0x3333333333333333333333333333333333333333'
 export const network = 'eip155:5042'
 
+export interface CatalogChoices {
+  maxChanged?: number
+  /** What is searched of endpoints is read once this resolves; before, there is an outline of them. */
+  textsWait?: Promise<void>
+}
+
 /** An empty catalog in memory and an index over it that follows. */
-export async function aCatalog(maxChanged?: number) {
+export async function aCatalog({ textsWait, ...limit }: CatalogChoices = {}) {
   const database = openDatabase(':memory:')
   const store = createListingStore(database, createGroupCommit(database))
   const turns = createTurns()
   const faults: unknown[] = []
   const onFault = (fault: unknown) => void faults.push(fault)
-  const limit = maxChanged === undefined ? {} : { maxChanged }
-  const index = createCatalogIndex({ source: store, turns, onFault, ...limit })
+  const source: typeof store = {
+    ...store,
+    async scanForIndex(after, count) {
+      await textsWait
+      return store.scanForIndex(after, count)
+    },
+  }
+  const index = createCatalogIndex({ source, turns, onFault, ...limit })
   return { database, store, turns, index, faults }
 }
 
-/** Waits until the index has read the catalog for the first time. */
+/** Waits until the index has read all of the catalog for the first time. */
 export async function whenReady(index: CatalogIndex): Promise<CatalogView> {
   index.start()
   for (;;) {
-    const view = await index.current()
+    const view = index.isReady() ? await index.current() : undefined
     if (view !== undefined) return view
     await new Promise((resolve) => setImmediate(resolve))
   }

@@ -54,7 +54,7 @@ describe('the index', () => {
   })
 
   it('builds a new base once too much has changed, and finds the same in it', async () => {
-    const { store, turns, ...catalog } = await aCatalog(5)
+    const { store, turns, ...catalog } = await aCatalog({ maxChanged: 5 })
     index = catalog.index
     const search = createCatalogSearch(turns)
     const first = await whenReady(index)

@@ -117,6 +117,19 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(read)
       })
 
+      it('is read for an outline: whose each endpoint is and how it stands, page by page', async () => {
+        await save(
+          {},
+          aSave({}, [anEndpoint(), anEndpoint({ url: 'https://b.example', status: 'failing' })]),
+        )
+        const [first, second] = await store.scanOutline(0, 10)
+        expect(first).toEqual({ id: expect.any(Number), merchantId: 'weather', status: 'live' })
+        expect(second).toMatchObject({ merchantId: 'weather', status: 'failing' })
+        expect(await store.scanOutline(0, 1)).toEqual([first])
+        expect(await store.scanOutline(first?.id ?? 0, 10)).toEqual([second])
+        expect(await store.scanOutline(second?.id ?? 0, 10)).toEqual([])
+      })
+
       it('is refused when its nonce was used, whatever else it says', async () => {
         const write = aWrite()
         await store.applyWrite(write, aSave())

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { composeDiscovery } from '../src/compose-discovery.js'
+import { parseListQuery } from '../src/discovery/queries.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/store/sqlite/database.js'
@@ -10,7 +11,7 @@ import { watchTurns } from './loop-turns.js'
 
 /**
  * The discovery routes alone over a seeded file, as a process of its own: `discovery-server.ts FILE`. Tells its port
- * and how long reading the catalog took on a line, ends with its standard input.
+ * and how long reading the catalog took, outline and whole, on a line, ends with its standard input.
  */
 const [file] = process.argv.slice(2) as [string]
 const database = openDatabase(file)
@@ -39,15 +40,22 @@ app.post<{ Querystring: { title: string } }>('/save', async ({ query }) => {
   return { ms: performance.now() - before }
 })
 
+await app.listen({ port: 0, host: '127.0.0.1' })
+const defaultPage = { kind: 'resources', query: parseListQuery({}) } as const
 readTurns()
 const startedAt = performance.now()
 discovery.start()
-while (discovery.figures().endpoints === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-const started = { buildMs: performance.now() - startedAt, ...readTurns() }
-await app.listen({ port: 0, host: '127.0.0.1' })
+await until(async () => (await discovery.answer(defaultPage)).state === 'made')
+const outlineMs = performance.now() - startedAt
+await until(() => discovery.figures().endpoints > 0)
+const started = { outlineMs, buildMs: performance.now() - startedAt, ...readTurns() }
 const { port } = app.server.address() as AddressInfo
 process.stdout.write(`${JSON.stringify({ port, ...started })}\n`)
 process.stdin.resume().once('end', () => process.exit())
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
 
 function save(title: string): Promise<void> {
   const payTo = '0x00000000000000000000000000000000000000ff' as const

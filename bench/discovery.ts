@@ -44,10 +44,10 @@ async function measure(size: number): Promise<void> {
   await idle.turns()
   const server = await startBenchServer(file)
   try {
-    const { buildMs, ...turns } = server.started
+    const { outlineMs, buildMs, ...turns } = server.started
     line(`\n## ${size} endpoints\n`)
     line(
-      `read in ${(buildMs / 1_000).toFixed(1)} s; RSS ${(await server.state()).rssMb.toFixed(0)} MB\n`,
+      `first page after ${(outlineMs / 1_000).toFixed(1)} s, read in ${(buildMs / 1_000).toFixed(1)} s; RSS ${(await server.state()).rssMb.toFixed(0)} MB\n`,
     )
     const { worst, over5Ms } = besideIdle(turns, await idle.turns())
     line(`Meanwhile worst turn ${worst} ms, turns over 5 ms ${over5Ms}.\n`)

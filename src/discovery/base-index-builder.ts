@@ -19,6 +19,7 @@ export interface BaseIndexBuilder {
 
 const DOCUMENTS_BETWEEN_LOOKS = 8_192
 
+/** Texts are left out of an outline. */
 export function createBaseIndexBuilder(turns: Turns, isOutline: boolean): BaseIndexBuilder {
   const merchants = createTokenTable()
   const merchantSignatures = createFloatList()
@@ -47,14 +48,14 @@ export function createBaseIndexBuilder(turns: Turns, isOutline: boolean): BaseIn
     hasMerchant: (id) => merchants.find(id) !== undefined,
     addMerchant({ id, texts, signature, isPublic, isOfficial, isUnclaimed }) {
       const number = merchants.numberOf(id)
-      terms.addMerchant(number, texts)
+      if (!isOutline) terms.addMerchant(number, texts)
       merchantSignatures.push(signature)
       merchantFlags.push(Number(isPublic) | (Number(isOfficial) << 1) | (Number(isUnclaimed) << 2))
     },
     add(document) {
       const number = ids.length
       const merchant = merchants.numberOf(document.merchantId)
-      terms.addDocument(number, document.texts)
+      if (!isOutline) terms.addDocument(number, document.texts)
       for (const name of document.facets) facetPostings.add(facets.numberOf(name), number)
       for (const quote of document.quotes) pairs.set(facet.pair(quote), quote)
       merchantPostings.add(merchant, number)

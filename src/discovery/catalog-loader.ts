@@ -1,8 +1,9 @@
 import type { ListingReader } from '../store/listings.js'
-import { createBaseIndexBuilder } from './base-index-builder.js'
+import { type BaseIndexBuilder, createBaseIndexBuilder } from './base-index-builder.js'
 import { type CatalogView, firstView } from './catalog-view.js'
 import {
   type IndexDocument,
+  type IndexMerchant,
   toIndexDocument,
   toIndexMerchant,
   toOutlineDocument,
@@ -12,7 +13,13 @@ import { createDraft } from './view-draft.js'
 
 export type CatalogSource = Pick<
   ListingReader,
-  'scanForIndex' | 'scanOutline' | 'indexedOf' | 'findMerchant' | 'lastChange' | 'changesAfter'
+  | 'scanForIndex'
+  | 'scanOutline'
+  | 'indexedOf'
+  | 'findMerchant'
+  | 'findMerchants'
+  | 'lastChange'
+  | 'changesAfter'
 >
 
 /** Rows read at once: as many as the last read suggests for half a turn. */
@@ -65,14 +72,13 @@ async function load<Row extends { id: number; merchantId: string }>(
     await turns.next()
     if (isStopped()) throw new LoadStopped()
     const startedAt = performance.now()
-    const page = await scan(after, rows)
+    const reading = scan(after, rows)
+    // A store that answers later holds up nobody meanwhile.
     const isSlow = performance.now() - startedAt > READ_MS
+    const page = await reading
     rows = isSlow ? Math.max(MIN_ROWS, rows >>> 1) : Math.min(MAX_ROWS, rows * 2)
+    for (const merchant of await merchantsOf(page, builder, source)) builder.addMerchant(merchant)
     for (const row of page) {
-      if (!builder.hasMerchant(row.merchantId)) {
-        const merchant = await source.findMerchant(row.merchantId)
-        builder.addMerchant(toIndexMerchant(row.merchantId, merchant))
-      }
       builder.add(toDocument(row))
       after = row.id
       if (turns.isOver()) await turns.next()
@@ -80,6 +86,18 @@ async function load<Row extends { id: number; merchantId: string }>(
     if (page.length === 0) break
   }
   return firstView(await builder.finish(), sequence)
+}
+
+/** The merchants of a page that were on none before. */
+async function merchantsOf(
+  page: readonly { merchantId: string }[],
+  { hasMerchant }: BaseIndexBuilder,
+  { findMerchants }: CatalogSource,
+): Promise<IndexMerchant[]> {
+  const missing = new Set(page.map(({ merchantId }) => merchantId).filter((id) => !hasMerchant(id)))
+  if (missing.size === 0) return []
+  const found = new Map((await findMerchants([...missing])).map((it) => [it.id, it]))
+  return Array.from(missing, (id) => toIndexMerchant(id, found.get(id)))
 }
 
 /** The view after the next changes, at most so many at once; the view itself when there are none. */

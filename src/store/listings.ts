@@ -171,6 +171,8 @@ export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
 export interface ListingReader extends OwnedListings {
   findMerchant(id: string): Promise<Merchant | undefined>
+  /** Those of them that are there, in any order. */
+  findMerchants(ids: readonly string[]): Promise<Merchant[]>
   endpointsOf(merchantId: string): Promise<Endpoint[]>
   /** In the order asked for; numbers that are gone are left out. */
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>

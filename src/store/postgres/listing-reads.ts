@@ -32,13 +32,14 @@ export function createListingReader(sql: Queries): ListingReader {
   const forIndex = async (text: string, values: readonly unknown[]) =>
     (await sql.rows<IndexedRow>(text, values)).map(toIndexedEndpoint)
 
+  const findMerchants = (ids: readonly string[]) =>
+    merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids])
   const entries = async (text: string, values: readonly unknown[]) =>
-    withMerchants((await sql.rows<EndpointRow>(text, values)).map(toEndpoint), (ids) =>
-      merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids]),
-    )
+    withMerchants((await sql.rows<EndpointRow>(text, values)).map(toEndpoint), findMerchants)
 
   return {
     findMerchant: async (id) => (await merchants('SELECT * FROM merchants WHERE id = $1', [id]))[0],
+    findMerchants,
     endpointsOf: async (merchantId) =>
       (
         await sql.rows<EndpointRow>(

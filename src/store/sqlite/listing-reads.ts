@@ -101,6 +101,11 @@ export function createListingReader(database: Database): ListingReader {
     ids.map((id) => statement.get(id)).filter((row) => row !== undefined)
 
   return {
+    findMerchants: async (ids) =>
+      ids.flatMap((id) => {
+        const row = merchantRow(id)
+        return row === undefined ? [] : toMerchant(row)
+      }),
     async findMerchant(id) {
       const row = merchantRow(id)
       return row === undefined ? undefined : toMerchant(row)

@@ -100,6 +100,30 @@ describe('the index', () => {
     expect(faults).toEqual([new Error('disk on fire')])
   })
 
+  it('asks a store that answers later for many endpoints and merchants at once', async () => {
+    const { store, turns } = await aCatalog()
+    for (let i = 0; i < 40; i++) await save(store, { id: `m${i}` }, Array(10).fill({}))
+    let questions = 0
+    const later =
+      <Asked extends unknown[], Found>(read: (...asked: Asked) => Promise<Found>) =>
+      async (...asked: Asked): Promise<Found> => {
+        questions++
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        return read(...asked)
+      }
+    const source = {
+      ...store,
+      scanForIndex: later(store.scanForIndex),
+      scanOutline: later(store.scanOutline),
+      findMerchant: later(store.findMerchant),
+      findMerchants: later(store.findMerchants),
+    }
+    index = createCatalogIndex({ source, turns, onFault: () => {} })
+    expect((await whenReady(index)).size).toBe(400)
+    // Pages of 8, 16, 32 and so on, twice.
+    expect(questions).toBeLessThan(60)
+  })
+
   it('reads the catalog anew rather than change by change when it is far behind', async () => {
     const { store, turns } = await aCatalog()
     let jump = 0

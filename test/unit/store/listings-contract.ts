@@ -81,6 +81,9 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
           merchant: { id: 'weather', name: 'Weather', isOfficial: false, identity: null },
           endpoint: { price: 10_000n, status: 'live', lastUpdated: 1_000, isHosted: false },
         })
+        const [merchant] = await store.findMerchants(['nobody', 'weather'])
+        expect(merchant).toEqual(await store.findMerchant('weather'))
+        expect(await store.findMerchants(['nobody'])).toEqual([])
         expect(await store.historyOf('weather', 0, 10)).toHaveLength(1)
         expect(await store.changesAfter(0, 10)).toEqual([{ sequence: 1, merchantId: 'weather' }])
       })

@@ -6,7 +6,7 @@ import type { Probe, ProbeResult } from './probe/probe.js'
 import { WriteFault } from './write-codes.js'
 
 /** An endpoint as it is saved. */
-export type LookedAt = ListedEndpoint & EndpointHealth & { extras: Record<string, unknown> }
+export type LookedAt = ListedEndpoint & EndpointHealth
 
 export interface SaveLooksOptions {
   probe: Probe
@@ -78,16 +78,16 @@ export function createSaveLooks(options: SaveLooksOptions) {
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
       // Saving again neither heals an endpoint that keeps failing nor counts against one that does not.
       const isFailing = before?.status === 'failing'
-      const standing = { ...fresh, accepts: quotedFor(payTo, network, before) ?? fresh.accepts }
+      const accepts = quotedFor(payTo, network, before) ?? fresh.accepts
+      const standing = { ...fresh, accepts, extras: before?.extras ?? fresh.extras }
       const previous = isFailing
         ? { ...standing, status: before.status, failures: before.failures }
         : standing
       const seconds = Math.floor(now() / 1000)
       const health = nextHealth(previous, result, seconds, random)
-      const extras = result.record.verdict === 'live' ? result.extras : (before?.extras ?? {})
-      if (result.record.verdict !== NOT_CHECKED) return { ...endpoint, ...health, extras }
+      if (result.record.verdict !== NOT_CHECKED) return { ...endpoint, ...health }
       const nextProbeAt = seconds + CATCH_UP_SECONDS
-      return { ...endpoint, ...health, failures: previous.failures, nextProbeAt, extras }
+      return { ...endpoint, ...health, failures: previous.failures, nextProbeAt }
     }
   }
 }

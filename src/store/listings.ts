@@ -49,6 +49,8 @@ export interface ListedEndpoint {
 export interface EndpointHealth {
   /** What discovery shows: the live answer, else what the listing says. */
   accepts: QuotedRequirement[]
+  /** Optional members of a discovery item, as the live answer had them: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
+  extras: Record<string, unknown>
   status: EndpointStatus
   probe: ProbeRecord | null
   /** Failed looks in a row. */
@@ -61,8 +63,6 @@ export interface Endpoint extends ListedEndpoint, EndpointHealth {
   id: number
   merchantId: string
   isHosted: boolean
-  /** Optional members of a discovery item: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
-  extras: Record<string, unknown>
   /** Unix seconds of the last change of what the item publishes. */
   lastUpdated: number
   createdAt: number
@@ -144,7 +144,7 @@ export interface CatalogChange {
 }
 
 /** An endpoint in somebody's words. */
-export type DescribedEndpoint = ListedEndpoint & { extras: Record<string, unknown> }
+export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
 
 /** An endpoint with whom it belongs to. */
 export interface CatalogEntry {

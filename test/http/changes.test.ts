@@ -101,9 +101,9 @@ describe('GET /discovery/changes', () => {
     const { next } = await ask()
     const [endpoint] = await store.endpointsOf('weather')
     if (endpoint === undefined) throw new Error('nothing was saved')
-    const { id, accepts, probe } = endpoint
+    const { id, accepts, extras, probe } = endpoint
     const look = (status: 'live' | 'failing') =>
-      store.saveProbe(id, { accepts, probe, status, failures: 3, nextProbeAt: 9 }, 2_000)
+      store.saveProbe(id, { accepts, extras, probe, status, failures: 3, nextProbeAt: 9 }, 2_000)
     await look('live')
     expect(await ask(`?since=${next}`)).toMatchObject({ changes: [], next })
     await look('failing')

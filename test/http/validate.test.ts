@@ -231,6 +231,7 @@ describe('POST /api/merchants/:id/probe', () => {
 
   const health: EndpointHealth = {
     accepts: [],
+    extras: {},
     status: 'live',
     probe: null,
     failures: 0,

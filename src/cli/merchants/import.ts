@@ -103,7 +103,7 @@ async function save(desk: Desk, filed: readonly FiledMerchant[]): Promise<void> 
  * it does at once.
  */
 function healthOf(
-  { accepts, price, status, failures, probe }: FiledMerchant['endpoints'][number],
+  { accepts, extras, price, status, failures, probe }: FiledMerchant['endpoints'][number],
   { network, asset, payTo }: FiledMerchant['merchant'],
   now: number,
 ): EndpointHealth {
@@ -117,6 +117,7 @@ function healthOf(
   }
   return {
     accepts: accepts.length > 0 ? accepts : [listed],
+    extras,
     status,
     probe,
     failures,

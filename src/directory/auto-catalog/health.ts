@@ -11,7 +11,7 @@ export function healthOfFound(
   accepts: QuotedRequirement[],
   blockedBecause: string | undefined,
   nowSeconds: number,
-): EndpointHealth {
+): Omit<EndpointHealth, 'extras'> {
   const waiting = { accepts, status: 'unverified', probe: null, failures: 0 } as const
   if (blockedBecause === undefined) return { ...waiting, nextProbeAt: nowSeconds }
   const probe = {

@@ -31,27 +31,29 @@ export function freshHealth({ network, asset, payTo, price }: ListedTerms): Endp
     maxTimeoutSeconds: 300,
     extra: { name, version },
   }
-  return { accepts: [listed], status: 'unverified', probe: null, failures: 0, nextProbeAt: null }
+  const unseen = { extras: {}, status: 'unverified', probe: null, failures: 0 } as const
+  return { accepts: [listed], ...unseen, nextProbeAt: null }
 }
 
 /**
- * Puts a look at an endpoint over what was known before. A failure keeps the last live requirements.
+ * Puts a look at an endpoint over what was known before. A failure keeps what the last live answer said.
  * `nowSeconds` is Unix time, `random` gives 0 to 1.
  */
 export function nextHealth(
   previous: EndpointHealth,
-  { record, accepts }: Pick<ProbeResult, 'record' | 'accepts'>,
+  { record, accepts, extras }: Pick<ProbeResult, 'record' | 'accepts' | 'extras'>,
   nowSeconds: number,
   random: () => number,
 ): EndpointHealth {
   const after = (seconds: number) => nowSeconds + jittered(seconds, random)
   if (record.verdict === 'live') {
     const nextProbeAt = after(HEALTHY_SECONDS)
-    return { accepts, status: 'live', probe: record, failures: 0, nextProbeAt }
+    return { accepts, extras, status: 'live', probe: record, failures: 0, nextProbeAt }
   }
   const failures = previous.failures + 1
   return {
     accepts: previous.accepts,
+    extras: previous.extras,
     status: failures >= FAILURES_TO_FAILING ? 'failing' : previous.status,
     probe: record,
     failures,

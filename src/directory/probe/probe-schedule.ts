@@ -225,6 +225,7 @@ function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth 
   return { ...next, failures, status, nextProbeAt }
 }
 
-function healthOf({ accepts, status, probe, failures, nextProbeAt }: Endpoint): EndpointHealth {
-  return { accepts, status, probe, failures, nextProbeAt }
+function healthOf(endpoint: Endpoint): EndpointHealth {
+  const { accepts, extras, status, probe, failures, nextProbeAt } = endpoint
+  return { accepts, extras, status, probe, failures, nextProbeAt }
 }

@@ -157,8 +157,11 @@ export function createEndpointWriter(sql: Queries) {
     ): Promise<{ merchantId: string; isChanged: boolean } | undefined> {
       const row = await findById(id)
       if (row === undefined) return undefined
-      const columns = described === undefined ? row : toColumns({ ...health, ...described })
-      const after = { ...columns, ...toHealthColumns(health), is_hosted: row.is_hosted }
+      const columns =
+        described === undefined
+          ? { ...row, ...toHealthColumns(health) }
+          : toColumns({ ...health, ...described })
+      const after = { ...columns, is_hosted: row.is_hosted }
       const isChanged = isOther(row, after)
       const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
       await update(row, after, { position: row.position, lastUpdated })

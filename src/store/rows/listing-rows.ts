@@ -191,7 +191,6 @@ export function toColumns(draft: EndpointDraft): EndpointColumns {
     example: JSON.stringify(draft.example),
     input_schema: draft.inputSchema === null ? null : JSON.stringify(draft.inputSchema),
     output: draft.output === null ? null : JSON.stringify(draft.output),
-    extras: JSON.stringify(draft.extras),
     is_hosted: draft.isHosted === true ? 1 : 0,
     ...toHealthColumns(draft),
   }
@@ -200,6 +199,7 @@ export function toColumns(draft: EndpointDraft): EndpointColumns {
 export function toHealthColumns(health: EndpointHealth) {
   return {
     accepts: JSON.stringify(health.accepts),
+    extras: JSON.stringify(health.extras),
     status: health.status,
     probe: health.probe === null ? null : JSON.stringify(health.probe),
     failures: health.failures,

@@ -37,7 +37,7 @@ export function createEndpointWriter(database: Database) {
     'UPDATE endpoints SET last_updated = MAX(last_updated + 1, ?) WHERE merchant_id = ?',
   )
   const updateHealth = database.prepare(
-    `UPDATE endpoints SET accepts = @accepts, status = @status, probe = @probe, failures = @failures,
+    `UPDATE endpoints SET accepts = @accepts, extras = @extras, status = @status, probe = @probe, failures = @failures,
        next_probe_at = @next_probe_at, last_updated = @last_updated WHERE id = @id`,
   )
   const insertProbe = database.prepare(
@@ -133,8 +133,9 @@ export function createEndpointWriter(database: Database) {
       const row = findById.get(id) as EndpointRow | undefined
       if (row === undefined) return undefined
       const looked = toHealthColumns(health)
-      const columns = described === undefined ? row : toColumns({ ...health, ...described })
-      const after = { ...columns, ...looked, is_hosted: row.is_hosted }
+      const columns =
+        described === undefined ? { ...row, ...looked } : toColumns({ ...health, ...described })
+      const after = { ...columns, is_hosted: row.is_hosted }
       const isChanged = isOther(row, after)
       const last_updated = isChanged ? stampAfter(row, now) : row.last_updated
       if (described === undefined) updateHealth.run({ ...looked, last_updated, id })

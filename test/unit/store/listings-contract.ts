@@ -199,9 +199,10 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save()
         const [entry] = await store.scanEntries(0, 10)
         const id = entry?.endpoint.id as number
-        const { accepts } = anEndpoint()
+        const { accepts, extras } = anEndpoint()
         const health = {
           accepts,
+          extras,
           status: 'live',
           probe: null,
           failures: 0,
@@ -213,6 +214,10 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await store.saveProbe(id, { ...health, accepts: [{ amount: '20000' }] }, 1_800)
         expect(await lastUpdated()).toEqual([1_800])
         expect(await store.lastChange()).toBe(2)
+        const told = { extensions: { bazaar: { info: {} } } }
+        await store.saveProbe(id, { ...health, extras: told }, 1_900)
+        expect(await lastUpdated()).toEqual([1_900])
+        expect(await store.entriesById([id])).toMatchObject([{ endpoint: { extras: told } }])
       })
 
       it('moves at each change, also of the same second', async () => {

@@ -278,11 +278,11 @@ describe('what is no entry', () => {
 async function lookedAt(endpointId: number, health: Partial<EndpointHealth>): Promise<void> {
   const [entry] = await store.entriesById([endpointId])
   if (entry === undefined) throw new Error('no such endpoint')
-  const { accepts } = entry.endpoint
+  const { accepts, extras } = entry.endpoint
   const seconds = Math.floor(clock / 1000)
   const probe = { verdict: 'seen', message: 'Seen.', warnings: [], seen: {}, checkedAt: seconds }
-  const whole = { accepts, status: 'live' as const, probe, failures: 0, nextProbeAt: seconds + 99 }
-  await store.saveProbe(endpointId, { ...whole, ...health }, seconds)
+  const whole = { accepts, extras, status: 'live', failures: 0, nextProbeAt: seconds + 99 } as const
+  await store.saveProbe(endpointId, { ...whole, probe, ...health }, seconds)
   clock += 1_001
 }
 

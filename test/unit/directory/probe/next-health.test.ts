@@ -12,14 +12,16 @@ const record = (verdict: string) => ({
   seen: {},
   checkedAt: now,
 })
-const live = { record: record('live'), accepts: [aRequirement({ amount: '7' })] }
-const failed = { record: record('unreachable'), accepts: [] }
+const extras: EndpointHealth['extras'] = { mimeType: 'text/csv' }
+const live = { record: record('live'), accepts: [aRequirement({ amount: '7' })], extras }
+const failed = { record: record('unreachable'), accepts: [], extras: {} }
 const fresh = freshHealth({ network, asset, payTo, price: 10_000n })
 
 describe('the health of an endpoint', () => {
   it('begins unverified, with the requirement the listing makes', () => {
     expect(fresh).toEqual({
       accepts: [aRequirement({ maxTimeoutSeconds: 300 })],
+      extras: {},
       status: 'unverified',
       probe: null,
       failures: 0,
@@ -27,11 +29,12 @@ describe('the health of an endpoint', () => {
     })
   })
 
-  it('is live after one success, with what the 402 quoted, and looked at again after six hours', () => {
+  it('is live after one success, with what the 402 quoted and said of itself, and looked at again after six hours', () => {
     const failing: EndpointHealth = { ...fresh, status: 'failing', failures: 9 }
     for (const previous of [fresh, failing]) {
       expect(nextHealth(previous, live, now, middle)).toEqual({
         accepts: live.accepts,
+        extras,
         status: 'live',
         probe: live.record,
         failures: 0,
@@ -46,7 +49,7 @@ describe('the health of an endpoint', () => {
     for (let i = 0; i < 4; i++) {
       health = nextHealth(health, failed, now, middle)
       seen.push(health.status)
-      expect(health.accepts).toEqual(live.accepts)
+      expect(health).toMatchObject({ accepts: live.accepts, extras })
     }
     expect(seen).toEqual(['live', 'live', 'failing', 'failing'])
     expect(nextHealth(fresh, failed, now, middle)).toMatchObject({

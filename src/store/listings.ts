@@ -216,7 +216,7 @@ export interface ListingStore extends ListingReader, OperatorListings {
     now: number,
     described?: DescribedEndpoint,
   ): Promise<void>
-  /** Keeps the checks of an agent; `null` drops them. */
+  /** Keeps the checks of the agent that is linked; `null` drops them. A change only where the agent is shown from now on, or no more. */
   saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
   /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
   saveUnclaimed(

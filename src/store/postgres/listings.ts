@@ -1,4 +1,6 @@
 import type { ListingStore, Merchant } from '../listings.js'
+import { isOfAgent, type MerchantRow } from '../rows/listing-rows.js'
+import { saysTheSame } from '../rows/published-rows.js'
 import type { Database, Queries } from './database.js'
 import { applyChange, findRow } from './listing-changes.js'
 import { createEndpointWriter, type EndpointWriter } from './listing-endpoints.js'
@@ -40,16 +42,16 @@ export function createListingStore(database: Database): ListingStore {
       }),
     saveIdentity: (merchantId, identity, now) =>
       write(async (endpoints, sql) => {
-        const row = await findRow(sql, merchantId)
-        if (row === undefined) return
-        const isAgent = (it: Merchant['identity']) => it?.checks.control.passed === true
-        const before = row.identity === null ? null : JSON.parse(row.identity)
+        const before = await findRow(sql, merchantId)
+        if (before === undefined || !isOfAgent(identity, before)) return
         await sql.run('UPDATE merchants SET identity = $1, updated_at = $2 WHERE id = $3', [
           identity === null ? null : JSON.stringify(identity),
           now,
           merchantId,
         ])
-        if (isAgent(before) !== isAgent(identity)) await endpoints.touch(merchantId, now)
+        const after = await findRow(sql, merchantId)
+        if (saysTheSame(before, after as MerchantRow)) return
+        await endpoints.touch(merchantId, now)
         await endpoints.noteChange(merchantId, now)
       }),
     saveUnclaimed: (merchant, endpoint, now, evicted) =>
@@ -94,8 +96,10 @@ export function createListingStore(database: Database): ListingStore {
       }),
     saveByOperator: (merchant, drafts, now) =>
       write(async (endpoints, sql) => {
+        const before = await findRow(sql, merchant.id)
         await putByOperator(sql, merchant, now)
-        await endpoints.replaceAll(merchant.id, drafts, now, true)
+        const isTouched = !saysTheSame(before, (await findRow(sql, merchant.id)) as MerchantRow)
+        await endpoints.replaceAll(merchant.id, drafts, now, isTouched)
         await endpoints.noteChange(merchant.id, now)
       }),
     setHosted: (endpointId, isHosted, now) =>

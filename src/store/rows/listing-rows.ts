@@ -60,6 +60,11 @@ export function toMerchant(row: MerchantRow): Merchant {
   }
 }
 
+/** Another agent may have been linked while this one was read. */
+export function isOfAgent(identity: Merchant['identity'], { agent_id }: MerchantRow): boolean {
+  return identity === null || identity.agentId === agent_id
+}
+
 export interface EndpointRow {
   id: number
   merchant_id: string

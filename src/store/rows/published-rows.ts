@@ -1,3 +1,4 @@
+import type { Identity } from '../identity.js'
 import type { PublishedMerchant } from '../published.js'
 import type { MerchantRow } from './listing-rows.js'
 
@@ -14,6 +15,19 @@ export type PublishedMerchantRow = Pick<
   MerchantRow,
   'id' | 'name' | 'is_official' | 'is_partner' | 'identity' | 'hidden_reason' | 'deleted_at'
 >
+
+/** Whether all items of a merchant say of it what they said before. */
+export function saysTheSame(
+  before: PublishedMerchantRow | undefined,
+  after: PublishedMerchantRow,
+): boolean {
+  return before !== undefined && JSON.stringify(saidBy(before)) === JSON.stringify(saidBy(after))
+}
+
+function saidBy({ name, is_official, is_partner, identity }: PublishedMerchantRow): unknown[] {
+  const agent: Identity | null = identity === null ? null : JSON.parse(identity)
+  return [name, is_official, is_partner, agent?.checks.control.passed === true && agent.agentId]
+}
 
 export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
   return {

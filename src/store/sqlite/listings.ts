@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
-import type { ListingStore, Merchant } from '../listings.js'
-import type { MerchantRow } from '../rows/listing-rows.js'
+import type { ListingStore } from '../listings.js'
+import { isOfAgent, type MerchantRow } from '../rows/listing-rows.js'
+import { saysTheSame } from '../rows/published-rows.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 import { createChangeWriter } from './listing-changes.js'
@@ -79,12 +80,11 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
       }),
     saveIdentity: (merchantId, identity, now) =>
       commit.write(() => {
-        const row = rowOf(merchantId)
-        if (row === undefined) return
-        const isAgent = (it: Merchant['identity']) => it?.checks.control.passed === true
-        const before = row.identity === null ? null : JSON.parse(row.identity)
+        const before = rowOf(merchantId)
+        if (before === undefined || !isOfAgent(identity, before)) return
         setIdentity.run(identity === null ? null : JSON.stringify(identity), now, merchantId)
-        if (isAgent(before) !== isAgent(identity)) endpoints.touch(merchantId, now)
+        if (saysTheSame(before, rowOf(merchantId) as MerchantRow)) return
+        endpoints.touch(merchantId, now)
         endpoints.noteChange(merchantId, now)
       }),
     saveUnclaimed: (merchant, endpoint, now, evicted) =>
@@ -124,6 +124,7 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
     saveByOperator: (merchant, drafts, now) =>
       commit.write(() => {
         const { isOfficial, isPartner, confirmation, agentId, ...columns } = merchant
+        const before = rowOf(merchant.id)
         putMerchant.run({
           ...columns,
           is_official: Number(isOfficial),
@@ -135,7 +136,8 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
           keepsAgent: Number(agentId === undefined),
           now,
         })
-        endpoints.replaceAll(merchant.id, drafts, now, true)
+        const isTouched = !saysTheSame(before, rowOf(merchant.id) as MerchantRow)
+        endpoints.replaceAll(merchant.id, drafts, now, isTouched)
         endpoints.noteChange(merchant.id, now)
       }),
     setHosted: (endpointId, isHosted, now) =>

@@ -230,6 +230,43 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(await lastUpdated()).toEqual([1_002])
       })
 
+      it('moves when the agent is shown or no more, and no other check of it is a change', async () => {
+        await save()
+        await save({ revision: 2 }, { kind: 'link', agentId: '0' })
+        const look = (agentId: string, passed: boolean, now: number) => {
+          const check = { passed, detail: '', checkedAt: now }
+          const checks = { control: check, pay: check, file: check, domain: check }
+          return store.saveIdentity('weather', { agentId, registry: other, checks }, now)
+        }
+        await look('0', true, 1_700)
+        expect(await lastUpdated()).toEqual([1_700])
+        expect(await store.lastChange()).toBe(3)
+        // Checked again, and one who was linked before and read too late.
+        await look('0', true, 1_800)
+        await look('7', true, 1_900)
+        expect(await lastUpdated()).toEqual([1_700])
+        expect(await store.lastChange()).toBe(3)
+        const { identity } = (await store.findMerchant('weather')) ?? {}
+        expect(identity).toMatchObject({ agentId: '0', checks: { pay: { checkedAt: 1_800 } } })
+        await look('0', false, 2_000)
+        expect(await lastUpdated()).toEqual([2_000])
+        expect(await store.lastChange()).toBe(4)
+      })
+
+      it('stays when the operator lists the same again, and moves with his marks', async () => {
+        const merchant = { ...aSave().merchant, id: 'arcus', owner: null, hiddenReason: null }
+        const put = (isOfficial: boolean, now: number) => {
+          const marks = { isOfficial, isPartner: false }
+          return store.saveByOperator({ ...merchant, ...marks }, [hosted], now)
+        }
+        const hosted = { ...anEndpoint(), isHosted: true }
+        await put(true, 1_000)
+        await put(true, 1_500)
+        expect(await lastUpdated()).toEqual([1_000])
+        await put(false, 1_600)
+        expect(await lastUpdated()).toEqual([1_600])
+      })
+
       it('moves when an item says that it is live no more', async () => {
         await save()
         const [entry] = await store.scanEntries(0, 10)

@@ -71,7 +71,7 @@ export function installErrorHandling(
     const family = request.routeOptions.config.family ?? 'plain'
     const isGone = isStoreGone(error)
     if (isGone) request.log.error({ err: error, route: request.routeOptions.url }, 'database gone')
-    const fault = isGone ? storeFault(family) : toRequestFault(error, family, isEncoded(request))
+    const fault = isGone ? storeFault(family) : toRequestFault(error, family, request)
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       const { code, message } = failures[family]
@@ -110,7 +110,7 @@ function storeFault(family: RouteFamily): RequestFault {
 function toRequestFault(
   error: FastifyError,
   family: RouteFamily,
-  isBodyEncoded: boolean,
+  request: FastifyRequest,
 ): RequestFault | undefined {
   if (error instanceof RequestFault) return error
   // Only Fastify's own errors are about the request: a node's HTTP error can carry a 4xx status too.
@@ -120,11 +120,11 @@ function toRequestFault(
     return new RequestFault({
       statusCode: reasons.bodyTooLarge.status,
       code: reasons.bodyTooLarge.code,
-      message: 'The body is larger than this service reads.',
+      message: `The body must be at most ${request.routeOptions.bodyLimit} bytes.`,
     })
   }
   const isSchemaFault = code === 'FST_ERR_VALIDATION'
-  const unread = isBodyEncoded ? encodedBody : bodyFaults[code]
+  const unread = isEncoded(request) ? encodedBody : bodyFaults[code]
   return new RequestFault({
     statusCode: reasons.invalidPayload.status,
     code:

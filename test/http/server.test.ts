@@ -100,7 +100,11 @@ describe('a hostile body', () => {
         duplex: 'half',
       } as RequestInit)
       expect(response.status).toBe(413)
-      expect(await response.json()).toMatchObject({ success: false, errorReason: 'body_too_large' })
+      expect(await response.json()).toMatchObject({
+        success: false,
+        errorReason: 'body_too_large',
+        errorMessage: 'The body must be at most 262144 bytes.',
+      })
     }
   })
 

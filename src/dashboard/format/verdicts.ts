@@ -14,6 +14,8 @@ const verdicts: Record<string, string> = {
 const warnings: Record<string, string> = {
   price_drift:
     'The live 402 quotes another price than the listing. Save the listing with the quoted price, or mend the endpoint.',
+  amount_zero:
+    'The live 402 asks for nothing, and such payments are not settled. Ask for 1 or more.',
   schema_missing:
     'Neither the 402 nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
   wrong_domain:

@@ -17,6 +17,7 @@ const sentences: Record<string, string> = {
   ECONNREFUSED: 'The host refuses the connection.',
   ECONNRESET: 'The host closed the connection without an answer.',
   UND_ERR_SOCKET: 'The host closed the connection without a whole answer.',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'The host closed the connection without a whole answer.',
 }
 
 /** Turns whatever ended a call into an answer in words; texts of errors can hold addresses and are not repeated. */
@@ -39,7 +40,7 @@ export function toFailure(
     const message = `The headers of the answer are above ${headerLimitBytes / 1024} KiB.`
     return { kind: 'too_large', message }
   }
-  return unreachable(code, sentenceOf(code))
+  return { ...unreachable(code, sentenceOf(code)), ...known }
 }
 
 function timeoutMessage(clock: CallClock, isTotal: boolean): string {

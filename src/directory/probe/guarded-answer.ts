@@ -21,7 +21,7 @@ export type GuardedAnswer =
   | { kind: 'timeout'; head?: AnswerHead; message: string }
   | { kind: 'too_large'; head?: AnswerHead; message: string }
   /** `code` is of the system, TLS or the HTTP parser: `ECONNREFUSED`, `CERT_HAS_EXPIRED`… */
-  | { kind: 'unreachable'; code: string; message: string }
+  | { kind: 'unreachable'; head?: AnswerHead; code: string; message: string }
 
 /** The status and headers of an answer, if it got that far. */
 export function headOf(answer: GuardedAnswer): AnswerHead | undefined {

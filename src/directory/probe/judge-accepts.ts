@@ -24,7 +24,8 @@ export function judgeAccepts(quoted: QuotedPayment, expected: Expected): Verdict
     quoted,
   })
   if (accepts.length === 0) {
-    const message = `The 402 holds no requirement that a buyer could use (${quoted.unusable} cannot be read); each needs scheme, network, amount, asset, payTo and maxTimeoutSeconds.`
+    const found = quoted.unusable === 0 ? 'accepts is empty' : `${quoted.unusable} cannot be read`
+    const message = `The 402 holds no requirement that a buyer could use (${found}); each needs scheme, network, amount, asset, payTo and maxTimeoutSeconds.`
     return wrong('not_402', message, {})
   }
   const onNetwork = accepts.filter(({ network }) => network === expected.network)
@@ -103,7 +104,12 @@ function findOddities(
   { price, asset, hasSchema }: Expected,
 ): Map<VerdictWarning, string> {
   const odd = new Map<VerdictWarning, string>()
-  if (price !== undefined && BigInt(amount) !== price) {
+  if (BigInt(amount) === 0n) {
+    odd.set(
+      'amount_zero',
+      'It asks for an amount of 0, which is not settled here: ask for 1 or more.',
+    )
+  } else if (price !== undefined && BigInt(amount) !== price) {
     odd.set(
       'price_drift',
       `It asks for ${dollars(BigInt(amount))}, the listing says ${dollars(price)}: list the price it asks for.`,

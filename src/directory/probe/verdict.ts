@@ -21,6 +21,7 @@ export type VerdictState =
 /** What is odd about an endpoint that is live all the same. */
 export type VerdictWarning =
   | 'price_drift'
+  | 'amount_zero'
   | 'schema_missing'
   | 'wrong_domain'
   | 'scheme_not_settled'

@@ -112,13 +112,17 @@ describe('an endpoint is live', () => {
     expect(result.record).toMatchObject({ verdict: 'live', warnings: [] })
   })
 
-  it('with a body that is endless, compressed or late, when the header tells all', async () => {
+  it('with a body that is endless, compressed, late or cut off, when the header tells all', async () => {
     const head = { 'payment-required': toHeader(aPaymentRequired()) }
     const answers: RequestListener[] = [
       (_, response) => response.writeHead(402, head).end(Buffer.alloc(1_048_576)),
       (_, response) =>
         response.writeHead(402, { ...head, 'content-encoding': 'gzip' }).end(gzipSync('{}')),
       (_, response) => response.writeHead(402, head).write('.'),
+      (_, response) => {
+        response.writeHead(402, { ...head, 'content-length': 9 }).write('.')
+        setImmediate(() => response.destroy())
+      },
     ]
     for (const answer of answers) expect((await look(answer)).record.verdict).toBe('live')
   })
@@ -147,6 +151,11 @@ describe('a live endpoint is warned of', () => {
     expect(record.warnings).toEqual(['price_drift'])
     expect(record.message).toContain('10001 (0.010001 USD)')
     expect(record.message).toContain('10000 (0.01 USD)')
+  })
+
+  it('an amount that nobody can pay', async () => {
+    const record = await warned(quoting({ amount: '0' }))
+    expect(record.warnings).toEqual(['amount_zero'])
   })
 
   it('the domain of another chain in extra', async () => {

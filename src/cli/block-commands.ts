@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { addressField } from '../directory/listing-body.js'
 import type { Block, BlockStore } from '../store/blocks.js'
 import { UsageError } from './arguments.js'
 
@@ -13,12 +13,12 @@ export function parseBlockTarget(
   if (role !== 'payer' && role !== 'payTo') {
     throw new UsageError(`Say payer or payTo, got ${JSON.stringify(role)}.`)
   }
-  if (!/^0x[0-9a-fA-F]{40}$/.test(address ?? '')) {
-    throw new UsageError(
-      `ADDRESS must be 20 bytes of hex with 0x prefix, got ${JSON.stringify(address)}.`,
-    )
+  const parsed = addressField.safeParse(address ?? '')
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new UsageError(`ADDRESS ${issue?.message}, got ${JSON.stringify(address)}.`)
   }
-  return { role, address: address?.toLowerCase() as Address }
+  return { role, address: parsed.data }
 }
 
 /** Blocks somebody; a running service obeys within two seconds. Resolves with what to tell. */

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { UsageError } from '../../../src/cli/arguments.js'
 import { readCommand } from '../../../src/cli/merchants/commands.js'
@@ -43,7 +44,14 @@ it.each([
   [['list', '--al'], "Unknown option '--al'; try --help."],
   [['hide', 'weather'], 'Say why with --reason "…": the public will read it.'],
   [['block', 'merchant', payTo], 'Say payer or payTo, got "merchant".'],
-  [['unblock', 'payer', '0x12'], 'ADDRESS must be 20 bytes of hex with 0x prefix, got "0x12".'],
+  [
+    ['unblock', 'payer', '0x12'],
+    'ADDRESS must be an address of 20 bytes in hex with 0x, with a right checksum if any, got "0x12".',
+  ],
+  [
+    ['block', 'payer', '0x90F79bf6EB2c4f870365E785982E1f101E93b907'],
+    'ADDRESS must be an address of 20 bytes in hex with 0x, with a right checksum if any, got "0x90F79bf6EB2c4f870365E785982E1f101E93b907".',
+  ],
 ])('does not understand %j', async (args, sentence) => {
   const error = await run(...args).catch((thrown) => thrown)
   expect(error).toBeInstanceOf(UsageError)
@@ -56,7 +64,7 @@ it('runs what it understands', async () => {
   expect(await run('hosted', 'weather', anEndpoint().url, 'get', 'on')).toMatch(
     /is hosted by Arcus\n$/,
   )
-  expect(await run('block', 'payer', payTo.replace('a', 'A'))).toBe(`payer ${payTo} is blocked\n`)
+  expect(await run('block', 'payer', getAddress(payTo))).toBe(`payer ${payTo} is blocked\n`)
   expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} is free again\n`)
   expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
   expect(JSON.parse(await run('export')).merchants).toMatchObject([

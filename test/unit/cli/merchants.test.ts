@@ -187,6 +187,17 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
+  it('keeps the order in which the catalog is read', async () => {
+    for (const id of ['zebra', 'apple', 'mango']) await list(desk.store, id)
+    await write(desk.store, 'zebra', { kind: 'link', agentId: '0' }, { revision: 2 })
+    await exportToFile(desk, path())
+    const other = openDesk()
+    await importMerchants(other, path(), plain)
+    const entries = await other.store.scanEntries(0, 10)
+    expect(entries.map(({ merchant }) => merchant.id)).toEqual(['zebra', 'apple', 'mango'])
+    await other.close()
+  })
+
   it('carries the word of the key that is paid, and the agent', async () => {
     const paidTo = '0x6666666666666666666666666666666666666666'
     await list(desk.store, 'weather', { paidTo })
@@ -253,7 +264,7 @@ describe('a file of merchants', () => {
     await exportToFile(desk, path())
     const before = await desk.store.lastChange()
     await expect(importMerchants(desk, path(), plain)).rejects.toThrow(
-      'The owners of hidden, weather signed what stands: leave them out, or say --replace. Nothing was written.',
+      'The owners of weather, hidden signed what stands: leave them out, or say --replace. Nothing was written.',
     )
     expect(await desk.store.lastChange()).toBe(before)
     expect(await importMerchants(desk, path(), { ...plain, replaces: true })).toMatch(

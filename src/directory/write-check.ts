@@ -133,7 +133,7 @@ async function checkStanding(
   const present = merchant?.revision ?? 0
   if (revision <= present) {
     const [past] = await listings.historyOf(message.merchantId, revision - 1, 1)
-    if (past?.owner === owner && past.nonce === nonce) throw replayFault()
+    if (past?.owner === owner && past.nonce === nonce) throw replayFault(past)
   }
   if (merchant === undefined || (merchant.deletedAt !== null && actions.fresh === undefined)) {
     if (actions.fresh === undefined) throw missingFault(merchant)
@@ -164,8 +164,14 @@ function checkPayTo({ payTo }: ListingWriteJson, expected: Address | undefined):
   throw new WriteFault('payToMismatch', text)
 }
 
-export function replayFault(): WriteFault {
-  return new WriteFault('replayedNonce', 'message.nonce was used before; sign with a fresh one.')
+/** `accepted` is what the message became, where it is known: whoever lost the answer is told. */
+export function replayFault(accepted?: Pick<SignedWrite, 'revision' | 'acceptedAt'>): WriteFault {
+  if (accepted === undefined) {
+    return new WriteFault('replayedNonce', 'message.nonce was used before; sign with a fresh one.')
+  }
+  const { revision, acceptedAt } = accepted
+  const text = `The message was accepted before, as revision ${revision}; sign another with a fresh nonce.`
+  return new WriteFault('replayedNonce', text, { revision, acceptedAt })
 }
 
 export function staleFault(revision: number): WriteFault {

@@ -115,7 +115,8 @@ export const writeCodes = {
   replayedNonce: {
     code: 'replayed_nonce',
     status: 409,
-    meaning: 'The owner used this nonce before.',
+    meaning:
+      'The owner used this nonce before; `details.revision` is what the message became, where it is that very one.',
   },
   staleRevision: {
     code: 'stale_revision',

@@ -120,7 +120,9 @@ describe('a saved listing', () => {
 describe('a write is refused', () => {
   it('when it was accepted before', async () => {
     const request = await create()
-    expect(await refusal(request)).toEqual([409, 'replayed_nonce'])
+    const again = await send(directory, request)
+    expect(again.statusCode).toBe(409)
+    expect(again.json()).toMatchObject({ error: 'replayed_nonce', details: { revision: 1 } })
   })
 
   it('when its nonce was used for another merchant', async () => {

@@ -38,8 +38,7 @@ function answer({ schema, value }: SchemaQuestion): SchemaAnswer {
     if (validate(value) === true) return { ok: true }
     return { ok: false, fault: 'value', message: describe(validate.errors?.[0]) }
   } catch (error) {
-    const message = error instanceof Error ? error.message : 'it cannot be compiled'
-    return { ok: false, fault: 'schema', message: message.slice(0, MAX_MESSAGE_CHARS) }
+    return { ok: false, fault: 'schema', message: explain(error).slice(0, MAX_MESSAGE_CHARS) }
   } finally {
     ajv.removeSchema(schema)
   }
@@ -56,6 +55,12 @@ function warmUp(): void {
     const schema = { type: 'object', properties, required: [`city${i}`], description: 'A place.' }
     answer({ schema, value: { [`city${i}`]: 'Lisbon', days: 1, tags: ['a'] } })
   }
+}
+
+function explain(error: unknown): string {
+  // Nothing else runs out of stack: what is asked is not deep.
+  if (error instanceof RangeError) return 'its references lead round in a circle'
+  return error instanceof Error ? error.message : 'it cannot be compiled'
 }
 
 function describe(error: ErrorObject | undefined): string {

@@ -40,12 +40,12 @@ PRIVATE_KEY is the key of the listing's owner. It signs; it is not sent, and nee
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  const wish = readWish()
-  if (wish === undefined) {
-    process.stderr.write(`${usage}\n`)
-    return 2
+  const options = readOptions()
+  if (options.help) {
+    process.stdout.write(`${usage}\n`)
+    return 0
   }
-  const { directoryUrl, key, id, listing } = wish
+  const { directoryUrl, key, id, listing } = readWish(options)
   const signer = privateKeyToAccount(key)
   const client = createListingClient({ directoryUrl, signer })
   try {
@@ -72,36 +72,43 @@ interface Wish {
   listing: Omit<Listing, 'payTo'> & { payTo: Address | undefined }
 }
 
-function readWish(): Wish | undefined {
-  const { id, name, url, title, price, 'pay-to': payTo, ...rest } = readOptions()
+function readWish(options: ReturnType<typeof readOptions>): Wish {
+  const { id, name, url, title, price, 'pay-to': payTo, ...rest } = options
   const key = process.env.PRIVATE_KEY ?? ''
-  if (!isHex(key) || key.length !== 66) return undefined
-  if (!id || !name || !url || !title || !price || !/^\d+(\.\d{1,6})?$/.test(price)) return undefined
-  if (payTo !== undefined && !isAddress(payTo)) return undefined
+  if (!isHex(key) || key.length !== 66) misuse('PRIVATE_KEY must be 32 bytes of hex with 0x.')
+  if (!id || !name || !url || !title || !price) {
+    misuse('--id, --name, --url, --title and --price are needed.')
+  }
+  if (!/^\d+(\.\d{1,6})?$/.test(price)) {
+    misuse(`--price wants dollars with at most six decimals, as 0.01, not ${price}`)
+  }
+  if (payTo !== undefined && !isAddress(payTo)) misuse(`--pay-to wants an address, not ${payTo}`)
   const endpoint: ListingEndpoint = {
     url,
     title,
     price: parseUnits(price, 6).toString(),
     pricing: rest.metered ? 'metered' : 'fixed',
     ...(rest.schema === undefined ? {} : { inputSchema: parseJson(rest.schema, '--schema') }),
-    ...callOf(rest.method, rest.example === undefined ? {} : parseJson(rest.example, '--example')),
+    ...callOf(
+      rest.method.toUpperCase(),
+      rest.example === undefined ? {} : parseJson(rest.example, '--example'),
+    ),
   }
   const listing = { name, description: rest.about ?? '', payTo, endpoints: [endpoint] }
   return { directoryUrl: rest.directory, key, id, listing }
 }
 
 function callOf(method: string, example: Record<string, string>) {
-  return method.toUpperCase() === 'POST'
-    ? { method: 'POST' as const, example: { body: example } }
-    : { method: 'GET' as const, example: { queryParams: example } }
+  if (method === 'POST') return { method, example: { body: example } } as const
+  if (method === 'GET') return { method, example: { queryParams: example } } as const
+  misuse(`--method wants GET or POST, not ${method}`)
 }
 
 function parseJson(text: string, flag: string) {
   try {
     return JSON.parse(text)
   } catch {
-    process.stderr.write(`${flag} wants JSON, not ${text}\n`)
-    process.exit(2)
+    misuse(`${flag} wants JSON, not ${text}`)
   }
 }
 
@@ -122,10 +129,15 @@ function readOptions() {
         schema: text,
         metered: { type: 'boolean', default: false },
         directory: { type: 'string', default: 'http://localhost:4021' },
+        help: { type: 'boolean', default: false },
       },
     }).values
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${usage}\n`)
-    process.exit(2)
+    misuse((error as Error).message)
   }
+}
+
+function misuse(problem: string): never {
+  process.stderr.write(`${problem}\n\n${usage}\n`)
+  process.exit(2)
 }

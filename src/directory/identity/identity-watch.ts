@@ -4,14 +4,14 @@ import type { IdentityRegistry } from './registry.js'
 import { createSchedule } from './schedule.js'
 
 /** How often the registry's events are read and what is due is looked at: a badge outlives its loss by no more. */
-const TICK_MS = 5_000
+const TICK_MS = 15_000
 /** The same while the registry cannot be read. */
 const SILENT_TICK_MS = 60_000
 /** How often the registry itself and the list of merchants are looked at again. */
 const REFRESH_MS = 3_600_000
 /** A chain that could not be read is asked again after this. */
 const RETRY_MS = 300_000
-const MAX_CHECKS_A_TICK = 8
+const MAX_CHECKS_A_TICK = 12
 const CONCURRENT_CHECKS = 4
 /** A merchant written to while its agent was read is read again; past this the next recheck does it. */
 const MAX_ATTEMPTS = 3
@@ -28,7 +28,7 @@ export interface IdentityWatchOptions {
   }
   /** From 0 to below 1; default `Math.random`. */
   random?: () => number
-  /** For tests; five seconds otherwise, a minute while the chain is silent. */
+  /** For tests; a quarter of a minute otherwise, a minute while the chain is silent. */
   tickMs?: number
 }
 

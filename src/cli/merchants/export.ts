@@ -1,4 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises'
+import { HOSTED_MERCHANT } from '../../hosted/listing.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { FILE_FORMAT, FILE_VERSION } from './catalog-file.js'
 import { type Desk, everyMerchant } from './desk.js'
@@ -8,8 +9,9 @@ import { Refusal } from './refusal.js'
 const PAGE = 1_000
 
 /**
- * Writes every merchant that stands, hidden ones too, and says how many; signed messages stay in the database. They
- * come in the order of their first endpoints, so that a catalog made of the file begins with what this one does.
+ * Writes every merchant that stands, hidden ones too, and says how many. Signed messages stay in the database, and so
+ * does what the service hosts, which each service lists for itself. They come in the order of their first endpoints, so
+ * that a catalog made of the file begins with what this one does.
  */
 export async function exportMerchants(
   desk: Desk,
@@ -21,7 +23,7 @@ export async function exportMerchants(
   let count = 0
   for (const id of await readOrder(desk)) {
     const merchant = await desk.store.findMerchant(id)
-    if (merchant === undefined || merchant.deletedAt !== null) continue
+    if (merchant === undefined || merchant.deletedAt !== null || id === HOSTED_MERCHANT) continue
     const endpoints = await desk.store.endpointsOf(id)
     await write(`${count === 0 ? '' : ','}\n${JSON.stringify(toFiled(merchant, endpoints))}`)
     count++
@@ -33,10 +35,10 @@ export async function exportMerchants(
 /** Those without endpoints come last. */
 async function readOrder(desk: Desk): Promise<Iterable<string>> {
   const ids = new Set<string>()
-  let page = await desk.store.scanForIndex(0, PAGE)
+  let page = await desk.store.scanOutline(0, PAGE)
   while (page.length > 0) {
     for (const { merchantId } of page) ids.add(merchantId)
-    page = await desk.store.scanForIndex(page.at(-1)?.id ?? 0, PAGE)
+    page = await desk.store.scanOutline(page.at(-1)?.id ?? 0, PAGE)
   }
   for await (const { merchant } of everyMerchant(desk)) ids.add(merchant.id)
   return ids

@@ -198,6 +198,15 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
+  it('leaves out what the service hosts, which every service lists for itself', async () => {
+    await fill(desk)
+    await enter(desk.store, 'arcus')
+    expect(await exportToFile(desk, path())).toBe(`3 merchants written to ${path()}`)
+    const other = openDesk()
+    expect(await importMerchants(other, path(), plain)).toMatch(/^3 added, /)
+    await other.close()
+  })
+
   it('carries the word of the key that is paid, and the agent', async () => {
     const paidTo = '0x6666666666666666666666666666666666666666'
     await list(desk.store, 'weather', { paidTo })

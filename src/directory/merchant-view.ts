@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { payToProofOf } from '../store/pay-to-proof.js'
+import { isUnclaimed } from '../store/unclaimed.js'
 import { findNameWarning } from './name-warning.js'
 import { tellUnproven } from './pay-to-unproven.js'
 
@@ -59,7 +60,7 @@ function toView(
       partner: merchant.isPartner,
       hidden: merchant.hiddenReason !== null,
       hiddenReason: merchant.hiddenReason,
-      unclaimed: owner === null,
+      unclaimed: isUnclaimed(merchant),
     },
     agentId: merchant.agentId,
     identity: merchant.identity,

@@ -1,4 +1,5 @@
 import type { CatalogEntry, Merchant } from '../store/listings.js'
+import { isUnclaimed } from '../store/unclaimed.js'
 import { formatAtomic } from '../x402/amounts.js'
 
 /** An endpoint as the console shows it in a list: what is listed, and how it stands. Seconds, atomic units. */
@@ -25,7 +26,7 @@ export function toCard({ endpoint, merchant }: CatalogEntry) {
       name: merchant.name,
       official: merchant.isOfficial,
       partner: merchant.isPartner,
-      unclaimed: merchant.owner === null,
+      unclaimed: isUnclaimed(merchant),
       identity: tellIdentity(merchant),
     },
   }

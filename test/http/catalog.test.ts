@@ -11,6 +11,7 @@ import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
 import type { Identity } from '../../src/store/identity.js'
+import { enter } from '../unit/cli/a-desk.js'
 import {
   anEndpoint,
   asset,
@@ -638,7 +639,8 @@ describe('GET /api/owners/{address}/merchants', () => {
     expect(await of(owner)).toEqual([])
   })
 
-  it('has what was found in payments to it', async () => {
+  it('has what was found in payments to it, and not what the operator entered', async () => {
+    await enter(listings.store, 'entered')
     const { extras, ...endpoint } = anEndpoint()
     const merchant = { id: `payto-${payTo}`, name: payTo, network: 'eip155:5042', asset, payTo }
     await listings.store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
-import { save } from '../unit/discovery/a-catalog.js'
+import { payTo, save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 
 let app: FastifyInstance
@@ -45,6 +45,16 @@ it('tells of an endpoint what is listed and how it stands', async () => {
     total: 1,
     next: null,
   })
+})
+
+it('calls unclaimed what was found in payments, and nothing that the operator entered', async () => {
+  await save(store, { id: 'entered', owner: null }, [{}])
+  await save(store, { id: `payto-${payTo}`, owner: null }, [{}])
+  const { items } = await browse()
+  expect(items.map(({ merchant }: { merchant: object }) => merchant)).toMatchObject([
+    { id: 'entered', unclaimed: false },
+    { id: `payto-${payTo}`, unclaimed: true },
+  ])
 })
 
 it('without words pages through all in order of creation', async () => {

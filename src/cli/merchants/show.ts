@@ -1,4 +1,5 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { type Desk, everyMerchant, getMerchant } from './desk.js'
 
@@ -22,7 +23,7 @@ export async function showMerchant(desk: Desk, id: string): Promise<string> {
   const facts = [
     ['name', merchant.name],
     ['marks', marksOf(merchant).join(', ') || 'none'],
-    ['owner', merchant.owner ?? 'nobody yet'],
+    ['owner', merchant.owner ?? (isUnclaimed(merchant) ? 'nobody yet' : 'the operator')],
     ['payTo', merchant.payTo],
     ['network', merchant.network],
     ['asset', merchant.asset],
@@ -48,10 +49,11 @@ function describeEndpoint(endpoint: Endpoint): string[] {
   ]
 }
 
-function marksOf({ owner, isOfficial, isPartner, hiddenReason, deletedAt }: Merchant): string[] {
+function marksOf(merchant: Merchant): string[] {
+  const { isOfficial, isPartner, hiddenReason, deletedAt } = merchant
   return [
     ...(deletedAt === null ? [] : ['deleted']),
-    ...(owner === null ? ['unclaimed'] : []),
+    ...(isUnclaimed(merchant) ? ['unclaimed'] : []),
     ...(isOfficial ? ['official'] : []),
     ...(isPartner ? ['partner'] : []),
     ...(hiddenReason === null ? [] : [`hidden: ${JSON.stringify(hiddenReason)}`]),

@@ -41,7 +41,7 @@ export function MerchantPage({ id }: { id: string }) {
 }
 
 function Merchant({ merchant }: { merchant: MerchantView }) {
-  const { id, name, description, flags, identity, endpoints, owner } = merchant
+  const { id, name, description, flags, identity, endpoints } = merchant
   useTitle(oneLine(name, 60))
   return (
     <div className="space-y-10">
@@ -95,7 +95,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           <Facts merchant={merchant} />
         </Section>
       </div>
-      {owner === null && (
+      {flags.unclaimed && (
         <Notice
           title="Is this yours?"
           action={
@@ -127,7 +127,13 @@ function Facts({ merchant }: { merchant: MerchantView }) {
           )}
         </Fact>
         <Fact name="Owner">
-          {owner === null ? 'nobody yet' : <Hex hex={owner} kind="address" />}
+          {owner !== null ? (
+            <Hex hex={owner} kind="address" />
+          ) : flags.unclaimed ? (
+            'nobody yet'
+          ) : (
+            'the operator'
+          )}
         </Fact>
         <Fact name="Network">
           <span className="font-mono text-xs">{network}</span>

@@ -3,6 +3,7 @@ import type { Address } from 'viem'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
 import { ownerOperation } from '../openapi/read-operations.js'
 import { createPause } from './slices.js'
 
@@ -34,7 +35,7 @@ export function ownerRoutes(
       store.merchantsPaidTo(address),
     ])
     const as = (role: Role) => (merchant: Merchant) => [role, merchant] as [Role, Merchant]
-    const unclaimed = paid.filter(({ owner }) => owner === null)
+    const unclaimed = paid.filter(isUnclaimed)
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 

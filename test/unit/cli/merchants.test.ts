@@ -73,6 +73,18 @@ describe('marks', () => {
     expect(await linesOf()).toEqual(['weather  1 endpoint  Merchant weather', '1 merchant'])
   })
 
+  it('call nobody’s what was found in payments, and not what the operator entered', async () => {
+    await enter(desk.store, 'entered')
+    await enter(desk.store, `payto-${payTo}`)
+    expect(await linesOf()).toEqual([
+      'entered  1 endpoint  partner  entered',
+      `payto-${payTo}  1 endpoint  unclaimed  partner  payto-${payTo}`,
+      '2 merchants',
+    ])
+    expect(await showMerchant(desk, 'entered')).toMatch(/owner +the operator/)
+    expect(await showMerchant(desk, `payto-${payTo}`)).toMatch(/owner +nobody yet/)
+  })
+
   it('hide with a reason the public reads, and leave a trail for a running service', async () => {
     await list(desk.store, 'weather')
     const before = await desk.store.lastChange()

@@ -56,7 +56,7 @@ export function Manage({ id, part }: { id: string; part: string }) {
 }
 
 function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
-  const { id, name, owner, flags } = merchant
+  const { id, name, flags } = merchant
   useTitle(oneLine(name, 60))
   return (
     <>
@@ -95,7 +95,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
             {flags.hiddenReason !== null && <StrangerText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
-        <OwnerNote owner={owner} payTo={merchant.payTo} />
+        <OwnerNote {...merchant} />
         {part === 'activity' && <Activity merchant={merchant} />}
         {part === 'endpoints' && <Health merchant={merchant} />}
         {part === 'edit' && <ListingEditor merchant={merchant} />}
@@ -106,9 +106,9 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
 }
 
 /** Says so when what is shown cannot be changed by who is connected. */
-function OwnerNote({ owner, payTo }: Pick<MerchantView, 'owner' | 'payTo'>) {
+function OwnerNote({ owner, payTo, flags }: Pick<MerchantView, 'owner' | 'payTo' | 'flags'>) {
   const { address } = useConnection()
-  if (owner === null) {
+  if (flags.unclaimed) {
     return (
       <Notice title="Nobody owns this listing yet">
         It was found in a settled payment. Saving it with the wallet{' '}
@@ -116,6 +116,7 @@ function OwnerNote({ owner, payTo }: Pick<MerchantView, 'owner' | 'payTo'>) {
       </Notice>
     )
   }
+  if (owner === null) return <Notice title="The operator of this service entered this listing" />
   if (address === undefined || sameAddress(address, owner)) return null
   return (
     <Notice tone="warn" title="Another wallet owns this listing">

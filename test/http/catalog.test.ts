@@ -639,13 +639,17 @@ describe('GET /api/owners/{address}/merchants', () => {
     expect(await of(owner)).toEqual([])
   })
 
-  it('has what was found in payments to it, and not what the operator entered', async () => {
-    await enter(listings.store, 'entered')
+  it('has what nobody owns and is paid to it, but nothing that the service lists of itself', async () => {
+    await enter(listings.store, 'arcus')
     const { extras, ...endpoint } = anEndpoint()
     const merchant = { id: `payto-${payTo}`, name: payTo, network: 'eip155:5042', asset, payTo }
     await listings.store.saveUnclaimed(merchant, { ...endpoint, extras }, 1)
-    expect(await of(payTo)).toMatchObject([{ id: `payto-${payTo}`, role: 'payTo' }])
-    expect(await of(payTo.toUpperCase().replace('0X', '0x'))).toHaveLength(1)
+    await enter(listings.store, 'entered')
+    expect(await of(payTo)).toMatchObject([
+      { id: `payto-${payTo}`, role: 'payTo' },
+      { id: 'entered', role: 'payTo' },
+    ])
+    expect(await of(payTo.toUpperCase().replace('0X', '0x'))).toHaveLength(2)
   })
 
   it('wants an address', async () => {

@@ -3,7 +3,7 @@ import type { Address } from 'viem'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { merchantIdKind } from '../merchant-id.js'
 import { ownerOperation } from '../openapi/read-operations.js'
 import { createPause } from './slices.js'
 
@@ -17,11 +17,16 @@ export interface OwnerRoutesOptions {
   now: () => number
 }
 
-/** What a wallet may do with a listing: `payTo` may claim what was found in payments to it. */
+/** What a wallet may do with a listing: `payTo` may claim what nobody owns and pays to it. */
 type Role = 'owner' | 'offered' | 'payTo'
 
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
+
+/** What the service lists of itself stays the operator's. */
+function isClaimable({ id, owner }: Merchant): boolean {
+  return owner === null && merchantIdKind(id) !== 'reserved'
+}
 
 /** `GET /api/owners/{address}/merchants`: what a wallet owns, what is offered to it, and what it may claim. Nothing in it is secret. */
 export function ownerRoutes(
@@ -35,7 +40,7 @@ export function ownerRoutes(
       store.merchantsPaidTo(address),
     ])
     const as = (role: Role) => (merchant: Merchant) => [role, merchant] as [Role, Merchant]
-    const unclaimed = paid.filter(isUnclaimed)
+    const unclaimed = paid.filter(isClaimable)
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 

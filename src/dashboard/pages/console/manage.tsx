@@ -106,7 +106,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
 }
 
 /** Says so when what is shown cannot be changed by who is connected. */
-function OwnerNote({ owner, payTo, flags }: Pick<MerchantView, 'owner' | 'payTo' | 'flags'>) {
+function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
   const { address } = useConnection()
   if (flags.unclaimed) {
     return (
@@ -116,7 +116,15 @@ function OwnerNote({ owner, payTo, flags }: Pick<MerchantView, 'owner' | 'payTo'
       </Notice>
     )
   }
-  if (owner === null) return <Notice title="The operator of this service entered this listing" />
+  if (owner === null) {
+    const title = 'The operator of this service entered this listing'
+    if (endpoints.some(({ state }) => state.hosted)) return <Notice title={title} />
+    return (
+      <Notice title={title}>
+        Saving it with the wallet <Hex hex={payTo} kind="address" />, which is paid, takes it over.
+      </Notice>
+    )
+  }
   if (address === undefined || sameAddress(address, owner)) return null
   return (
     <Notice tone="warn" title="Another wallet owns this listing">

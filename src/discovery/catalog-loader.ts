@@ -42,7 +42,7 @@ export function loadView(
   return load(source, turns, isStopped, { scan: source.scanForIndex, toDocument: toIndexDocument })
 }
 
-/** The same, read in less than a tenth of the time, with an outline for a base. */
+/** The same, read in an eighth to a twelfth of the time, with an outline for a base. */
 export function loadOutline(
   source: CatalogSource,
   turns: Turns,

@@ -3,7 +3,7 @@ import type { ReadIdentity } from './read-identity.js'
 import type { IdentityRegistry } from './registry.js'
 import { createSchedule } from './schedule.js'
 
-/** How often the registry's events are read and what is due is looked at: a badge outlives its loss by no more. */
+/** How often the registry's events are read and what is due is looked at: about as long a badge outlives its loss. */
 const TICK_MS = 15_000
 /** The same while the registry cannot be read. */
 const SILENT_TICK_MS = 60_000

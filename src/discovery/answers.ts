@@ -58,11 +58,14 @@ const NOTHING: RankedPage = { ids: [], next: null }
 const ITEMS_A_TURN = 20
 const LOADING_PATIENCE_MS = 3_000
 const LOADING_LOOK_MS = 25
+/** So many questions wait for the rest of the catalog: others are told at once, and those that can be answered are. */
+const MAX_PATIENT = 100
 
 /** Answers made on the thread that asks. */
 export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): DiscoveryAnswers {
   const { index, search, turns, loadingPatienceMs = LOADING_PATIENCE_MS } = options
   const items = createItemCache(options.items)
+  let patient = 0
 
   /**
    * A view with all that the question asks for. A small catalog is read within a moment of the start: whoever asks then
@@ -73,8 +76,10 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     for (;;) {
       const view = await index.current(sequence)
       if (view !== undefined && (!view.base.isOutline || isOutlined(question))) return view
-      if (Date.now() >= deadline) return undefined
+      if (Date.now() >= deadline || patient >= MAX_PATIENT) return undefined
+      patient++
       await new Promise((resolve) => setTimeout(resolve, LOADING_LOOK_MS))
+      patient--
     }
   }
 

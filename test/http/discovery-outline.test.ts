@@ -28,12 +28,12 @@ const others = [
   '/api/endpoints?pricing=fixed',
 ]
 
-async function aServerThatReads() {
+async function aServerThatReads(loadingPatienceMs = 0) {
   let readTexts = () => {}
   const textsWait = new Promise<void>((resolve) => {
     readTexts = resolve
   })
-  const server = await aDiscoveryServer({ isLoading: true, loadingPatienceMs: 0, textsWait })
+  const server = await aDiscoveryServer({ isLoading: true, loadingPatienceMs, textsWait })
   const { index, store, get } = server
   await save(store, { id: 'weather' }, [
     { title: 'Sky' },
@@ -92,6 +92,19 @@ it('says of all else when to come again', async () => {
   readTexts()
   await whenReady(index)
   for (const path of others) expect((await get(path)).statusCode, path).toBe(200)
+  await app.close()
+})
+
+it('lets a hundred questions wait for the rest, and answers lists beside them', async () => {
+  const { app, get, index, readTexts } = await aServerThatReads(60_000)
+  const asked = Array.from({ length: 103 }, (_, i) => get(`/discovery/resources?q=sky+${i}`))
+  expect(await Promise.any(asked)).toMatchObject({ statusCode: 503 })
+  expect((await get('/discovery/resources')).statusCode).toBe(200)
+  readTexts()
+  await whenReady(index)
+  const codes = (await Promise.all(asked)).map(({ statusCode }) => statusCode)
+  expect(codes.filter((code) => code === 503)).toHaveLength(3)
+  expect(codes.filter((code) => code === 200)).toHaveLength(100)
   await app.close()
 })
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
-import { type ChildExit, superviseChild } from './child.js'
+import { type Child, type ChildExit, superviseChild } from './child.js'
 import { DevnetError } from './devnet-error.js'
 import { freePort, requireFreePort } from './ports.js'
 import { call } from './rpc.js'
@@ -47,11 +47,15 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const port = options.port || (await freePort())
   await requireFreePort(port, 'anvil', host)
   const child = spawn(binary, argumentsOf(options, port), { stdio: ['ignore', 'ignore', 'pipe'] })
-  const { stop, exited } = superviseChild(child, stopGraceMs)
+  const supervised = superviseChild(child, stopGraceMs)
+  const { stop, exited } = supervised
   const complaint = readComplaint(child)
   const url = `http://${host}:${port}`
   const timeoutMs = options.forkUrl === undefined ? startTimeoutMs : forkTimeoutMs
-  const answered = await Promise.race([answers(url, timeoutMs), exited.then(() => false)])
+  const answered = await Promise.race([
+    answers(url, supervised, timeoutMs),
+    exited.then(() => false),
+  ])
   if (!answered || child.pid === undefined) {
     await stop()
     throw new DevnetError(`anvil did not start on port ${port}: ${complaint()}`)
@@ -113,9 +117,9 @@ function readComplaint(child: ChildProcess): () => string {
   return () => text.replace(/\s+/g, ' ').trim() || 'it gave no reason.'
 }
 
-async function answers(url: string, timeoutMs: number): Promise<boolean> {
+async function answers(url: string, { isGone }: Child, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs
-  while (Date.now() < deadline) {
+  while (!isGone() && Date.now() < deadline) {
     try {
       await call(url, 'eth_chainId')
       return true

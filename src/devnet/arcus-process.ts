@@ -65,20 +65,17 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
   }
 }
 
-async function becomesReady(url: string, { exited }: Child): Promise<void> {
-  let ended = false
-  void exited.then(() => {
-    ended = true
-  })
+async function becomesReady(url: string, { exited, isGone }: Child): Promise<void> {
   const deadline = Date.now() + readyTimeoutMs
   let complaint = 'no answer'
-  while (!ended && Date.now() < deadline) {
+  while (!isGone() && Date.now() < deadline) {
     const answer = (await unwell(`${url}/health`)) ?? (await unwell(`${url}/ready`))
     if (answer === undefined) return
     complaint = answer
     await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
-  if (ended) throw new DevnetError(`Arcus stopped while starting (${describeExit(await exited)}).`)
+  if (isGone())
+    throw new DevnetError(`Arcus stopped while starting (${describeExit(await exited)}).`)
   throw new DevnetError(
     `Arcus was not ready within ${readyTimeoutMs / 1000} seconds: ${complaint}.`,
   )

@@ -7,6 +7,7 @@ export type Child = {
   stop(): Promise<void>
   /** Resolves when the process ends, for whatever reason, also when it could not be started. */
   exited: Promise<ChildExit>
+  isGone(): boolean
 }
 
 /** Takes care of a spawned process: it ends with ours at the latest, whatever ends ours save SIGKILL. */
@@ -18,12 +19,14 @@ export function superviseChild(child: ChildProcess, graceMs: number): Child {
     child.once('error', () => resolve({ code: null, signal: null }))
   })
   void exited.then(() => process.removeListener('exit', kill))
+  const isGone = () =>
+    child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+    if (isGone()) return
     const force = setTimeout(kill, graceMs)
     child.kill('SIGTERM')
     await exited
     clearTimeout(force)
   }
-  return { stop, exited }
+  return { stop, exited, isGone }
 }

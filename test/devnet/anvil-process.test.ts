@@ -62,6 +62,17 @@ describe('startAnvil', () => {
     )
   })
 
+  it('is not asked any more once it did not start', async () => {
+    const port = await freePort()
+    await expect(startAnvil({ port, extraArgs: ['--no-such-flag'] })).rejects.toThrow()
+    const callers: unknown[] = []
+    const other = createServer((caller) => callers.push(caller.destroy()))
+    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    other.close()
+    expect(callers).toEqual([])
+  })
+
   it('tells how it ended, and stopping twice is harmless', async () => {
     const anvil = await startAnvil()
     process.kill(anvil.pid, 'SIGKILL')

@@ -18,7 +18,7 @@ const database = openDatabase(file)
 const store = createListingStore(database, createGroupCommit(database))
 const readTurns = watchTurns()
 const onFault = (fault: unknown) => process.stderr.write(`${String(fault)}\n`)
-const discovery = composeDiscovery({ threadSource: file, store, onFault })
+const discovery = composeDiscovery({ threadSource: file, isShared: false, store, onFault })
 
 const app = createServer({
   logger: pino({ level: 'silent' }),

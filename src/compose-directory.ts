@@ -140,6 +140,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   const discovery = composeDiscovery({
     threadSource: world.stores.threadSource,
+    isShared: world.isShared,
     store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })

@@ -1,9 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import { createDiscoveryAnswers, type DiscoveryAnswers } from './discovery/answers.js'
+import {
+  createDiscoveryAnswers,
+  type DiscoveryAnswers,
+  type Question,
+} from './discovery/answers.js'
 import { createThreadedAnswers } from './discovery/answers-thread.js'
 import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
 import { createCatalogIndex } from './discovery/catalog-index.js'
 import { createCatalogSearch } from './discovery/catalog-search.js'
+import { readMerchantPage } from './discovery/merchant-page.js'
 import { discoveryRoutes } from './discovery/routes.js'
 import { createTurns } from './discovery/turns.js'
 import type { ListingReader } from './store/listings.js'
@@ -18,18 +23,16 @@ export interface ComposedDiscovery extends DiscoveryAnswers {
 export interface DiscoveryWorld {
   /** Of `Stores`: what a thread may read by itself. */
   threadSource: string | undefined
+  /** Whether other processes use the same database, which is then a journey away. */
+  isShared: boolean
   store: ListingReader
   onFault: (error: unknown) => void
 }
 
 /** Builds discovery: on a thread of its own, or on this one over a database in memory. */
-export function composeDiscovery({
-  threadSource,
-  store,
-  onFault,
-}: DiscoveryWorld): ComposedDiscovery {
-  const made =
-    threadSource === undefined ? hereOver(store, onFault) : onThread(threadSource, onFault)
+export function composeDiscovery(world: DiscoveryWorld): ComposedDiscovery {
+  const { threadSource, store } = world
+  const made = threadSource === undefined ? hereOver(world) : onThread(threadSource, world)
   const answers = createCatalogAnswers({ answers: made, listings: store })
   return {
     ...made,
@@ -40,12 +43,13 @@ export function composeDiscovery({
   }
 }
 
-function onThread(source: string, onFault: (error: unknown) => void): DiscoveryAnswers {
+function onThread(source: string, { store, isShared, onFault }: DiscoveryWorld): DiscoveryAnswers {
   const script = scriptBeside(import.meta.url, 'discovery-thread')
-  return createThreadedAnswers({ script, source, onFault })
+  const answerHere = (question: Question) => readMerchantPage(store, question)
+  return createThreadedAnswers({ script, source, onFault, ...(!isShared && { answerHere }) })
 }
 
-function hereOver(store: ListingReader, onFault: (error: unknown) => void): DiscoveryAnswers {
+function hereOver({ store, onFault }: DiscoveryWorld): DiscoveryAnswers {
   const turns = createTurns()
   const index = createCatalogIndex({ source: store, turns, onFault })
   return createDiscoveryAnswers({ index, search: createCatalogSearch(turns), items: store, turns })

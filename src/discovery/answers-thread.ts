@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads'
+import type { CachedBody } from '../http/cached-reply.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { startThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
@@ -12,6 +13,8 @@ export interface ThreadedAnswersOptions {
   source: string
   /** Told what went wrong on the thread, which goes on or is started again. */
   onFault: (error: unknown) => void
+  /** Answers here what takes less than asking the thread, as of its call; not while something more urgent is done. */
+  answerHere?: (question: Question) => Promise<CachedBody | undefined>
 }
 
 /** What the thread finds in `workerData`. */
@@ -54,7 +57,7 @@ function toError({ error, isUnavailable }: ThreadWord & { kind: 'failed' }): unk
  * searches, nor the garbage of either, holds up a payment. While the thread starts anew it is as at the start: loading.
  */
 export function createThreadedAnswers(options: ThreadedAnswersOptions): DiscoveryAnswers {
-  const { script, source, onFault } = options
+  const { script, source, onFault, answerHere } = options
   const shared = new SharedArrayBuffer(8)
   const urgency = createUrgency(processClock, shared)
   const waiting = new Map<number, Waiting>()
@@ -99,6 +102,10 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     giveWay: urgency.raise,
     figures: () => figures,
     async answer(question, sequence) {
+      if (sequence !== undefined && !urgency.isRaised()) {
+        const body = await answerHere?.(question)
+        if (body !== undefined) return { state: 'made', body, sequence }
+      }
       if (thread === undefined) return { state: 'loading' }
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }
       const id = ++lastId

@@ -12,6 +12,7 @@ import {
 import type { CatalogView } from './catalog-view.js'
 import { type ChangesQuery, createChangeReader } from './changes.js'
 import { createItemCache, type ItemSource } from './item-cache.js'
+import { listPage } from './list-page.js'
 import { isOutlined } from './outline.js'
 import type { BrowseQuery } from './queries.js'
 import { formatCursor } from './ranked-cursor.js'
@@ -96,11 +97,8 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
   const tellChanges = createChangeReader({ source: options.items, search, itemsOf })
 
   async function list(view: CatalogView, { isOtherType, ...asked }: ResourcesQuery) {
-    const { limit, offset } = asked
     const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
-    const pagination = JSON.stringify({ limit, offset, total: found.total })
-    const resources = await itemsOf(found.ids, view)
-    return `{"x402Version":2,"items":[${resources}],"pagination":${pagination}}`
+    return listPage(await itemsOf(found.ids, view), asked, found.total)
   }
 
   async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery) {

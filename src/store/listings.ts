@@ -178,6 +178,8 @@ export interface ListingReader extends OwnedListings {
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** The same as it is published. */
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
+  /** All of a merchant in order of number, hidden or not; `undefined` when they are more than `most`. */
+  publishedOf(merchantId: string, most: number): Promise<PublishedEntry[] | undefined>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */

@@ -34,6 +34,10 @@ export function createListingReader(sql: Queries): ListingReader {
 
   const findMerchants = (ids: readonly string[]) =>
     merchants('SELECT * FROM merchants WHERE id = ANY($1)', [ids])
+  const publishedMerchants = async (ids: readonly string[]) => {
+    const text = `SELECT ${merchantColumns} FROM merchants WHERE id = ANY($1)`
+    return (await sql.rows<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
+  }
   const entries = async (text: string, values: readonly unknown[]) =>
     withMerchants((await sql.rows<EndpointRow>(text, values)).map(toEndpoint), findMerchants)
 
@@ -67,10 +71,14 @@ export function createListingReader(sql: Queries): ListingReader {
          JOIN endpoints e ON e.id = wanted.number ORDER BY place`,
         [wanted],
       )
-      return withMerchants(endpoints, async (ids) => {
-        const text = `SELECT ${merchantColumns} FROM merchants WHERE id = ANY($1)`
-        return (await sql.rows<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
-      })
+      return withMerchants(endpoints, publishedMerchants)
+    },
+    async publishedOf(merchantId, most) {
+      const endpoints = await sql.rows<PublishedEndpoint>(
+        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id LIMIT $2`,
+        [merchantId, most + 1],
+      )
+      return endpoints.length > most ? undefined : withMerchants(endpoints, publishedMerchants)
     },
     scanEntries: (after, limit) =>
       entries(

@@ -36,6 +36,9 @@ export function createListingReader(database: Database): ListingReader {
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const publishedById = database.prepare(`SELECT ${endpointMembers} FROM endpoints WHERE id = ?`)
+  const publishedOf = database.prepare(
+    `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = ? LIMIT ?`,
+  )
   const publishedMerchant = database.prepare(
     `SELECT ${merchantColumns} FROM merchants WHERE id = ?`,
   )
@@ -120,6 +123,12 @@ export function createListingReader(database: Database): ListingReader {
     entriesById: async (ids) => entries(eachOf(endpointById, ids)),
     publishedById: async (ids) =>
       withMerchants(eachOf(publishedById, ids) as PublishedEndpoint[], publishedMerchantOf),
+    async publishedOf(merchantId, most) {
+      const endpoints = publishedOf.all(merchantId, most + 1) as PublishedEndpoint[]
+      if (endpoints.length > most) return undefined
+      endpoints.sort((one, other) => one.id - other.id)
+      return withMerchants(endpoints, publishedMerchantOf)
+    },
     scanEntries: async (after, limit) => entries(scanEndpoints.all(after, limit)),
     scanForIndex: async (after, limit) =>
       (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),

@@ -25,6 +25,7 @@ describe('discovery over a file', () => {
   const faults: unknown[] = []
   const discovery = composeDiscovery({
     threadSource: listings.database.name,
+    isShared: false,
     store: listings.store,
     onFault: (fault) => faults.push(fault),
   })
@@ -104,6 +105,7 @@ describe('discovery over PostgreSQL', () => {
     await save('Tides of Lisbon')
     discovery = composeDiscovery({
       threadSource: stores.threadSource,
+      isShared: true,
       store: stores.listings,
       onFault: (fault) => faults.push(fault),
     })

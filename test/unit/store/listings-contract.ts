@@ -120,6 +120,23 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(read)
       })
 
+      it('is read for one merchant as it is published, in order of number, unless there is too much', async () => {
+        const urls = ['https://c.example/', 'https://a.example/', 'https://b.example/']
+        await save(
+          {},
+          aSave(
+            {},
+            urls.map((url) => anEndpoint({ url })),
+          ),
+        )
+        const ids = (await store.endpointsOf('weather')).map(({ id }) => id)
+        const entries = await store.publishedOf('weather', 3)
+        expect(entries?.map(({ endpoint }) => endpoint.url)).toEqual(urls)
+        expect(entries).toEqual(await store.publishedById(ids))
+        expect(await store.publishedOf('weather', 2)).toBeUndefined()
+        expect(await store.publishedOf('nobody', 3)).toEqual([])
+      })
+
       it('is read for an outline: whose each endpoint is and how it stands, page by page', async () => {
         await save(
           {},

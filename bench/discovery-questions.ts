@@ -24,13 +24,13 @@ const mistypedWords =
 const spread = (count: number, of: number, i: number) => Math.floor(((i + 0.5) * of) / count)
 const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const MERCHANTS_ASKED = 100
+const WARM_QUESTIONS = 1_000
 
-/** As many merchants as are asked for, none of them among those. */
+/** Merchants, as many of them as there are, in questions that are not asked later. */
 export function warmMerchants(endpoints: number): string[] {
   const merchants = Math.ceil(endpoints / 10)
-  if (merchants < 2 * MERCHANTS_ASKED) return []
-  return range(MERCHANTS_ASKED).map((i) =>
-    resources(`?merchant=merchant-${spread(MERCHANTS_ASKED, merchants, i) + 1}`),
+  return range(WARM_QUESTIONS).map((i) =>
+    resources(`?merchant=merchant-${spread(WARM_QUESTIONS, merchants, i)}&limit=${21 + (i % 80)}`),
   )
 }
 

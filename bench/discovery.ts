@@ -76,7 +76,7 @@ async function untilAtRest(server: BenchServer): Promise<void> {
   }
 }
 
-/** The first questions of a process compile it; merchants of these are not asked for later. */
+/** The first questions of a process compile it; what is measured is a server that has run for a while. */
 async function warmUp(server: BenchServer, size: number): Promise<void> {
   for (let i = 0; i < 300; i++) {
     await server.ask(`/discovery/resources?limit=${(i % 100) + 1}`)

@@ -14,27 +14,36 @@ export async function settleMetered(
   { cashier, refunds }: { cashier: Cashier; refunds: Refunds | undefined },
 ): Promise<Settled> {
   const rest = BigInt(offer.requirements.amount) - kept
-  if (rest === 0n) return cashier.settle(offer)
-  if (offer.requirements.scheme !== 'exact') return cashier.settle(offer, kept)
-  if (refunds === undefined) return cashier.settle(offer)
+  if (offer.requirements.scheme !== 'exact') {
+    return rest === 0n ? cashier.settle(offer) : cashier.settle(offer, kept)
+  }
+  if (!offer.terms.isMetered || refunds === undefined) return cashier.settle(offer)
+  const wanted = describeRefund(offer, rest)
+  // Nothing is left over: noted only where an earlier call with this payment planned to give something back.
+  if (rest === 0n && !refunds.isKnown(wanted)) return cashier.settle(offer)
   let planned: PlannedRefund
   try {
-    planned = await refunds.plan(describeRefund(offer, rest))
+    planned = await refunds.plan(wanted)
   } catch (cause) {
     return { ok: false, refusal: notKept, cause }
   }
   const settled = await cashier.settle(offer)
   // What cannot be written now is found out later, as after a crash.
-  await conclude(planned, settled).catch(() => planned.leave())
+  const refund = await conclude(planned, settled).catch(() => void planned.leave())
   if (!settled.ok) return settled
-  const extra = { ...settled.settlement.extra, charged: String(kept), refund: String(rest) }
+  const back = BigInt(refund ?? rest)
+  const charged = String(BigInt(offer.requirements.amount) - back)
+  const extra = { ...settled.settlement.extra, charged, refund: String(back) }
   return { ok: true, settlement: { ...settled.settlement, extra } }
 }
 
-async function conclude(planned: PlannedRefund, settled: Settled): Promise<void> {
+/** How much goes back, where the payment was settled. */
+async function conclude(planned: PlannedRefund, settled: Settled): Promise<string | undefined> {
   if (settled.ok) return planned.confirm()
   const { status, error } = settled.refusal
-  return status === 402 && error !== PENDING ? planned.drop() : planned.leave()
+  if (status === 402 && error !== PENDING) await planned.drop()
+  else planned.leave()
+  return undefined
 }
 
 function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefund {

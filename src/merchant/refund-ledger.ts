@@ -5,7 +5,7 @@ export interface Refund {
   id: string
   /**
    * `planned` before the payment is settled, `due` once it is, `landed` when the buyer has the money, `dropped` when
-   * there was no payment to give back.
+   * there was no payment to give back, or another call with the same payment gave back what was left of it.
    */
   state: 'planned' | 'due' | 'landed' | 'dropped'
   network: `${string}:${string}`

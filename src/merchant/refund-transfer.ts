@@ -90,7 +90,10 @@ async function sign(
   return { x402Version: 2, accepted, payload: { signature, authorization } }
 }
 
-function refundNonce({ network, asset, payer, paymentNonce }: Refund): string {
+export type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce'>
+
+/** The same for all refunds of one payment. */
+export function refundNonce({ network, asset, payer, paymentNonce }: PaymentOfRefund): string {
   const text = ['x402 refund', network, asset, payer, paymentNonce].join('\n').toLowerCase()
   return `0x${createHash('sha256').update(text).digest('hex')}`
 }

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { ClientEvmSigner } from '@x402/evm'
 import { createFacilitatorClient } from './facilitator.js'
+import { CLOCK_SECONDS, createOneRefund } from './one-refund.js'
 import { openRefundLedger, type Refund, type RefundLedger } from './refund-ledger.js'
-import { transferRefund } from './refund-transfer.js'
+import { refundNonce, transferRefund } from './refund-transfer.js'
 
 export interface RefundsOptions {
   /** Base URL of the facilitator that brings the refunds, or a client of your own. */
@@ -35,6 +36,8 @@ export interface Refunds {
   readonly payTo: string
   /** Keeps what is to be given back before the payment is settled. Rejects when it cannot be kept. */
   plan(refund: NewRefund): Promise<PlannedRefund>
+  /** Whether another call has planned for the same payment. */
+  isKnown(payment: NewRefund): boolean
   /** What has not landed. */
   pending(): Refund[]
   /** Tries all that is due now; also runs by itself. */
@@ -44,8 +47,11 @@ export interface Refunds {
 }
 
 export interface PlannedRefund {
-  /** The payment was settled: the money goes back. */
-  confirm(): Promise<void>
+  /**
+   * The payment was settled: the money goes back. Resolves to how much: what an earlier call with the same payment left
+   * over, where that is on its way already.
+   */
+  confirm(): Promise<string>
   /** It was not, and will not be. */
   drop(): Promise<void>
   /** Nobody knows; it is found out later. */
@@ -59,8 +65,6 @@ const TRANSFER_LIFETIME_SECONDS = 7 * 86_400
 const RENEW_SECONDS = 600
 /** Refunds on their way together; Arcus brings them in one transaction. */
 const MAX_AT_ONCE = 20
-/** How far clocks may be apart. */
-const CLOCK_SECONDS = 600
 
 /** Gives back what metered calls did not use: kept on disk, and tried until it lands. */
 export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
@@ -71,8 +75,8 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       : options.facilitator
   const wasSettled = options.wasSettled ?? askArcus(options.facilitator)
   const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
-  /** Planned by a request that is not over. */
-  const open = new Set<string>()
+  const oneRefund = createOneRefund()
+  for (const refund of ledger.pending()) if (refund.state === 'due') oneRefund.take(refund)
   let running: Promise<void> | undefined
   let isAskedAgain = false
 
@@ -96,13 +100,23 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   /** What became of a payment whose request did not live to see it. */
   async function findOut(refund: Refund): Promise<void> {
     const isSettled = await wasSettled(refund)
-    if (isSettled === true) return settle(refund, 'due')
+    // The buyer has presented it again meanwhile: what that call uses counts.
+    if (oneRefund.isOpen(refund)) return
+    if (isSettled === true) return void (await makeDue(refund))
     if (isSettled === false && refund.paymentValidBefore + CLOCK_SECONDS < now())
       return settle(refund, 'dropped')
   }
 
   async function settle(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
     await ledger.write({ ...refund, state })
+  }
+
+  /** How much goes back of the payment: by this refund, or by one that was taken before. */
+  async function makeDue(refund: Refund): Promise<string> {
+    const standing = oneRefund.take(refund)
+    const isDue = standing.id === refund.id && refund.amount !== '0'
+    await settle(refund, isDue ? 'due' : 'dropped')
+    return standing.amount
   }
 
   async function tryOne(refund: Refund): Promise<void> {
@@ -112,7 +126,8 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
 
   async function runOnce(): Promise<void> {
     await ledger.refresh?.().catch((err) => log?.error({ err }, 'x402: refunds could not be read'))
-    const waiting = ledger.pending().filter(({ id }) => !open.has(id))
+    oneRefund.prune(now())
+    const waiting = ledger.pending().filter((it) => it.state === 'due' || !oneRefund.isOpen(it))
     while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
   }
 
@@ -136,20 +151,26 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     payTo: options.payTo ?? signer.address,
     async plan(wanted) {
       const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
-      open.add(refund.id)
-      const end = () => open.delete(refund.id)
+      oneRefund.open(refund)
+      const end = () => oneRefund.close(refund)
       await ledger.write(refund).catch((error) => {
         end()
         throw error
       })
       return {
         async confirm() {
-          await settle(refund, 'due').finally(end)
+          const amount = await makeDue(refund).finally(end)
           void run()
+          return amount
         },
         drop: () => settle(refund, 'dropped').finally(end),
-        leave: () => void end(),
+        leave: end,
       }
+    },
+    isKnown(payment) {
+      if (oneRefund.isTaken(payment)) return true
+      const nonce = refundNonce(payment)
+      return ledger.pending().some((it) => refundNonce(it) === nonce)
     },
     pending: ledger.pending,
     run,

@@ -24,6 +24,23 @@ const statesIn = (path: string) =>
     .filter((line) => line !== '')
     .map((line) => (JSON.parse(line) as { state: string }).state)
 
+/** The amounts that the ledger says were given back. */
+const landedIn = (path: string) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"landed"'))
+    .map((line) => (JSON.parse(line) as { amount: string }).amount)
+
+const aRefund = {
+  network: 'eip155:5042',
+  asset: `0x36${'0'.repeat(38)}`,
+  extra: { name: 'USDC', version: '2' },
+  amount: '1',
+  payer,
+  paymentNonce: `0x${'07'.repeat(32)}`,
+  paymentValidBefore: 9,
+} as const
+
 interface Till {
   refunds: Refunds
   path: string
@@ -195,6 +212,77 @@ it('survives a crash at any point: what was planned is found out, what is due is
   expect(up.sent).toHaveLength(1)
   expect(up.refunds.pending()).toEqual([])
   expect((await aTill([], { path })).refunds.pending()).toEqual([])
+})
+
+/** A shop whose first settlement is answered by nothing, though it landed; each call charges what comes next. */
+async function aShopThatLostAnAnswer(till: Till, charges: string[]) {
+  let settles = 0
+  const facilitator = aFacilitator({
+    settle: () => {
+      settles++
+      if (settles === 1) throw new TypeError('fetch failed')
+      return success
+    },
+  })
+  const config = { x402: { price: '$0.05', pricing: 'metered', payTo: signer.address } } as const
+  const { app } = await aShop(
+    (it) =>
+      it.get('/tool', { config }, async ({ payment }) => {
+        payment?.charge(charges.shift() ?? '$0.05')
+        return 'goods'
+      }),
+    { x402: { refunds: till.refunds }, facilitator },
+  )
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(502)
+  return app
+}
+
+it.each([
+  ['$0.03', '30000', ['20000']],
+  ['$0.05', '50000', []],
+])(
+  'of a payment presented again is one, of the call that was answered: %s',
+  async (second, charged, given) => {
+    let isKnown = false
+    const till = await aTill([], { wasSettled: async () => isKnown || undefined })
+    const app = await aShopThatLostAnAnswer(till, ['$0.01', second])
+    const { extra } = readSettlement(await buy(app, { url: '/tool' }))
+    expect(extra).toEqual({ charged, refund: String(50_000 - Number(charged)) })
+    isKnown = true
+    await till.refunds.run()
+    await till.refunds.run()
+    expect(landedIn(till.path)).toEqual(given)
+    expect(till.sent).toHaveLength(given.length)
+    expect(till.refunds.pending()).toEqual([])
+  },
+)
+
+it('of a payment presented again when its refund is on its way is that one, and the answer says so', async () => {
+  const till = await aTill([], { wasSettled: async () => true })
+  const app = await aShopThatLostAnAnswer(till, ['$0.01', '$0.03'])
+  await till.refunds.run()
+  await till.refunds.run()
+  expect(landedIn(till.path)).toEqual(['40000'])
+  const { extra } = readSettlement(await buy(app, { url: '/tool' }))
+  expect(extra).toEqual({ charged: '10000', refund: '40000' })
+  await till.refunds.run()
+  expect(landedIn(till.path)).toEqual(['40000'])
+  expect(till.refunds.pending()).toEqual([])
+})
+
+it('of a payment presented again waits for the call that is under way', async () => {
+  const till = await aTill([], { wasSettled: async () => true })
+  const plan = (amount: string) => till.refunds.plan({ ...aRefund, amount })
+  const lost = await plan('40000')
+  const again = await plan('20000')
+  lost.leave()
+  await till.refunds.run()
+  await till.refunds.run()
+  expect(till.sent).toEqual([])
+  await again.confirm()
+  await till.refunds.run()
+  await till.refunds.run()
+  expect(landedIn(till.path)).toEqual(['20000'])
 })
 
 it('of a payment that can no longer settle is dropped', async () => {

@@ -133,10 +133,20 @@ const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSe
 
 function describeMismatch({ accepted }: PaymentPayload, { accepts }: Terms): string {
   const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
-  const name = compared.find((member) => accepted[member] !== requirements[member])
-  if (name === undefined) return 'accepted has other members than this resource asks for'
-  const got = (JSON.stringify(accepted[name]) ?? 'nothing').slice(0, 100)
-  return `accepted.${name} is ${got}, this resource asks for ${JSON.stringify(requirements[name])}`
+  const differing =
+    compared.map((name) => [name, accepted[name], requirements[name]] as const).find(differs) ??
+    // As the EIP-712 domain, which buyers take from another chain.
+    Object.entries(requirements.extra)
+      .map(([name, asked]) => [`extra.${name}`, accepted.extra?.[name], asked] as const)
+      .find(differs)
+  if (differing === undefined) return 'accepted has other members than this resource asks for'
+  const [name, got, asked] = differing
+  const told = (JSON.stringify(got) ?? 'nothing').slice(0, 100)
+  return `accepted.${name} is ${told}, this resource asks for ${JSON.stringify(asked)}`
+}
+
+function differs([, got, asked]: readonly [string, unknown, unknown]): boolean {
+  return JSON.stringify(got) !== JSON.stringify(asked)
 }
 
 function payerOf({ payload }: PaymentPayload): string {

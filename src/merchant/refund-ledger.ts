@@ -1,4 +1,5 @@
-import { open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 /** Money that goes back to a buyer; every change is a line of the ledger. */
 export interface Refund {
@@ -50,6 +51,7 @@ export async function openRefundLedger(path: string): Promise<RefundLedger> {
     const refund = parseLine(line)
     if (refund !== undefined) note(refund)
   }
+  await mkdir(dirname(path), { recursive: true })
   const file = await open(path, 'a', 0o600)
   // A crash may have torn the last line; the next must not grow on it.
   if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n')

@@ -13,7 +13,7 @@ export interface RefundsOptions {
   signer: ClientEvmSigner
   /** Who is paid, where that is another than `signer`; then `signer` needs money of its own. */
   payTo?: string
-  /** Path of the ledger, a file that is made when it is missing. One process at a time. */
+  /** Path of the ledger, a file that is made when it is missing, with its folder. One process at a time. */
   path?: string
   /** In place of `path`: a ledger of your own. */
   ledger?: RefundLedger

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { SettleError } from '@x402/core/types'
@@ -155,6 +155,13 @@ it('is tried until it lands, always as the same transfer', async () => {
   expect(till.refunds.pending()).toEqual([])
   expect(till.sent).toHaveLength(4)
   expect(new Set(till.sent.map((payload) => JSON.stringify(payload))).size).toBe(1)
+})
+
+it('is kept in a folder that was not there', async () => {
+  const till = await aTill([], { path: join(dirname(aLedgerPath()), 'data', 'refunds.jsonl') })
+  const { app } = await aMeteredShop(till, '$0.01')
+  expect((await buy(app, { url: '/tool' })).statusCode).toBe(200)
+  expect(statesIn(till.path)[0]).toBe('planned')
 })
 
 it('has landed when its transfer is called used', async () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
-import { SettleError, VerifyError } from '@x402/core/types'
+import { type PaymentPayload, SettleError, VerifyError } from '@x402/core/types'
 import { describe, expect, it, vi } from 'vitest'
 import {
   aFacilitator,
@@ -120,18 +120,24 @@ describe('a payment that cannot be read', () => {
     expect(readRequired(response).error).toMatch(/invalid_payload/)
   })
 
-  it('names what is accepted in place of what is asked', async () => {
+  it.each([
+    [{ amount: '1' }, 'accepted.amount is "1", this resource asks for "10000"'],
+    [
+      { extra: { name: 'USD Coin', version: '2' } },
+      'accepted.extra.name is "USD Coin", this resource asks for "USDC"',
+    ],
+    [{ extra: null }, 'accepted.extra.name is nothing, this resource asks for "USDC"'],
+    [{ more: 1 }, 'accepted has other members than this resource asks for'],
+  ])('names what is accepted in place of what is asked: %j', async (other, told) => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'))
     const required = readRequired(await app.inject('/quote'))
     const payload = aPayload(required)
-    const cheap = { ...payload, accepted: { ...payload.accepted, amount: '1' } }
+    const cheap = { ...payload, accepted: { ...payload.accepted, ...other } } as PaymentPayload
     const response = await app.inject({
       url: '/quote',
       headers: { 'payment-signature': encodePaymentSignatureHeader(cheap) },
     })
-    expect(readRequired(response).error).toBe(
-      'invalid_payment_requirements: accepted.amount is "1", this resource asks for "10000"',
-    )
+    expect(readRequired(response).error).toBe(`invalid_payment_requirements: ${told}`)
   })
 })
 

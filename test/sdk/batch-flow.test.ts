@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HTTPFacilitatorClient } from '@x402/core/server'
+import { toClientEvmSigner } from '@x402/evm'
 import { BatchSettlementEvmScheme as BuyerScheme } from '@x402/evm/batch-settlement/client'
 import {
   type BatchSettlementChannelManager,
@@ -9,6 +10,7 @@ import {
 import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express'
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import express from 'express'
+import { createPublicClient, http } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
@@ -117,4 +119,29 @@ it('the stock buyer pays the stock merchant: one deposit, a hundred vouchers, cl
   await buyerScheme.refund(`${merchantUrl}/paid`)
   expect(await balanceOf(buyer.address)).toBe(9_900_000n)
   expect(await balanceOf(settlement)).toBe(0n)
+})
+
+it('a buyer of a new process goes on with his channel, also after a refund, if his client has a node to ask', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const chain = createPublicClient({ transport: http(world.chainUrl) })
+  const open = (signer: ConstructorParameters<typeof BuyerScheme>[0]) => {
+    const scheme = new BuyerScheme(signer)
+    const client = x402Client.fromConfig({
+      schemes: [{ network, client: scheme }],
+      spendControls: { allowedAssets: [{ network, asset }] },
+    })
+    return { scheme, call: wrapFetchWithPayment(fetch, client) }
+  }
+  const withNode = () => open(toClientEvmSigner(account, chain))
+  const statusOf = async ({ call }: ReturnType<typeof open>) =>
+    (await call(`${merchantUrl}/paid`)).status
+  expect(await statusOf(open(account))).toBe(200)
+  expect(await statusOf(open(account))).toBe(402)
+  expect(await statusOf(withNode())).toBe(200)
+  expect(await balanceOf(account.address)).toBe(800_000n)
+  await withNode().scheme.refund(`${merchantUrl}/paid`)
+  expect(await balanceOf(account.address)).toBe(998_000n)
+  expect(await statusOf(open(account))).toBe(402)
+  expect(await statusOf(withNode())).toBe(200)
 })

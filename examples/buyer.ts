@@ -35,7 +35,12 @@ const client = x402Client.fromConfig({
 })
 const fetchPaid = wrapFetchWithPayment(fetch, client)
 
-const response = await fetchPaid(url)
+// Nobody is there, or the client itself refuses: an asset or a price it was not allowed.
+const response = await fetchPaid(url).catch((error: Error) => {
+  const { cause } = error as { cause?: Error }
+  process.stderr.write(`Not called: ${error.message}${cause ? ` (${cause.message})` : ''}\n`)
+  process.exit(1)
+})
 process.stdout.write(`${response.status} ${await response.text()}\n`)
 
 // What was settled, or why it was not, is in a header; so is why a payment was refused before.

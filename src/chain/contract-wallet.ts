@@ -8,6 +8,9 @@ export const WALLET_GAS_CAP = 600_000n
 /** A stranger's code may keep a node busy; past this the node is taken to be out of reach. */
 const WALLET_TIMEOUT_MS = 3_000
 
+/** A whole word, as callers on chain decode it, the token among them: a bare selector is no yes to them. */
+const YES = selectors.isValidSignature.padEnd(2 + 64, '0')
+
 /** ERC-1271: asks the payer's own code about a signature. Throws `RpcUnavailableError`. */
 export async function isAcceptedByWallet(
   rpc: Rpc,
@@ -19,7 +22,7 @@ export async function isAcceptedByWallet(
     to: wallet,
     data: encodeIsValidSignature(digest, signature),
   })
-  return answer.ok && answer.data.slice(0, 10) === selectors.isValidSignature
+  return answer.ok && answer.data.slice(0, YES.length) === YES
 }
 
 /**

@@ -112,6 +112,21 @@ describe('a deployed wallet', () => {
     },
   )
 
+  it.each([
+    // mstore(0, selector and rest), return(0, size)
+    ['a whole word', '00', '20', true],
+    ['a part of a word', '00', '04', false],
+    ['more in the word', 'ff', '20', false],
+  ] as const)(
+    'says yes as a contract that asks would decode it: %s',
+    async (_, rest, size, isYes) => {
+      const wallet = await deploy('RejectingWallet')
+      const bytecode = `0x7f1626ba7e${rest.repeat(28)}60005260${size}6000f3` as const
+      await client.setCode({ address: wallet, bytecode })
+      expect(await isAccepted(wallet)).toBe(isYes)
+    },
+  )
+
   it('may be the delegate of an account (EIP-7702)', async () => {
     const delegate = await deploy('Wallet1271', [zeroAddress])
     const bytecode = concatHex(['0xef0100', delegate])

@@ -1,6 +1,6 @@
 import { type CachedBody, toCachedBody } from '../http/cached-reply.js'
 import type { ListingReader } from '../store/listings.js'
-import type { PublishedEntry } from '../store/published.js'
+import type { PublishedEntry, PublishedSize } from '../store/published.js'
 import type { Question } from './answers.js'
 import { wordsOf } from './fold.js'
 import { itemJson } from './item.js'
@@ -8,9 +8,8 @@ import { listPage } from './list-page.js'
 
 export type MerchantPageSource = Pick<ListingReader, 'publishedOf'>
 
-/** What has more, or more text, is made in turns beside the index: here it would hold up who comes next. */
-const MAX_ENDPOINTS = 20
-const MAX_CHARS = 65_536
+/** What has more, or more text, is read and made in turns beside the index: here it would hold up who comes next. */
+const MOST: PublishedSize = { endpoints: 20, bytes: 65_536 }
 
 /**
  * A page of `merchant=` from the rows of that merchant, without the index: where the rows are at hand they are read
@@ -22,11 +21,10 @@ export async function readMerchantPage(
 ): Promise<CachedBody | undefined> {
   if (question.kind !== 'resources' || !isOfMerchantAlone(question.query)) return undefined
   const { filter, offset, limit } = question.query
-  const entries = await source.publishedOf(filter.merchant as string, MAX_ENDPOINTS)
+  const entries = await source.publishedOf(filter.merchant as string, MOST)
   if (entries === undefined) return undefined
   const found = entries.filter(isPublic)
   const shown = found.slice(offset, offset + limit)
-  if (charsOf(shown) > MAX_CHARS) return undefined
   return toCachedBody(listPage(shown.map(itemJson), { limit, offset }, found.length))
 }
 
@@ -40,12 +38,4 @@ function isOfMerchantAlone({ filter, q, isOtherType }: ResourcesQuery): boolean 
 
 function isPublic({ merchant }: PublishedEntry): boolean {
   return merchant.hiddenReason === null && merchant.deletedAt === null
-}
-
-function charsOf(entries: readonly PublishedEntry[]): number {
-  const texts = entries.flatMap(({ endpoint }) => {
-    const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
-    return [description, tags, example, inputSchema ?? '', output ?? '', extras, accepts]
-  })
-  return texts.reduce((sum, text) => sum + text.length, 0)
 }

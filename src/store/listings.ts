@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Identity } from './identity.js'
 import type { OperatorListings } from './operator-listings.js'
 import type { OwnedListings } from './owned-listings.js'
-import type { PublishedEntry } from './published.js'
+import type { PublishedEntry, PublishedSize } from './published.js'
 import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -178,8 +178,8 @@ export interface ListingReader extends OwnedListings {
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** The same as it is published. */
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
-  /** All of a merchant in order of number, hidden or not; `undefined` when they are more than `most`. */
-  publishedOf(merchantId: string, most: number): Promise<PublishedEntry[] | undefined>
+  /** All of a merchant in order of number, hidden or not; `undefined`, and not read, when they are more than `most`. */
+  publishedOf(merchantId: string, most: PublishedSize): Promise<PublishedEntry[] | undefined>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */

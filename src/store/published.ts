@@ -25,3 +25,10 @@ export interface PublishedEntry {
   endpoint: PublishedEndpoint
   merchant: PublishedMerchant
 }
+
+/** How much there is of a merchant. */
+export interface PublishedSize {
+  endpoints: number
+  /** Of their texts. */
+  bytes: number
+}

@@ -1,5 +1,5 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import type { PublishedEndpoint } from '../published.js'
+import type { PublishedEndpoint, PublishedSize } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -12,6 +12,7 @@ import {
   type WriteRow,
 } from '../rows/listing-rows.js'
 import {
+  endpointBytes,
   endpointMembers,
   merchantColumns,
   type PublishedMerchantRow,
@@ -74,11 +75,18 @@ export function createListingReader(sql: Queries): ListingReader {
       return withMerchants(endpoints, publishedMerchants)
     },
     async publishedOf(merchantId, most) {
-      const endpoints = await sql.rows<PublishedEndpoint>(
-        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id LIMIT $2`,
-        [merchantId, most + 1],
+      const [size] = await sql.rows<PublishedSize>(
+        `SELECT COUNT(*) AS endpoints, COALESCE(SUM(${endpointBytes}), 0) AS bytes
+         FROM (SELECT * FROM endpoints WHERE merchant_id = $1 LIMIT $2) AS counted`,
+        [merchantId, most.endpoints + 1],
       )
-      return endpoints.length > most ? undefined : withMerchants(endpoints, publishedMerchants)
+      const { endpoints, bytes } = size as PublishedSize
+      if (endpoints > most.endpoints || bytes > most.bytes) return undefined
+      const rows = await sql.rows<PublishedEndpoint>(
+        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id`,
+        [merchantId],
+      )
+      return withMerchants(rows, publishedMerchants)
     },
     scanEntries: (after, limit) =>
       entries(

@@ -1,5 +1,5 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import type { PublishedEndpoint } from '../published.js'
+import type { PublishedEndpoint, PublishedSize } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -12,6 +12,7 @@ import {
   type WriteRow,
 } from '../rows/listing-rows.js'
 import {
+  endpointBytes,
   endpointMembers,
   merchantColumns,
   type PublishedMerchantRow,
@@ -36,8 +37,12 @@ export function createListingReader(database: Database): ListingReader {
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const publishedById = database.prepare(`SELECT ${endpointMembers} FROM endpoints WHERE id = ?`)
+  const sizeOf = database.prepare(
+    `SELECT COUNT(*) AS endpoints, COALESCE(SUM(${endpointBytes}), 0) AS bytes
+     FROM (SELECT * FROM endpoints WHERE merchant_id = ? LIMIT ?)`,
+  )
   const publishedOf = database.prepare(
-    `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = ? LIMIT ?`,
+    `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = ?`,
   )
   const publishedMerchant = database.prepare(
     `SELECT ${merchantColumns} FROM merchants WHERE id = ?`,
@@ -124,8 +129,9 @@ export function createListingReader(database: Database): ListingReader {
     publishedById: async (ids) =>
       withMerchants(eachOf(publishedById, ids) as PublishedEndpoint[], publishedMerchantOf),
     async publishedOf(merchantId, most) {
-      const endpoints = publishedOf.all(merchantId, most + 1) as PublishedEndpoint[]
-      if (endpoints.length > most) return undefined
+      const size = sizeOf.get(merchantId, most.endpoints + 1) as PublishedSize
+      if (size.endpoints > most.endpoints || size.bytes > most.bytes) return undefined
+      const endpoints = publishedOf.all(merchantId) as PublishedEndpoint[]
       endpoints.sort((one, other) => one.id - other.id)
       return withMerchants(endpoints, publishedMerchantOf)
     },

@@ -126,15 +126,23 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
           {},
           aSave(
             {},
-            urls.map((url) => anEndpoint({ url })),
+            urls.map((url) => anEndpoint({ url, description: 'Größe' })),
           ),
         )
         const ids = (await store.endpointsOf('weather')).map(({ id }) => id)
-        const entries = await store.publishedOf('weather', 3)
+        const large = { endpoints: 3, bytes: 1_000_000 }
+        const entries = await store.publishedOf('weather', large)
         expect(entries?.map(({ endpoint }) => endpoint.url)).toEqual(urls)
         expect(entries).toEqual(await store.publishedById(ids))
-        expect(await store.publishedOf('weather', 2)).toBeUndefined()
-        expect(await store.publishedOf('nobody', 3)).toEqual([])
+        expect(await store.publishedOf('weather', { ...large, endpoints: 2 })).toBeUndefined()
+        const texts = entries?.flatMap(({ endpoint }) => {
+          const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
+          return [description, tags, example, inputSchema ?? '', output ?? '', extras, accepts]
+        })
+        const bytes = Buffer.byteLength((texts as string[]).join(''))
+        expect(await store.publishedOf('weather', { ...large, bytes })).toEqual(entries)
+        expect(await store.publishedOf('weather', { ...large, bytes: bytes - 1 })).toBeUndefined()
+        expect(await store.publishedOf('nobody', { endpoints: 0, bytes: 0 })).toEqual([])
       })
 
       it('is read for an outline: whose each endpoint is and how it stands, page by page', async () => {

@@ -9,7 +9,7 @@ import { listPage } from './list-page.js'
 export type MerchantPageSource = Pick<ListingReader, 'publishedOf'>
 
 /** What has more, or more text, is read and made in turns beside the index: here it would hold up who comes next. */
-const MOST: PublishedSize = { endpoints: 20, bytes: 65_536 }
+const MOST: PublishedSize = { endpoints: 20, chars: 65_536 }
 
 /**
  * A page of `merchant=` from the rows of that merchant, without the index: where the rows are at hand they are read

@@ -178,7 +178,7 @@ export interface ListingReader extends OwnedListings {
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** The same as it is published. */
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
-  /** All of a merchant in order of number, hidden or not; `undefined`, and not read, when they are more than `most`. */
+  /** All of a merchant in order of number, hidden or not; `undefined`, and read no further, when they are more than `most`. */
   publishedOf(merchantId: string, most: PublishedSize): Promise<PublishedEntry[] | undefined>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>

@@ -29,6 +29,13 @@ export interface PublishedEntry {
 /** How much there is of a merchant. */
 export interface PublishedSize {
   endpoints: number
-  /** Of their texts. */
-  bytes: number
+  /** Of their texts, as `publishedChars` counts them. */
+  chars: number
+}
+
+/** Of what can be long of an endpoint. */
+export function publishedChars(endpoint: PublishedEndpoint): number {
+  const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
+  const known = description.length + tags.length + example.length + extras.length + accepts.length
+  return known + (inputSchema?.length ?? 0) + (output?.length ?? 0)
 }

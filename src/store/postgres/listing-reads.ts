@@ -1,5 +1,5 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import type { PublishedEndpoint, PublishedSize } from '../published.js'
+import { type PublishedEndpoint, publishedChars } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -12,7 +12,6 @@ import {
   type WriteRow,
 } from '../rows/listing-rows.js'
 import {
-  endpointBytes,
   endpointMembers,
   merchantColumns,
   type PublishedMerchantRow,
@@ -75,18 +74,13 @@ export function createListingReader(sql: Queries): ListingReader {
       return withMerchants(endpoints, publishedMerchants)
     },
     async publishedOf(merchantId, most) {
-      const [size] = await sql.rows<PublishedSize>(
-        `SELECT COUNT(*) AS endpoints, COALESCE(SUM(${endpointBytes}), 0) AS bytes
-         FROM (SELECT * FROM endpoints WHERE merchant_id = $1 LIMIT $2) AS counted`,
+      const endpoints = await sql.rows<PublishedEndpoint>(
+        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id LIMIT $2`,
         [merchantId, most.endpoints + 1],
       )
-      const { endpoints, bytes } = size as PublishedSize
-      if (endpoints > most.endpoints || bytes > most.bytes) return undefined
-      const rows = await sql.rows<PublishedEndpoint>(
-        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id`,
-        [merchantId],
-      )
-      return withMerchants(rows, publishedMerchants)
+      const chars = endpoints.reduce((sum, endpoint) => sum + publishedChars(endpoint), 0)
+      if (endpoints.length > most.endpoints || chars > most.chars) return undefined
+      return withMerchants(endpoints, publishedMerchants)
     },
     scanEntries: (after, limit) =>
       entries(

@@ -7,11 +7,6 @@ export const endpointMembers = `id, merchant_id AS "merchantId", url, method, ti
   input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
   CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
-/** What of an endpoint can be long, in bytes; the length of a text is known without reading it. */
-export const endpointBytes = `octet_length(description) + octet_length(tags) + octet_length(example)
-  + COALESCE(octet_length(input_schema), 0) + COALESCE(octet_length(output), 0) + octet_length(extras)
-  + octet_length(accepts)`
-
 /** The columns that `toPublishedMerchant` reads. */
 export const merchantColumns =
   'id, name, is_official, is_partner, identity, hidden_reason, deleted_at'

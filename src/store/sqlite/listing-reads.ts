@@ -1,5 +1,5 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import type { PublishedEndpoint, PublishedSize } from '../published.js'
+import { type PublishedEndpoint, publishedChars } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
@@ -12,7 +12,6 @@ import {
   type WriteRow,
 } from '../rows/listing-rows.js'
 import {
-  endpointBytes,
   endpointMembers,
   merchantColumns,
   type PublishedMerchantRow,
@@ -37,10 +36,6 @@ export function createListingReader(database: Database): ListingReader {
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const publishedById = database.prepare(`SELECT ${endpointMembers} FROM endpoints WHERE id = ?`)
-  const sizeOf = database.prepare(
-    `SELECT COUNT(*) AS endpoints, COALESCE(SUM(${endpointBytes}), 0) AS bytes
-     FROM (SELECT * FROM endpoints WHERE merchant_id = ? LIMIT ?)`,
-  )
   const publishedOf = database.prepare(
     `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = ?`,
   )
@@ -129,9 +124,13 @@ export function createListingReader(database: Database): ListingReader {
     publishedById: async (ids) =>
       withMerchants(eachOf(publishedById, ids) as PublishedEndpoint[], publishedMerchantOf),
     async publishedOf(merchantId, most) {
-      const size = sizeOf.get(merchantId, most.endpoints + 1) as PublishedSize
-      if (size.endpoints > most.endpoints || size.bytes > most.bytes) return undefined
-      const endpoints = publishedOf.all(merchantId) as PublishedEndpoint[]
+      const endpoints: PublishedEndpoint[] = []
+      let chars = 0
+      for (const row of publishedOf.iterate(merchantId) as Iterable<PublishedEndpoint>) {
+        chars += publishedChars(row)
+        endpoints.push(row)
+        if (endpoints.length > most.endpoints || chars > most.chars) return undefined
+      }
       endpoints.sort((one, other) => one.id - other.id)
       return withMerchants(endpoints, publishedMerchantOf)
     },

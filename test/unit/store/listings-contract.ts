@@ -126,11 +126,11 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
           {},
           aSave(
             {},
-            urls.map((url) => anEndpoint({ url, description: 'Größe' })),
+            urls.map((url) => anEndpoint({ url })),
           ),
         )
         const ids = (await store.endpointsOf('weather')).map(({ id }) => id)
-        const large = { endpoints: 3, bytes: 1_000_000 }
+        const large = { endpoints: 3, chars: 1_000_000 }
         const entries = await store.publishedOf('weather', large)
         expect(entries?.map(({ endpoint }) => endpoint.url)).toEqual(urls)
         expect(entries).toEqual(await store.publishedById(ids))
@@ -139,10 +139,10 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
           const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
           return [description, tags, example, inputSchema ?? '', output ?? '', extras, accepts]
         })
-        const bytes = Buffer.byteLength((texts as string[]).join(''))
-        expect(await store.publishedOf('weather', { ...large, bytes })).toEqual(entries)
-        expect(await store.publishedOf('weather', { ...large, bytes: bytes - 1 })).toBeUndefined()
-        expect(await store.publishedOf('nobody', { endpoints: 0, bytes: 0 })).toEqual([])
+        const chars = (texts as string[]).join('').length
+        expect(await store.publishedOf('weather', { ...large, chars })).toEqual(entries)
+        expect(await store.publishedOf('weather', { ...large, chars: chars - 1 })).toBeUndefined()
+        expect(await store.publishedOf('nobody', { endpoints: 0, chars: 0 })).toEqual([])
       })
 
       it('is read for an outline: whose each endpoint is and how it stands, page by page', async () => {

@@ -6,7 +6,6 @@ import {
   createReadStream,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -14,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { schemaVersion } from '../sqlite/database.js'
+import { makeFolder, schemaVersion } from '../sqlite/database.js'
 import { CopyError } from './copy-error.js'
 
 export interface Snapshot {
@@ -35,7 +34,7 @@ const ALL_PAGES = 1_000_000_000
 export async function backUp(path: string, target: string): Promise<Snapshot> {
   if (!existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
   refuseExisting(target, 'a backup never writes over anything')
-  mkdirSync(dirname(target), { recursive: true })
+  makeFolder(dirname(target))
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
@@ -43,6 +42,10 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
     // Signatures and sessions are in it: whoever may read it is for the operator to widen.
     closeSync(openSync(partial, 'w', OWNER_ONLY))
     await database.backup(partial, { progress: () => ALL_PAGES })
+  } catch (error) {
+    // On a full disk, where it would take the room that is left.
+    removeDatabase(partial)
+    throw error
   } finally {
     database.close()
   }
@@ -54,7 +57,11 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
  * is no whole database of Arcus.
  */
 export async function restore(backup: string, target: string): Promise<Snapshot> {
+  if (target === ':memory:') {
+    throw new CopyError('sqlite::memory: ends with its process: name the file to restore to.')
+  }
   if (!existsSync(backup)) throw new CopyError(`There is no backup at ${backup}.`)
+  if (!statSync(backup).isFile()) throw new CopyError(`${backup} is not a file.`)
   if (existsSync(`${backup}-wal`)) {
     throw new CopyError(
       `${backup} is a database in use, or was cut off in use; back it up instead.`,
@@ -66,7 +73,7 @@ export async function restore(backup: string, target: string): Promise<Snapshot>
       'stop the service and move the old database away first, with its -wal and -shm',
     )
   }
-  mkdirSync(dirname(target), { recursive: true })
+  makeFolder(dirname(target))
   const partial = `${target}.partial`
   copyFileSync(backup, partial)
   chmodSync(partial, OWNER_ONLY)
@@ -87,9 +94,14 @@ async function finish(partial: string, target: string): Promise<Snapshot> {
     syncFile(dirname(target))
     return { bytes, sha256, ...counts }
   } catch (error) {
-    for (const rest of ['', '-wal', '-shm']) rmSync(partial + rest, { force: true })
+    removeDatabase(partial)
     throw error
   }
+}
+
+/** With what SQLite keeps beside it. */
+function removeDatabase(path: string): void {
+  for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(path + rest, { force: true })
 }
 
 /** Opens the copy alone: whole, ours, and not of a version to come. */

@@ -27,7 +27,7 @@ export function openDatabase(path: string): Database {
 }
 
 /** One by one: where a folder cannot be made at all, as below `/proc`, Node's own recursion never ends. */
-function makeFolder(path: string): void {
+export function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
   mkdirSync(path)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -215,5 +215,23 @@ describe('a backup', () => {
     await expect(restore(`${file}.no`, target)).rejects.toThrow(/There is no backup/)
     // Half of a database in use is in the log beside it.
     await expect(restore(path, target)).rejects.toThrow(/in use/)
+  })
+
+  it('is neither made nor restored where it cannot be, and leaves nothing there', async () => {
+    const file = join(folder, `${made}.bak`)
+    const noDatabase = join(folder, `${made}.txt`)
+    writeFileSync(noDatabase, 'hello '.repeat(1_000))
+    await expect(backUp(noDatabase, file)).rejects.toThrow(/not a database/)
+    expect(existsSync(`${file}.partial`)).toBe(false)
+
+    await backUp(path, file)
+    const inMemory = new CopyError(
+      'sqlite::memory: ends with its process: name the file to restore to.',
+    )
+    await expect(restore(file, ':memory:')).rejects.toThrow(inMemory)
+    await expect(restore(folder, `${file}.restored`)).rejects.toThrow(/is not a file/)
+    // Node's own recursive mkdir would never come back from here.
+    await expect(backUp(path, '/proc/nowhere/backup.db')).rejects.toThrow(/ENOENT/)
+    await expect(restore(file, '/proc/nowhere/arcus.db')).rejects.toThrow(/ENOENT/)
   })
 })

@@ -7,7 +7,9 @@ import { StoreUnavailableError } from './store/store-unavailable.js'
 /** Why the service did not start: one clear sentence for what an operator can mend, the whole error for a bug. */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
-  if (error instanceof TokenMismatchError) return `Arcus cannot serve this chain: ${error.message}.`
+  if (error instanceof TokenMismatchError) {
+    return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSET, or those of TESTNET.`
+  }
   if (error instanceof RpcUnavailableError) {
     return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
   }

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { TokenMismatchError } from '../../src/chain/token.js'
 import { explainStart } from '../../src/explain-start.js'
 import { openStores } from '../../src/store/open-stores.js'
 
@@ -28,6 +29,11 @@ it.each([
 it.each(['203.0.113.7', 'not a host'])('names HOST when it is %s', async (host) => {
   const failure = await listening(host).catch((error) => error)
   expect(explainStart(failure)).toMatch(/^Arcus cannot start: .*Set HOST[^\n]*$/)
+})
+
+it('names the settings of a chain that is not the one expected', () => {
+  const sentence = explainStart(new TokenMismatchError('there is no contract at asset 0x1'))
+  expect(sentence).toMatch(/^Arcus cannot serve.*MAINNET_RPC_URLS or MAINNET_ASSET[^\n]*$/)
 })
 
 it('shows a bug whole', () => {

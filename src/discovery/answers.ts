@@ -55,10 +55,18 @@ export interface DiscoveryAnswersOptions {
   loadingPatienceMs?: number
 }
 
+interface Made {
+  json: string
+  /** Whether all that was found was still there to be read. */
+  isWhole: boolean
+}
+
 const NOTHING: RankedPage = { ids: [], next: null }
 const ITEMS_A_TURN = 20
 const LOADING_PATIENCE_MS = 3_000
 const LOADING_LOOK_MS = 25
+/** Where what was found is gone by the time it is read, it is looked for again; under constant change, so often. */
+const MAX_LOOKS = 3
 /** So many questions wait for the rest of the catalog: others are told at once, and those that can be answered are. */
 const MAX_PATIENT = 100
 
@@ -96,20 +104,25 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
 
   const tellChanges = createChangeReader({ source: options.items, search, itemsOf })
 
-  async function list(view: CatalogView, { isOtherType, ...asked }: ResourcesQuery) {
+  async function list(view: CatalogView, { isOtherType, ...asked }: ResourcesQuery): Promise<Made> {
     const found = isOtherType ? { ids: [], total: 0 } : await search.list(view, asked)
-    return listPage(await itemsOf(found.ids, view), asked, found.total)
+    const items = await itemsOf(found.ids, view)
+    return {
+      json: listPage(items, asked, found.total),
+      isWhole: items.length === found.ids.length,
+    }
   }
 
-  async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery) {
+  async function rank(view: CatalogView, { isOtherType, ...asked }: SearchQuery): Promise<Made> {
     const found: RankedPage = isOtherType ? NOTHING : await search.rank(view, asked)
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: asked.limit, cursor })
     const resources = await itemsOf(found.ids, view)
-    return `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`
+    const json = `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`
+    return { json, isWhole: resources.length === found.ids.length }
   }
 
-  async function browse(view: CatalogView, query: BrowseQuery) {
+  async function browse(view: CatalogView, query: BrowseQuery): Promise<Made> {
     const found = await find(search, view, query)
     const { ids, total, next } = found
     const cards: string[] = []
@@ -118,12 +131,14 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
       const entries = await options.items.entriesById(ids.slice(i, i + ITEMS_A_TURN))
       cards.push(...entries.filter(isPublic).map((entry) => JSON.stringify(toCard(entry))))
     }
-    return `{${correctionOf(found)}"items":[${cards.join(',')}],"total":${total},"next":${JSON.stringify(next)}}`
+    const json = `{${correctionOf(found)}"items":[${cards.join(',')}],"total":${total},"next":${JSON.stringify(next)}}`
+    return { json, isWhole: cards.length === ids.length }
   }
 
-  function make(view: CatalogView, { kind, query }: Question): Promise<string> {
+  async function make(view: CatalogView, { kind, query }: Question): Promise<Made> {
     if (kind === 'resources') return list(view, query)
-    if (kind === 'changes') return tellChanges(view, query)
+    // A change of what is told comes later by itself.
+    if (kind === 'changes') return { json: await tellChanges(view, query), isWhole: true }
     return kind === 'search' ? rank(view, query) : browse(view, query)
   }
 
@@ -133,11 +148,15 @@ export function createDiscoveryAnswers(options: DiscoveryAnswersOptions): Discov
     giveWay: turns.giveWay,
     figures: index.figures,
     async answer(question, sequence) {
-      const view = await viewFor(question, sequence)
+      let view = await viewFor(question, sequence)
       if (view === undefined) return { state: 'loading' }
       try {
-        const body = toCachedBody(await make(view, question))
-        return { state: 'made', body, sequence: view.sequence }
+        let made = await make(view, question)
+        for (let look = 1; !made.isWhole && look < MAX_LOOKS; look++) {
+          view = (await viewFor(question)) ?? view
+          made = await make(view, question)
+        }
+        return { state: 'made', body: toCachedBody(made.json), sequence: view.sequence }
       } catch (error) {
         if (error instanceof SearchOverload) return { state: 'busy' }
         throw error

@@ -228,6 +228,6 @@ it('finds exactly what a look at every entry finds, after any changes, page by p
         expect(faults).toEqual([])
       },
     ),
-    { numRuns: 200 },
+    { numRuns: 120 },
   )
 })

@@ -19,8 +19,8 @@ export interface ServerState extends LoopTurns {
 }
 
 export interface BenchServer {
-  /** From the start of reading to the first page, to all answers, and the turns of the loop meanwhile. */
-  started: { outlineMs: number; buildMs: number } & LoopTurns
+  /** How long reading the catalog took, and the turns of the event loop meanwhile. */
+  started: { readMs: number } & LoopTurns
   ask(path: string, method?: 'GET' | 'POST'): Promise<{ ms: number; body: Record<string, unknown> }>
   /** Since the last look. */
   state(): Promise<ServerState>

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { composeDiscovery } from '../src/compose-discovery.js'
-import { parseListQuery } from '../src/discovery/queries.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/store/sqlite/database.js'
@@ -10,15 +9,15 @@ import { createListingStore } from '../src/store/sqlite/listings.js'
 import { watchTurns } from './loop-turns.js'
 
 /**
- * The discovery routes alone over a seeded file, as a process of its own: `discovery-server.ts FILE`. Tells its port
- * and how long reading the catalog took, outline and whole, on a line, ends with its standard input.
+ * Serves the discovery routes alone over a seeded file, as a process of its own: `discovery-server.ts FILE`. It writes
+ * its port and how long reading the catalog took on one line, and ends with its standard input.
  */
 const [file] = process.argv.slice(2) as [string]
 const database = openDatabase(file)
 const store = createListingStore(database, createGroupCommit(database))
 const readTurns = watchTurns()
 const onFault = (fault: unknown) => process.stderr.write(`${String(fault)}\n`)
-const discovery = composeDiscovery({ threadSource: file, isShared: false, store, onFault })
+const discovery = composeDiscovery({ threadSource: file, store, onFault })
 
 const app = createServer({
   logger: pino({ level: 'silent' }),
@@ -41,20 +40,17 @@ app.post<{ Querystring: { title: string } }>('/save', async ({ query }) => {
 })
 
 await app.listen({ port: 0, host: '127.0.0.1' })
-const defaultPage = { kind: 'resources', query: parseListQuery({}) } as const
 readTurns()
 const startedAt = performance.now()
 discovery.start()
-await until(async () => (await discovery.answer(defaultPage)).state === 'made')
-const outlineMs = performance.now() - startedAt
 await until(() => discovery.figures().endpoints > 0)
-const started = { outlineMs, buildMs: performance.now() - startedAt, ...readTurns() }
+const started = { readMs: performance.now() - startedAt, ...readTurns() }
 const { port } = app.server.address() as AddressInfo
 process.stdout.write(`${JSON.stringify({ port, ...started })}\n`)
 process.stdin.resume().once('end', () => process.exit())
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 function save(title: string): Promise<void> {
@@ -95,7 +91,7 @@ function save(title: string): Promise<void> {
   return store.saveByOperator(merchant, endpoints, Math.floor(Date.now() / 1_000))
 }
 
-/** Of all threads: what the clock says depends on whoever else runs. */
+/** Returns the processor time of all threads. The clock alone would count what other processes use. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

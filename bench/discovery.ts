@@ -44,10 +44,10 @@ async function measure(size: number): Promise<void> {
   await idle.turns()
   const server = await startBenchServer(file)
   try {
-    const { outlineMs, buildMs, ...turns } = server.started
+    const { readMs, ...turns } = server.started
     line(`\n## ${size} endpoints\n`)
     line(
-      `first page after ${(outlineMs / 1_000).toFixed(1)} s, read in ${(buildMs / 1_000).toFixed(1)} s; RSS ${(await server.state()).rssMb.toFixed(0)} MB\n`,
+      `read in ${(readMs / 1_000).toFixed(1)} s; RSS ${(await server.state()).rssMb.toFixed(0)} MB\n`,
     )
     const { worst, over5Ms } = besideIdle(turns, await idle.turns())
     line(`Meanwhile worst turn ${worst} ms, turns over 5 ms ${over5Ms}.\n`)
@@ -67,7 +67,7 @@ async function measure(size: number): Promise<void> {
   }
 }
 
-/** After reading, letters are found beforehand and the memory of reading is given back. */
+/** Waits until the memory of reading is given back. */
 async function untilAtRest(server: BenchServer): Promise<void> {
   for (let second = 0; second < MAX_REST_SECONDS; second++) {
     const before = (await server.state()).cpuMs

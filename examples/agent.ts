@@ -32,6 +32,10 @@ const { values, positionals } = parseArgs({
   },
 })
 const question = positionals.join(' ')
+if (!/^\d+(\.\d{1,6})?$/.test(values.max)) {
+  say(`--max wants dollars with at most six decimals, as 0.05, not ${values.max}`)
+  process.exit(1)
+}
 const maxAmount = parseUnits(values.max, 6)
 // What the model, or here the command line, fills in.
 const params = Object.fromEntries(values.param.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
@@ -90,16 +94,21 @@ async function buy(): Promise<number> {
   if (price === undefined) throw new Error(`Not paid: it asks for more than $${values.max} now.`)
   say(`Asks for  ${price.amount} millionths of a dollar`)
 
-  return pay(url, method, filled)
+  return pay(url, method, filled, price.amount)
 }
 
-/** The limit is in the client, not in what was read: a 402 that asks for more than was told is refused here. */
-async function pay(url: string, method: string, filled: Record<string, unknown>): Promise<number> {
+/** The limit is in the client: a 402 that asks for more than was told a moment ago is refused before it is signed. */
+async function pay(
+  url: string,
+  method: string,
+  filled: Record<string, unknown>,
+  maxAmountPerPayment: string,
+): Promise<number> {
   const account = privateKeyToAccount((process.env.PRIVATE_KEY as Hex | undefined) ?? devnetKey)
   const client = x402Client.fromConfig({
     schemes: [{ network, client: new ExactEvmScheme(account) }],
     spendControls: {
-      allowedAssets: [{ network, asset, maxAmountPerPayment: String(maxAmount) }],
+      allowedAssets: [{ network, asset, maxAmountPerPayment }],
     },
   })
   const fetchPaid = wrapFetchWithPayment(fetch, client)

@@ -10,9 +10,9 @@ import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from
 import { installNotFound } from './http/not-found.js'
 import { installOpenApi } from './http/openapi/routes.js'
 import { installRateLimit } from './http/rate-limit.js'
+import type { CountExchange } from './http/request-counter.js'
 import { installSecurityHeaders } from './http/security-headers.js'
 import { createServer, type ServerOptions } from './http/server.js'
-import type { CountExchange } from './http/shared-rate-limit.js'
 import type { ReadStatus } from './metrics/status.js'
 import { statusRoutes } from './metrics/status-routes.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
@@ -52,7 +52,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { dashboard, settings, readStatus } = options.console
   installNotFound(app, dashboard.answerPage)
   await installCors(app)
-  const limiter = await installRateLimit(app, options.rateLimit, options.countExchange)
+  const limiter = installRateLimit(app, options.rateLimit, options.countExchange)
   installOpenApi(app, { servers: options.servers })
   healthRoutes(app)
   readinessRoutes(app, options.readiness)

@@ -36,6 +36,7 @@ import { createSessions } from './directory/session/sessions.js'
 import { createSignIn } from './directory/session/sign-in.js'
 import { createSigningTerms } from './directory/signing-terms.js'
 import { createWriteCheck } from './directory/write-check.js'
+import { createWriteRoom } from './directory/write-room.js'
 import { writeRoutes } from './directory/write-routes.js'
 import { createSignatureCheck } from './directory/write-signature.js'
 import { createWrites } from './directory/writes.js'
@@ -78,7 +79,11 @@ export interface DirectoryWorld {
   recovery: SignerRecovery
   checksum: (address: Address) => Address
   isRelayer: (address: Address) => boolean
+  /** Wallets that pay refunds for another address, with that address; lower-case. */
+  refundWallets: ReadonlyMap<Address, Address>
   isPayToBlocked: (payTo: Address) => boolean
+  /** Whether what could be left out should be: the disk is nearly full. */
+  isDiskLow: () => boolean
   /** Unix milliseconds. */
   now: () => number
   log: Logger
@@ -133,6 +138,12 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     schemas,
     look: createSaveLooks({ probe, network, asset, now }),
     allowance: createSaveAllowance({ now }),
+    room: createWriteRoom({
+      listings: store,
+      maxNewOwners: config.newOwnersPerHour,
+      isDiskLow: world.isDiskLow,
+      now,
+    }),
     network,
     asset: token.address,
     now,
@@ -140,7 +151,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   const discovery = composeDiscovery({
     threadSource: world.stores.threadSource,
-    isShared: world.isShared,
     store,
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
@@ -152,6 +162,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     look: schedule.lookSoon,
     targetRules: rules,
     isPayToBlocked: world.isPayToBlocked,
+    isDiskLow: world.isDiskLow,
     now,
     log,
   })
@@ -162,6 +173,9 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     store: activity,
     attributor: createAttributor(store),
     isRelayer: world.isRelayer,
+    isDiskLow: world.isDiskLow,
+    refundWallets: world.refundWallets,
+    isShared: world.isShared,
     retentionDays: config.activityRetentionDays,
     now,
     log,
@@ -181,7 +195,8 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       discovery.giveWay()
-      recorder.record(answer)
+      // Listings are about one network: what is paid in the coins of another is nobody's revenue.
+      if (answer.payment.network === network) recorder.record(answer)
     },
     figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
     async routes(app) {

@@ -1,38 +1,37 @@
 import type { FastifyInstance } from 'fastify'
-import {
-  createDiscoveryAnswers,
-  type DiscoveryAnswers,
-  type Question,
-} from './discovery/answers.js'
+import { createDiscoveryAnswers, type DiscoveryAnswers } from './discovery/answers.js'
 import { createThreadedAnswers } from './discovery/answers-thread.js'
 import { type CatalogAnswers, createCatalogAnswers } from './discovery/catalog-answers.js'
-import { createCatalogIndex } from './discovery/catalog-index.js'
-import { createCatalogSearch } from './discovery/catalog-search.js'
-import { readMerchantPage } from './discovery/merchant-page.js'
+import { createCatalogReader } from './discovery/catalog-reader.js'
+import { createPace, createUrgency } from './discovery/pace.js'
 import { discoveryRoutes } from './discovery/routes.js'
-import { createTurns } from './discovery/turns.js'
 import type { ListingReader } from './store/listings.js'
 import { scriptBeside } from './store/thread.js'
 
 export interface ComposedDiscovery extends DiscoveryAnswers {
-  /** The same from parameters as they were written, kept while nothing changes. */
+  /** Makes answers from the parameters as they were written, and keeps them while nothing changes. */
   answers: CatalogAnswers
   routes(app: FastifyInstance): Promise<void>
 }
 
 export interface DiscoveryWorld {
-  /** Of `Stores`: what a thread may read by itself. */
+  /** `Stores.threadSource`: the database that a thread may read by itself. */
   threadSource: string | undefined
-  /** Whether other processes use the same database, which is then a journey away. */
-  isShared: boolean
   store: ListingReader
   onFault: (error: unknown) => void
 }
 
-/** Builds discovery: on a thread of its own, or on this one over a database in memory. */
-export function composeDiscovery(world: DiscoveryWorld): ComposedDiscovery {
-  const { threadSource, store } = world
-  const made = threadSource === undefined ? hereOver(world) : onThread(threadSource, world)
+/** Builds discovery: on a thread of its own, or on this one over a database in memory, which no thread can share. */
+export function composeDiscovery({
+  threadSource: source,
+  store,
+  onFault,
+}: DiscoveryWorld): ComposedDiscovery {
+  const script = scriptBeside(import.meta.url, 'discovery-thread')
+  const made =
+    source === undefined
+      ? answersHere(store, onFault)
+      : createThreadedAnswers({ script, source, onFault })
   const answers = createCatalogAnswers({ answers: made, listings: store })
   return {
     ...made,
@@ -43,14 +42,11 @@ export function composeDiscovery(world: DiscoveryWorld): ComposedDiscovery {
   }
 }
 
-function onThread(source: string, { store, isShared, onFault }: DiscoveryWorld): DiscoveryAnswers {
-  const script = scriptBeside(import.meta.url, 'discovery-thread')
-  const answerHere = (question: Question) => readMerchantPage(store, question)
-  return createThreadedAnswers({ script, source, onFault, ...(!isShared && { answerHere }) })
-}
-
-function hereOver({ store, onFault }: DiscoveryWorld): DiscoveryAnswers {
-  const turns = createTurns()
-  const index = createCatalogIndex({ source: store, turns, onFault })
-  return createDiscoveryAnswers({ index, search: createCatalogSearch(turns), items: store, turns })
+function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): DiscoveryAnswers {
+  const urgency = createUrgency()
+  const pace = createPace(urgency)
+  const catalog = createCatalogReader({ source: store, pace, onFault })
+  const { start, stop, figures } = catalog
+  const { answer } = createDiscoveryAnswers({ catalog, items: store, pace })
+  return { start, stop, figures, answer, giveWay: urgency.raise }
 }

@@ -13,6 +13,7 @@ import { type Look, listHosted, unlistHosted } from './hosted/listing.js'
 import { openRefundRecords } from './hosted/refund-records.js'
 import { createChannels } from './merchant/channels.js'
 import type { Refund } from './merchant/refund-ledger.js'
+import { proofOf, type RefundTransfer } from './merchant/refund-transfer.js'
 import { createRefunds } from './merchant/refunds.js'
 import { x402 } from './merchant/x402.js'
 import type { HostedRecords } from './store/hosted-records.js'
@@ -111,6 +112,16 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   }
 }
 
+/** The wallet that gives back what hosted endpoints did not use, with the address whose payments it gives back of. */
+export function hostedRefundWallets(
+  { hosted }: Pick<Config, 'hosted'>,
+  key: Hex | undefined,
+): Map<Address, Address> {
+  if (hosted === undefined || key === undefined) return new Map()
+  const lower = (address: Address) => address.toLowerCase() as Address
+  return new Map([[lower(privateKeyToAccount(key).address), lower(hosted.payTo)]])
+}
+
 /** Where the money of hosted endpoints is counted. */
 async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
   const { records, findPayment, network, isShared, isKeeper } = world
@@ -131,6 +142,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     payTo,
     ledger: openRefundRecords(records, isKeeper),
     wasSettled: (refund) => wasSettled(refund, findPayment),
+    findTransfer: (transfer) => findTransfer(transfer, findPayment),
     log,
   })
   const isOffered = world.batchContracts.isDeployed
@@ -164,4 +176,13 @@ async function wasSettled(
   const payment = await findPayment(network, ...key)
   if (payment === undefined || payment.state === 'failed') return false
   return payment.state === 'confirmed' ? true : undefined
+}
+
+async function findTransfer(
+  transfer: RefundTransfer,
+  findPayment: PaymentFinder['byNonce'],
+): Promise<string | undefined> {
+  const { network, from, nonce } = transfer
+  const payment = await findPayment(network, from.toLowerCase() as Address, nonce as Hex)
+  return payment && proofOf(transfer, payment)
 }

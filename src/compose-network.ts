@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { createCodedReader } from './chain/account-codes.js'
+import { createAuthorizationUses } from './chain/authorization-uses.js'
 import { type BatchWatch, watchBatchContracts } from './chain/batch-watch.js'
 import { createBlockFeed } from './chain/block-feed.js'
 import { createPaymentFactsReader } from './chain/payment-facts.js'
@@ -12,7 +14,7 @@ import type { Secrets } from './config/secrets.js'
 import type { BatchNetwork } from './facilitator/batch/ground.js'
 import { createBatchKinds } from './facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from './facilitator/exact-job.js'
-import { createGasGuard } from './facilitator/gas-guard.js'
+import { createGasGuard, subsidisedLimit } from './facilitator/gas-guard.js'
 import type { ServedNetwork } from './facilitator/judge.js'
 import type { OperatorBlocks } from './facilitator/operator-blocks.js'
 import type { ReadFees } from './hosted/endpoints.js'
@@ -21,11 +23,13 @@ import type { Metrics } from './metrics/metrics.js'
 import { createRunway } from './metrics/runway.js'
 import type { StatusNetwork } from './metrics/status.js'
 import type { ReadyNetwork } from './readiness.js'
+import { priceOf } from './relayer/fees.js'
 import { createGasModel } from './relayer/gas-model.js'
 import type { LeaseKeeper } from './relayer/lease-keeper.js'
 import { createRelayer, type Relayer } from './relayer/relayer.js'
 import { noRelayerEvents } from './relayer/relayer-events.js'
 import { createLocalSigner, type Signer } from './relayer/signer.js'
+import type { GasLimits } from './relayer/wallet-gate.js'
 import type { BudgetStore } from './store/budgets.js'
 import type { JobSharing } from './store/job-sharing.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
@@ -82,15 +86,26 @@ export async function composeNetwork(
   )
   const signers = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, shared.keccak256))
   const [firstSigner] = signers as [Signer, ...Signer[]]
-  const readFacts = createPaymentFactsReader(rpc, token)
   const feed = createBlockFeed(rpc)
+  const headBlock = () => feed.latest()?.number ?? 0
+  const readFacts = createPaymentFactsReader(rpc, token, headBlock)
+  const findUse = createAuthorizationUses(rpc)
+  const gas = createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address))
+  const { dailyGasLimit } = config
+  const gasLimits: GasLimits = {
+    perAccount: config.failedGasBudget,
+    wasted: config.wastedGasLimit,
+    subsidised: subsidisedLimit(dailyGasLimit),
+  }
+  const readCoded = createCodedReader(rpc)
   const guardGas = createGasGuard({
     network,
     budgets,
-    dailyGasLimit: config.dailyGasLimit,
-    failedGasBudget: config.failedGasBudget,
+    dailyGasLimit,
+    limits: gasLimits,
     maxFeePerGas: config.maxFeePerGasWei,
     baseFeePerGas: () => feed.latest()?.baseFeePerGas,
+    gas,
     now,
   })
   const relayer = createRelayer({
@@ -101,15 +116,19 @@ export async function composeNetwork(
     journal: shared.journal,
     sharing: shared.sharing,
     leases: shared.leases,
-    kinds: { [EXACT]: createExactKind(rpc, readFacts), ...createBatchKinds(rpc, readFacts) },
+    kinds: {
+      [EXACT]: createExactKind(findUse, readFacts),
+      ...createBatchKinds(rpc, findUse, readFacts),
+    },
     signers,
-    gas: createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address)),
+    gas,
     hasMulticall3,
     maxBatch: config.maxBatch,
     maxFeePerGas: config.maxFeePerGasWei,
     keccak256: shared.keccak256,
     now: shared.now,
-    refuseGas: (payer, unbooked) => guardGas(payer as Address, unbooked),
+    readCoded,
+    gasLimits,
     events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
     log,
   })
@@ -135,10 +154,14 @@ export async function composeNetwork(
     },
     rpc,
     readFacts,
+    findUse,
+    headBlock,
     chainSeconds,
     relayer: relayer.addresses[0] as Address,
     tokenMismatch: tokenWatch.mismatch,
     guardGas,
+    readCoded,
+    gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }
   return {
     relayer,
@@ -148,7 +171,7 @@ export async function composeNetwork(
       chainId,
       relayers: relayer.addresses,
       isOffered: batchWatch.isDeployed,
-      headBlock: () => feed.latest()?.number ?? 0,
+      headBlock,
     },
     batchWatch,
     readFees() {

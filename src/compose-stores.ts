@@ -1,8 +1,11 @@
+import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Teardown } from './compose-teardown.js'
 import type { Config } from './config/config.js'
 import { createLeaseKeeper, type LeaseKeeper } from './relayer/lease-keeper.js'
+import { type DiskWatch, watchDisk } from './store/disk-watch.js'
 import { openStores } from './store/open-stores.js'
+import { lockForService } from './store/sqlite/service-lock.js'
 import type { Stores } from './store/stores.js'
 
 /** The stores, and what this process may do with them at a moment. */
@@ -11,6 +14,7 @@ export interface ComposedStores {
   leases: LeaseKeeper
   /** Whether this process does what one does for all. */
   isKeeper(): boolean
+  disk: DiskWatch
   /** For whoever is not the keeper no endpoint is due, and nothing is old. */
   forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
 }
@@ -18,13 +22,16 @@ export interface ComposedStores {
 /** The lease on what one process does for all: looks at endpoints that are due, and sweeps. */
 export const UPKEEP = 'upkeep'
 
-/** Opens the database of the settings. Rejects with `MigrationError` or `StoreUnavailableError`. */
+/** Opens the database of the settings. Rejects with `DatabaseInUseError`, `MigrationError` or `StoreUnavailableError`. */
 export async function composeStores(
   config: Config,
   log: Logger,
   teardown: Teardown,
 ): Promise<ComposedStores> {
-  const stores = await openStores(config.database, (err) =>
+  const { database } = config
+  // Before anything is read or migrated; replicas on PostgreSQL share theirs by leases.
+  if (database.kind === 'sqlite') teardown.add('lock', lockForService(database.path))
+  const stores = await openStores(database, (err) =>
     log.warn({ err }, 'a connection to the database broke'),
   )
   teardown.add('database', () => stores.close())
@@ -37,10 +44,17 @@ export async function composeStores(
   await stores.deliveries.dropLeases()
   const isKeeper = () => leases.held(UPKEEP) !== undefined
   const { listings, activity, sessions } = stores
+  const disk = await watchDisk({
+    folder: folderOf(config.database),
+    minFreeBytes: config.minFreeDiskBytes,
+    log,
+  })
+  teardown.add('disk watch', () => disk.stop())
   return {
     stores,
     leases,
     isKeeper,
+    disk,
     forDirectory: {
       sessions,
       threadSource: stores.threadSource,
@@ -54,4 +68,10 @@ export async function composeStores(
       },
     },
   }
+}
+
+function folderOf(database: Config['database']): string | undefined {
+  return database.kind === 'sqlite' && database.path !== ':memory:'
+    ? dirname(database.path)
+    : undefined
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from './app.js'
 import { composeDirectory } from './compose-directory.js'
-import { composeHosted } from './compose-hosted.js'
+import { composeHosted, hostedRefundWallets } from './compose-hosted.js'
 import { composeMcp } from './compose-mcp.js'
 import { type ComposedNetwork, composeNetwork } from './compose-network.js'
 import { composeStores, UPKEEP } from './compose-stores.js'
@@ -24,7 +24,7 @@ import {
   verifyByRequirement,
 } from './facilitator/schemes.js'
 import { createSettler } from './facilitator/settler.js'
-import { createVerifiedCheck } from './facilitator/verified.js'
+import { createVerifiedCheck, createVerifiedPayments } from './facilitator/verified.js'
 import { createVerifier } from './facilitator/verifier.js'
 import { HOSTED_PREFIX } from './hosted/endpoints.js'
 import { toConsoleSettings } from './http/console-settings.js'
@@ -47,8 +47,12 @@ export interface Arcus {
   close(): Promise<void>
 }
 
-/** Expired sightings are forgotten this often. */
+/** Old Idempotency-Keys are forgotten this often. */
 const SWEEP_MS = 600_000
+/** Who was told of a success long ago asks no more; the key that was told stays with the payment. */
+const KEYS_KEPT_MS = 7 * 86_400_000
+/** Keys of one commit. */
+const SWEEP_KEYS = 500
 /** How often one replica looks whether another has told of a success. */
 const DELIVERY_POLL_MS = 100
 
@@ -76,8 +80,12 @@ async function open(
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   log.info({ recovery: recovery.implementation }, 'signature recovery loaded')
-  const { stores, leases, isKeeper, forDirectory } = await composeStores(config, log, teardown)
-  const { journal, sharing, sightings, budgets, activity, deliveries: deliveryStore } = stores
+  const { stores, leases, isKeeper, disk, forDirectory } = await composeStores(
+    config,
+    log,
+    teardown,
+  )
+  const { journal, sharing, budgets, activity, deliveries: deliveryStore } = stores
   const checksum = createChecksum(keccak256)
   const now = () => Date.now()
 
@@ -96,21 +104,25 @@ async function open(
   const relayers = new Map(networks.map(({ relayer }) => [relayer.network, relayer]))
   const terms = new Map([...served].map(([name, network]) => [name, network.terms]))
   const computeDigest = createAuthorizationDigest(keccak256)
-  const judge = createJudge({ served, journal, sightings, computeDigest, recovery, now })
+  const judge = createJudge({ served, journal, computeDigest, recovery, now })
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const deliveries = createDeliveries(
-    deliveryStore,
+  const deliveries = createDeliveries({
+    store: deliveryStore,
     now,
-    leases.isShared ? DELIVERY_POLL_MS : undefined,
-  )
+    pollMs: leases.isShared ? DELIVERY_POLL_MS : undefined,
+    log,
+  })
   const { settleWaitSeconds } = config
   const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
   const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
   const batching = { networks: batchNetworks, journal, checksum }
+  const verified = createVerifiedPayments()
+  const canSettle = (network: string) => relayers.get(network)?.canSend() ?? false
+  const { isOut } = deliveries
   const verify = verifyByRequirement(
-    createVerifier({ judge, sightings, checksum, paymentUrl, now }),
-    createBatchVerifier({ ...batching, sightings, now }),
+    createVerifier({ judge, verified, checksum, paymentUrl, canSettle, now, isOut }),
+    createBatchVerifier({ ...batching, verified, canSettle }),
   )
   const settle = settleByRequirement(
     createSettler({ ...settling, checksum, paymentUrl, now, log }),
@@ -133,13 +145,16 @@ async function open(
     recovery,
     checksum,
     isRelayer: (address) => own.has(address),
+    refundWallets: hostedRefundWallets(config, secrets.hostedPrivateKey),
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    isDiskLow: disk.isLow,
     now,
     log,
   })
 
   teardown.add('directory', () => directory.close())
   metrics?.watchDirectory(directory.figures)
+  metrics?.watchDisk(disk)
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
   const measured = {
@@ -170,6 +185,7 @@ async function open(
   const readReadiness = createReadiness({
     checks: createReadinessChecks(
       journal,
+      disk,
       networks.map(({ ready }) => ready),
     ),
   })
@@ -197,9 +213,9 @@ async function open(
       kinds: () => supportedKinds(batchNetworks),
       relayerAddresses: [...own].map(checksum),
       ...measured,
-      isVerified: verifiedByRequirement(
-        createVerifiedCheck(sightings, terms, computeDigest),
-        createVerifiedDepositCheck(sightings, batchNetworks),
+      takeVerified: verifiedByRequirement(
+        createVerifiedCheck(verified, terms, computeDigest),
+        createVerifiedDepositCheck(verified, batchNetworks),
       ),
       payments,
       catalogue: directory.catalogue,
@@ -226,11 +242,15 @@ async function open(
   app.addHook('onListen', async () => {
     await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })
+  const forgetKeys = async () => {
+    const before = now() - KEYS_KEPT_MS
+    while ((await deliveryStore.forgetIdempotencyKeys(before, SWEEP_KEYS)) === SWEEP_KEYS) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
   const sweep = setInterval(() => {
     if (!isKeeper()) return
-    sightings
-      .forgetSightings(Math.floor(now() / 1000))
-      .catch((err) => log.warn({ err }, 'sweep failed'))
+    forgetKeys().catch((err) => log.warn({ err }, 'old Idempotency-Keys could not be dropped'))
   }, SWEEP_MS)
 
   teardown.add('sweep', () => clearInterval(sweep))

@@ -2,6 +2,7 @@ import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { TokenMismatchError } from './chain/token.js'
 import { ConfigError } from './config/config-error.js'
 import { MigrationError } from './store/migration-error.js'
+import { DatabaseInUseError } from './store/sqlite/service-lock.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
 
 /** Why the service did not start: one clear sentence for what an operator can mend, the whole error for a bug. */
@@ -15,6 +16,9 @@ export function explainStart(error: unknown): string {
   }
   if (error instanceof StoreUnavailableError) {
     return `Arcus cannot start: ${error.message}. Check DATABASE_URL, and that PostgreSQL runs and takes connections from here.`
+  }
+  if (error instanceof DatabaseInUseError) {
+    return `Arcus cannot start: ${error.message}. Stop that process, or set DATABASE_URL to another file; several services share a PostgreSQL.`
   }
   if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
   if (!(error instanceof Error)) return String(error)

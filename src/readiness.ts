@@ -3,10 +3,11 @@ import { RpcUnavailableError } from './chain/rpc-errors.js'
 import type { Token } from './chain/token.js'
 import { checkToken } from './doctor/check-chain.js'
 import { checkWallets, readWallets } from './doctor/check-wallets.js'
-import { type Finding, fail, ok } from './doctor/finding.js'
+import { type Finding, fail, ok, warn } from './doctor/finding.js'
 import type { ReadinessCheck } from './http/health.js'
 import type { ReadRunway } from './metrics/runway.js'
 import type { Relayer } from './relayer/relayer.js'
+import type { DiskWatch } from './store/disk-watch.js'
 import type { SettlementJournal } from './store/settlement-journal.js'
 import type { Network } from './x402/networks.js'
 
@@ -27,10 +28,12 @@ export interface ReadyNetwork {
 /** Everything without which a payment could not be settled, each with its reason; the doctor asks the same. */
 export function createReadinessChecks(
   journal: SettlementJournal,
+  disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>,
   networks: readonly ReadyNetwork[],
 ): ReadinessCheck[] {
   return [
     toCheck('journal', async () => checkJournal(await journal.isWritable())),
+    ...(disk.freeBytes() === undefined ? [] : [toCheck('disk', async () => checkDisk(disk))]),
     ...networks.flatMap((served) => [
       toCheck(`chain ${served.network}`, () => checkToken(served, served.readToken)),
       toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
@@ -52,6 +55,14 @@ function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
 function checkJournal(isWritable: boolean): Finding {
   if (isWritable) return ok('journal', 'writable')
   return fail('journal', 'the journal cannot be written: look at the disk', 'Look at the disk.')
+}
+
+/** Low room is no reason to send callers elsewhere: payments are kept as long as there is any. */
+function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>): Finding {
+  const free = `${Math.floor((freeBytes() ?? 0) / 2 ** 20)} MB free`
+  if (!isLow()) return ok('disk', free)
+  const detail = `${free}: nearly full, so that activity and listings are not kept; payments are`
+  return warn('disk', detail, 'Make room.')
 }
 
 async function checkRelayers(served: ReadyNetwork): Promise<Finding> {

@@ -15,65 +15,130 @@ export interface ExpectedTransfer {
 
 /** How a used authorization ended on chain. */
 export type AuthorizationUse =
-  /** The expected transfer went with it. */
-  | { state: 'paid'; receipt: Receipt }
+  /** The expected transfer went with it; `transferLog` is the index of its log in the block. */
+  | { state: 'paid'; receipt: Receipt; transferLog: number }
   /** The nonce was consumed by another authorization of the same payer. */
   | { state: 'otherTransfer'; transaction: Hex }
   | { state: 'cancelled'; transaction: Hex }
   /** Used by this transaction, whose receipt no node shows yet. */
   | { state: 'unread'; transaction: Hex }
-  | { state: 'notFound'; transaction?: undefined }
+  /** No node shows it yet; `isFinal` once every block was searched and nodes had time enough to catch up. */
+  | { state: 'notFound'; isFinal: boolean; transaction?: undefined }
+
+/**
+ * Finds the transaction that used or cancelled an authorization, between a block (exclusive) and the head. Blocks that
+ * were searched before are not searched again. Throws `RpcUnavailableError`.
+ */
+export type FindAuthorizationUse = (
+  expected: ExpectedTransfer,
+  afterBlock: number,
+  headBlock: number,
+) => Promise<AuthorizationUse>
 
 /** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
 const RANGE_BLOCKS = 5_000
-/** More ranges than any authorization waits in practice; what is older is answered without its hash. */
+/** Ranges one call searches: two hundred thousand blocks, a day on Arc. The next call goes on where this one ended. */
 const MAX_RANGES = 40
+/** A node that lags answers its newest blocks as empty, so these are searched again each time. */
+const UNSETTLED_BLOCKS = 100
+/** A use that no node shows is looked for this long after every block was searched, milliseconds. */
+const PATIENCE_MS = 60_000
+/** Searches that are remembered: a few megabytes at most. */
+const MAX_SEARCHES = 10_000
 
-/** Whether the logs of one transaction carry the authorization's use *and* its transfer, both by the asset itself. */
-export function isPaidBy(logs: readonly Log[], expected: ExpectedTransfer): boolean {
-  return isUsedIn(logs, expected) && hasTransfer(logs, expected)
-}
-
-/** Whether the logs carry the use of the authorization's nonce, with whatever transfer. */
-export function isUsedIn(logs: readonly Log[], { asset, payer, nonce }: ExpectedTransfer): boolean {
-  return logs.some(
-    (log) =>
-      log.address === asset &&
-      log.topics[0] === topics.authorizationUsed &&
-      addressOf(log.topics[1] ?? '') === payer &&
-      log.topics[2]?.toLowerCase() === nonce,
-  )
-}
-
-function hasTransfer(logs: readonly Log[], { asset, payer, payTo, value }: ExpectedTransfer) {
-  return logs.some(
-    (log) =>
-      log.address === asset &&
-      log.topics[0] === topics.transfer &&
-      addressOf(log.topics[1] ?? '') === payer &&
-      addressOf(log.topics[2] ?? '') === payTo &&
-      log.data === `0x${wordOf(value)}`,
-  )
+/** What is known of one authorization, so that asking again costs little. */
+interface Search {
+  /** The block in which its use was found. */
+  foundIn: number | undefined
+  /** Every block after the first and up to the second was searched in vain. */
+  searchedFrom: number
+  searchedTo: number
+  /** When every block had been searched in vain for the first time, milliseconds. */
+  inVainSince: number | undefined
 }
 
 /**
- * Finds the transaction that used or cancelled an authorization, newest blocks first, between the block of
- * first sight and the head. Throws `RpcUnavailableError`.
+ * Returns the log index of the transfer that the use of this authorization made, if it is the expected one. Tokens log
+ * `AuthorizationUsed` and the transfer it allows one directly after the other (EIP-3009 as Circle's FiatToken has it), so
+ * the asset's next log decides: a transfer elsewhere in the transaction belongs to another authorization.
  */
-export async function findAuthorizationUse(
-  rpc: Rpc,
+export function findOwnTransfer(
+  logs: readonly Log[],
   expected: ExpectedTransfer,
-  fromBlock: number,
-  headBlock: number,
-): Promise<AuthorizationUse> {
-  let to = headBlock
-  for (let i = 0; i < MAX_RANGES && to >= fromBlock; i++) {
-    const from = Math.max(fromBlock, to - RANGE_BLOCKS + 1)
-    const found = await findInRange(rpc, expected, from, to)
-    if (found !== undefined) return found
-    to = from - 1
+): number | undefined {
+  const { asset, payer, payTo, value } = expected
+  const ofAsset = logs.filter((log) => log.address === asset).sort((a, b) => a.index - b.index)
+  const use = ofAsset.findIndex((log) => isUse(log, expected))
+  const next = use < 0 ? undefined : ofAsset[use + 1]
+  if (next === undefined) return undefined
+  const isOwn =
+    next.topics[0] === topics.transfer &&
+    addressOf(next.topics[1] ?? '') === payer &&
+    addressOf(next.topics[2] ?? '') === payTo &&
+    next.data === `0x${wordOf(value)}`
+  return isOwn ? next.index : undefined
+}
+
+function isUse(log: Log, { asset, payer, nonce }: ExpectedTransfer): boolean {
+  return (
+    log.address === asset &&
+    log.topics[0] === topics.authorizationUsed &&
+    addressOf(log.topics[1] ?? '') === payer &&
+    log.topics[2]?.toLowerCase() === nonce
+  )
+}
+
+/** Makes the search for uses on one network; `now` is monotonic, for tests. */
+export function createAuthorizationUses(
+  rpc: Rpc,
+  now: () => number = () => performance.now(),
+): FindAuthorizationUse {
+  const searches = new Map<string, Search>()
+
+  function recall({ asset, payer, nonce }: ExpectedTransfer, afterBlock: number): Search {
+    const key = `${asset}/${payer}/${nonce}`
+    const known = searches.get(key)
+    const search: Search =
+      known !== undefined && known.searchedFrom <= afterBlock
+        ? known
+        : {
+            foundIn: undefined,
+            searchedFrom: afterBlock,
+            searchedTo: afterBlock,
+            inVainSince: undefined,
+          }
+    searches.delete(key)
+    searches.set(key, search)
+    if (searches.size > MAX_SEARCHES) searches.delete(searches.keys().next().value as string)
+    return search
   }
-  return { state: 'notFound' }
+
+  return async (expected, afterBlock, headBlock) => {
+    const search = recall(expected, afterBlock)
+    const searchRange = async (from: number, to: number) => {
+      const found = await findInRange(rpc, expected, from, to)
+      if (found !== undefined) search.foundIn = found.blockNumber
+      return found?.use
+    }
+    if (search.foundIn !== undefined) {
+      const again = await searchRange(search.foundIn, search.foundIn)
+      if (again !== undefined) return again
+    }
+    // Most uses are recent, so the newest range comes first; then the others from the oldest on.
+    const newest = Math.max(search.searchedTo + 1, headBlock - RANGE_BLOCKS + 1)
+    const recent = await searchRange(newest, headBlock)
+    if (recent !== undefined) return recent
+    for (let i = 1; i < MAX_RANGES && search.searchedTo + 1 < newest; i++) {
+      const to = Math.min(newest - 1, search.searchedTo + RANGE_BLOCKS)
+      const found = await searchRange(search.searchedTo + 1, to)
+      if (found !== undefined) return found
+      search.searchedTo = to
+    }
+    if (search.searchedTo + 1 < newest) return { state: 'notFound', isFinal: false }
+    search.searchedTo = Math.max(search.searchedTo, headBlock - UNSETTLED_BLOCKS)
+    search.inVainSince ??= now()
+    return { state: 'notFound', isFinal: now() - search.inVainSince >= PATIENCE_MS }
+  }
 }
 
 async function findInRange(
@@ -81,7 +146,8 @@ async function findInRange(
   expected: ExpectedTransfer,
   from: number,
   to: number,
-): Promise<AuthorizationUse | undefined> {
+): Promise<{ blockNumber: number; use: AuthorizationUse } | undefined> {
+  if (from > to) return undefined
   const either = [topics.authorizationUsed, topics.authorizationCanceled]
   const filter = {
     address: expected.asset,
@@ -92,24 +158,38 @@ async function findInRange(
   const logs = await readLogs(rpc, filter)
   const log = logs[logs.length - 1]
   if (log === undefined) return undefined
+  const use = await readUse(rpc, expected, log)
+  return { blockNumber: Number(log.blockNumber), use }
+}
+
+async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
   const transaction = log.transactionHash.toLowerCase() as Hex
-  if (log.topics[0] === topics.authorizationCanceled) return { state: 'cancelled', transaction }
+  if (log.topics[0] === topics.authorizationCanceled) {
+    return { state: 'cancelled', transaction } as const
+  }
   // A receipt without the log that led to it is not this transaction's.
-  const isOfUse = ({ logs }: Receipt) => isUsedIn(logs, expected)
+  const isOfUse = ({ logs }: Receipt) => logs.some((it) => isUse(it, expected))
   const receipt = await findReceiptAnywhere(rpc, transaction, isOfUse)
-  if (receipt === undefined) return { state: 'unread', transaction }
-  return isPaidBy(receipt.logs, expected)
-    ? { state: 'paid', receipt }
-    : { state: 'otherTransfer', transaction }
+  if (receipt === undefined) return { state: 'unread', transaction } as const
+  const transferLog = findOwnTransfer(receipt.logs, expected)
+  return transferLog === undefined
+    ? ({ state: 'otherTransfer', transaction } as const)
+    : ({ state: 'paid', receipt, transferLog } as const)
+}
+
+interface FoundLog {
+  topics: readonly Hex[]
+  transactionHash: string
+  blockNumber: string
 }
 
 /** A node that refuses the range is asked for half of it. */
 async function readLogs(
   rpc: Rpc,
   filter: { fromBlock: string; toBlock: string },
-): Promise<(Log & { transactionHash: string })[]> {
+): Promise<FoundLog[]> {
   try {
-    return (await rpc.request('eth_getLogs', [filter])) as (Log & { transactionHash: string })[]
+    return (await rpc.request('eth_getLogs', [filter])) as FoundLog[]
   } catch (error) {
     const from = Number(filter.fromBlock)
     const to = Number(filter.toBlock)

@@ -1,14 +1,12 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { channelContracts } from '../x402/address.js'
 import { addressWord, multicall3Address, toQuantity } from './abi.js'
-import { type Receipt, readReceipts } from './receipts.js'
 import type { Rpc } from './rpc.js'
-import { RpcUnavailableError } from './rpc-errors.js'
+import { RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 
-/** Where x402 has them on every chain; lower-case. */
-export const batchContracts = {
-  settlement: '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003',
-  erc3009Collector: '0x4020806089470a89826cb9fb1f4059150b550004',
-} as const satisfies Record<string, Address>
+const { settlement, erc3009Collector } = channelContracts
+/** The contracts that are called here. */
+export const batchContracts = { settlement, erc3009Collector }
 
 /** What is read of the settlement contract. */
 const batchAbi = parseAbi([
@@ -25,6 +23,10 @@ export const settledTopic: Hex =
 /** keccak256 of Claimed(bytes32,address,uint128,uint128): channel and sender are its topics. */
 export const claimedTopic: Hex =
   '0x36bd546bb573e8921fdbfd934bbed62d872796b01792cd240cce27f79dd3eddd'
+
+/** keccak256 of Refunded(bytes32,address,uint128): channel and sender are its topics. */
+export const refundedTopic: Hex =
+  '0xa84286cf8ebc7903a663c77c8d99aa92b600d4c2fcca872a5d4a663db4eb394b'
 
 export interface Channel {
   balance: bigint
@@ -101,27 +103,93 @@ export function addressTopic(address: Address): Hex {
 const RANGE_BLOCKS = 5_000
 const MAX_RANGES = 40
 
-/**
- * The newest transaction, between two blocks, in which the settlement contract logged these topics and which `fits`.
- * Throws `RpcUnavailableError`.
- */
-export async function findSettlementReceipt(
+/** An event of the settlement contract, and the transaction it stands in. */
+export interface SettlementLog {
+  transactionHash: Hex
+  blockNumber: number
+  data: Hex
+}
+
+/** Reads the events with these topics between two blocks, the newest first. Throws `RpcUnavailableError`. */
+export async function* readSettlementLogs(
   rpc: Rpc,
   topics: readonly (Hex | null)[],
   blocks: { from: number; to: number },
-  fits: (receipt: Receipt) => boolean,
-): Promise<Receipt | undefined> {
+): AsyncGenerator<SettlementLog> {
   let to = blocks.to
   for (let i = 0; i < MAX_RANGES && to >= blocks.from; i++) {
     const from = Math.max(blocks.from, to - RANGE_BLOCKS + 1)
-    const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-    const filter = { address: batchContracts.settlement, topics, ...range }
-    const logs = (await rpc.request('eth_getLogs', [filter])) as { transactionHash: Hex }[]
-    const hashes = new Set(logs.map(({ transactionHash }) => transactionHash).reverse())
-    for (const receipt of await readReceipts(rpc, [...hashes])) if (fits(receipt)) return receipt
+    const logs = await readRange(rpc, topics, from, to)
+    for (const { transactionHash, blockNumber, data } of logs.reverse()) {
+      yield { transactionHash, blockNumber: Number(blockNumber), data }
+    }
     to = from - 1
   }
+}
+
+/**
+ * Finds the event in which a total of a channel was claimed: the one that rose from below it to it or above.
+ * Throws `RpcUnavailableError`.
+ */
+export async function findClaim(
+  rpc: Rpc,
+  { channelId, totalClaimed }: { channelId: Hex; totalClaimed: bigint },
+  blocks: { from: number; to: number },
+): Promise<SettlementLog | undefined> {
+  for await (const log of readSettlementLogs(rpc, [claimedTopic, channelId], blocks)) {
+    const [amount = 0n, newTotal = 0n] = decode(log.data, 2)
+    if (newTotal < totalClaimed) return undefined
+    if (newTotal - amount < totalClaimed) return log
+  }
   return undefined
+}
+
+/**
+ * Finds the payout that followed on a total paid out before; without one, the newest. The totals tell the payouts
+ * apart, for amounts may be the same. Throws `RpcUnavailableError`.
+ */
+export async function findPayout(
+  rpc: Rpc,
+  { receiver, token }: { receiver: Address; token: Address },
+  blocks: { from: number; to: number },
+  settledBefore?: bigint,
+): Promise<(SettlementLog & { settledBefore: bigint }) | undefined> {
+  let { totalSettled } = await readReceiver(rpc, receiver, token, blocks.to)
+  const topics = [settledTopic, addressTopic(receiver), addressTopic(token)]
+  for await (const log of readSettlementLogs(rpc, topics, blocks)) {
+    const [amount = 0n] = decode(log.data, 1)
+    const before = totalSettled - amount
+    if (settledBefore === undefined || before === settledBefore) {
+      // A node may show a block without the newest logs; then these are not the totals they seem to be.
+      const then = await readReceiver(rpc, receiver, token, log.blockNumber).catch(() => undefined)
+      const isSound = then === undefined || then.totalSettled >= totalSettled
+      return isSound ? { ...log, settledBefore: before } : undefined
+    }
+    if (before < settledBefore) return undefined
+    totalSettled = before
+  }
+  return undefined
+}
+
+type RawLog = Record<'transactionHash' | 'blockNumber' | 'data', Hex>
+
+/** A node that refuses the range is asked for both of its halves. */
+async function readRange(
+  rpc: Rpc,
+  topics: readonly (Hex | null)[],
+  from: number,
+  to: number,
+): Promise<RawLog[]> {
+  const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+  const filter = { address: batchContracts.settlement, topics, ...range }
+  try {
+    return (await rpc.request('eth_getLogs', [filter])) as RawLog[]
+  } catch (error) {
+    if (!(error instanceof RpcResponseError) || from >= to) throw error
+    const middle = Math.floor((from + to) / 2)
+    const older = await readRange(rpc, topics, from, middle)
+    return [...older, ...(await readRange(rpc, topics, middle + 1, to))]
+  }
 }
 
 async function readAt(

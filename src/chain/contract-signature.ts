@@ -9,7 +9,7 @@ import { isErc6492Signature } from '../x402/erc6492.js'
 import { toQuantity } from './abi.js'
 import { isAcceptedByWallet } from './contract-wallet.js'
 import type { Rpc } from './rpc.js'
-import { RpcResponseError } from './rpc-errors.js'
+import { asUnasked, isRevert } from './rpc-errors.js'
 
 /** Room for making a wallet and asking it; all of that code is a stranger's. */
 const GAS_CAP = 4_000_000n
@@ -37,8 +37,8 @@ export async function isContractSignature(
     const call = [{ data, gas: toQuantity(GAS_CAP) }, 'latest']
     return (await rpc.request('eth_call', call, { timeoutMs: TIMEOUT_MS })) === YES
   } catch (error) {
-    // The validator reverts for what is wrapped wrongly; what a node cannot run is no yes either.
-    if (error instanceof RpcResponseError) return false
-    throw error
+    // The validator reverts for what is wrapped wrongly.
+    if (isRevert(error)) return false
+    throw asUnasked(error)
   }
 }

@@ -1,4 +1,5 @@
 import type { Address, Hex } from 'viem'
+import { toQuantity } from './abi.js'
 import { createCoalescer } from './coalesce.js'
 import { paymentFactsCode } from './payment-facts-bytecode.js'
 import type { Rpc } from './rpc.js'
@@ -46,10 +47,16 @@ const PAYER_HAS_CODE = 16
 
 /**
  * Reads the facts of all payments that wait at the same moment in one `eth_call` of creation code that
- * returns them (`contracts/PaymentFacts.yul`): nothing is deployed and no payer's code runs.
+ * returns them (`contracts/PaymentFacts.yul`): nothing is deployed and no payer's code runs. The facts are at most one
+ * block older than the newest block seen.
  * The promise rejects with `RpcUnavailableError` when no node could say.
  */
-export function createPaymentFactsReader(rpc: Rpc, token: Token): ReadPaymentFacts {
+export function createPaymentFactsReader(
+  rpc: Rpc,
+  token: Token,
+  /** The newest block seen, 0 before the first: a node that is more than one block behind it is not believed. */
+  headBlock: () => number,
+): ReadPaymentFacts {
   const flags = (token.hasBlocklist ? HAS_BLOCKLIST : 0) | (token.hasPause ? HAS_PAUSE : 0)
   const head = `${paymentFactsCode}${token.address.slice(2)}${flags.toString(16).padStart(2, '0')}`
 
@@ -62,8 +69,13 @@ export function createPaymentFactsReader(rpc: Rpc, token: Token): ReadPaymentFac
         ({ payer, payTo, nonce }) => payer.slice(2) + payTo.slice(2) + nonce.slice(2),
       )
       const gas = `0x${(1_000_000 + members.length * GAS_PER_MEMBER).toString(16)}`
-      const answer = await rpc.request('eth_call', [{ data: head + body.join(''), gas }, 'latest'])
-      return decodeFacts(answer, members.length)
+      const call = { data: head + body.join(''), gas }
+      const oldest = headBlock() - 1
+      const facts = decodeFacts(await rpc.request('eth_call', [call, 'latest']), members.length)
+      const isStale = facts.some(({ blockNumber }) => blockNumber < oldest)
+      if (!isStale) return facts
+      // A node that does not have the block says so, and the next one is asked.
+      return decodeFacts(await rpc.request('eth_call', [call, toQuantity(oldest)]), members.length)
     },
   })
 }

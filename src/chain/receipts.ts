@@ -4,6 +4,8 @@ import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js
 
 export interface Log {
   address: Address
+  /** Its place among all logs of the block. */
+  index: number
   topics: readonly Hex[]
   data: Hex
 }
@@ -77,10 +79,20 @@ function parse(value: unknown): Receipt {
     isSuccess: receipt.status === '0x1',
     gasUsed: BigInt(String(receipt.gasUsed ?? 0)),
     effectiveGasPrice: BigInt(String(receipt.effectiveGasPrice ?? 0)),
-    logs: (receipt.logs as { address: string; topics: Hex[]; data: Hex }[]).map((log) => ({
-      address: log.address.toLowerCase() as Address,
-      topics: log.topics,
-      data: log.data,
-    })),
+    logs: (receipt.logs as Record<string, unknown>[]).map(parseLog),
+  }
+}
+
+function parseLog(log: Record<string, unknown>): Log {
+  const index = Number(log.logIndex)
+  // Without its place nobody can say which transfer belongs to which authorization.
+  if (typeof log.logIndex !== 'string' || !Number.isSafeInteger(index)) {
+    throw new RpcUnavailableError('the chain node answered a log without its index')
+  }
+  return {
+    address: String(log.address).toLowerCase() as Address,
+    index,
+    topics: log.topics as Hex[],
+    data: log.data as Hex,
   }
 }

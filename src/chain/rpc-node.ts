@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import { fitsMethod } from './answer-shapes.js'
-import { RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
+import { isNodeTrouble, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 
 export interface RpcCall {
   method: string
@@ -155,7 +155,7 @@ function readResult(method: string, item: unknown): NodeResult {
   if ('error' in item && typeof item.error === 'object' && item.error !== null) {
     const { code, message, data } = item.error as Record<string, unknown>
     const error = new RpcResponseError(Number(code ?? 0), String(message ?? ''), data)
-    if (isNodeTrouble(error)) return unavailable('the chain node could not serve the call')
+    if (isNodeTrouble(method, error)) return unavailable('the chain node could not serve the call')
     return { ok: false, error }
   }
   if (!('result' in item)) return unavailable('the chain node left a call without an answer')
@@ -163,18 +163,4 @@ function readResult(method: string, item: unknown): NodeResult {
     return unavailable('the chain node answered in another shape than the call has')
   }
   return { ok: true, value: item.result }
-}
-
-/**
- * Errors that speak of the node, not of the call: rate limits (-32005) and quotas, a block it does not hold yet
- * (anvil: BlockOutOfRange, geth: header not found), its own failures. Another node, or a moment, mends them.
- */
-function isNodeTrouble(error: RpcResponseError): boolean {
-  return (
-    error.code === -32005 ||
-    error.code === 429 ||
-    /block ?out ?of ?range|header not found|unknown block|rate.?limit|request limit|too many requests|quota|exceeded your|timed? ?out/i.test(
-      error.message,
-    )
-  )
 }

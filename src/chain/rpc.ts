@@ -1,4 +1,4 @@
-import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
+import { isQueryTooLarge, isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 import {
   createNode,
   isUnavailable,
@@ -73,7 +73,7 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
           // A node that said something is worth more than one that could not be asked.
           if (results[i] === undefined || !isUnavailable(answer)) results[i] = answer
         }
-        open = open.filter((i) => isOpen(results[i]))
+        open = open.filter((i) => isOpen(results[i], calls[i] as RpcCall))
         if (open.length === 0) return 'done'
       }
       return open.length < before ? 'nearer' : 'vain'
@@ -98,7 +98,7 @@ export function createRpc(urls: readonly string[], observe?: RpcObserver): Rpc {
       await inRounds(async () => {
         const sent = nodes.map((node) => node.send([{ method, params }], options))
         answers = (await Promise.all(sent)).flat()
-        return answers.every(isOpen) ? 'vain' : 'done'
+        return answers.every((answer) => isOpen(answer, { method, params })) ? 'vain' : 'done'
       })
       return answers
     },
@@ -146,14 +146,17 @@ async function askInParts(
 }
 
 /** Whether another node, or a moment, may say more. */
-function isOpen(result: NodeResult | undefined): boolean {
+function isOpen(result: NodeResult | undefined, { method }: RpcCall): boolean {
   if (result === undefined) return true
-  return !result.ok && (!(result.error instanceof RpcResponseError) || isPassing(result.error))
+  return (
+    !result.ok && (!(result.error instanceof RpcResponseError) || isPassing(method, result.error))
+  )
 }
 
 /** Its words say nothing of the call, as those of a quota or of a node's own trouble. */
-function isPassing(error: RpcResponseError): boolean {
-  return !ofTheCall.has(error.code) && !isRevert(error) && classifySendError(error) === 'unknown'
+function isPassing(method: string, error: RpcResponseError): boolean {
+  if (ofTheCall.has(error.code) || isRevert(error) || isQueryTooLarge(method, error)) return false
+  return classifySendError(error) === 'unknown'
 }
 
 function unwrap(result: NodeResult | undefined): unknown {

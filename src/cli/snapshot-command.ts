@@ -12,15 +12,21 @@ export interface SnapshotCommand {
   flag: 'from' | 'to'
   work(file: string, database: string): Promise<Snapshot>
   done(file: string, database: string): string
+  /** What it does without a file where the settings name PostgreSQL; gives what it did, in words. */
+  workOnPostgres?(url: string): Promise<string>
 }
 
 /** 0 when done, 1 when it could not be done, 2 when it was not understood. */
 export async function runSnapshot(args: string[], command: SnapshotCommand): Promise<number> {
   try {
     if (existsSync('.env')) process.loadEnvFile('.env')
-    const options = readOptions(args, command.flag)
+    const options = readOptions(args, command)
     if (options === 'help') {
       print(command.help)
+      return 0
+    }
+    if (typeof options === 'function') {
+      print(await options())
       return 0
     }
     const { file, database } = options
@@ -34,7 +40,7 @@ export async function runSnapshot(args: string[], command: SnapshotCommand): Pro
   }
 }
 
-function readOptions(args: string[], flag: 'from' | 'to') {
+function readOptions(args: string[], { flag, workOnPostgres }: SnapshotCommand) {
   const { values, positionals } = parseArguments({
     args,
     allowPositionals: true,
@@ -42,10 +48,13 @@ function readOptions(args: string[], flag: 'from' | 'to') {
   })
   if (values.help === true) return 'help'
   const [file, ...more] = positionals
-  if (file === undefined || more.length > 0) throw new UsageError('Name one FILE; try --help.')
   const set = process.env.DATABASE_URL?.trim()
   const place = parseDatabaseUrl(String(values[flag] ?? (set || 'sqlite:./data/arcus.db')))
   if (typeof place === 'string') throw new UsageError(`The database ${place}.`)
+  if (place.kind === 'postgres' && workOnPostgres !== undefined && file === undefined) {
+    return () => workOnPostgres(place.url)
+  }
+  if (file === undefined || more.length > 0) throw new UsageError('Name one FILE; try --help.')
   if (place.kind !== 'sqlite') {
     throw new UsageError('DATABASE_URL names PostgreSQL, which has tools of its own; try --help.')
   }

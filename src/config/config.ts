@@ -29,6 +29,8 @@ const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
 const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
+/** A dollar: what twenty accounts with code may burn at most by lying to the simulation. */
+const DEFAULT_WASTED_GAS_LIMIT = 10n ** 18n
 /** Five cents: some twenty failed transactions at the floor. */
 const DEFAULT_FAILED_GAS_BUDGET = 5n * 10n ** 16n
 
@@ -66,10 +68,12 @@ export interface Config {
   readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
-  /** Dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
+  /** For what settles, in dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
   readonly dailyGasLimit: NativeAmount | undefined
-  /** Per payer and day. */
+  /** Per account and day, on transactions that settle nothing. */
   readonly failedGasBudget: NativeAmount
+  /** Per day, on transactions of all accounts that settle nothing. */
+  readonly wastedGasLimit: NativeAmount
   readonly maxBatch: number
   readonly settleWaitSeconds: number
   /** `max` 0 is off. */
@@ -80,6 +84,10 @@ export interface Config {
   /** Whose pages may call `/mcp`, beside our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
+  /** From one block of addresses; 0 is no limit. */
+  readonly newOwnersPerHour: number
+  /** Below this only payments are kept; 0 is never. */
+  readonly minFreeDiskBytes: number
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
@@ -109,6 +117,7 @@ const settings = z.object({
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
   FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
+  WASTED_GAS_LIMIT_USD: decimal(18, '1').default(DEFAULT_WASTED_GAS_LIMIT),
   MAX_BATCH: integer(1, 100).default(50),
   SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
   RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),
@@ -118,6 +127,8 @@ const settings = z.object({
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
   MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
+  NEW_OWNERS_PER_HOUR: integer(0, 1_000_000).default(30),
+  MIN_FREE_DISK_MB: integer(0, 1_000_000).default(256),
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),
@@ -161,6 +172,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     maxFeePerGasWei: set.MAX_FEE_PER_GAS_GWEI,
     dailyGasLimit: set.DAILY_GAS_LIMIT_USD,
     failedGasBudget: set.FAILED_GAS_BUDGET_USD,
+    wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     maxBatch: set.MAX_BATCH,
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     rateLimit: Object.freeze({
@@ -172,6 +184,8 @@ function toConfig(set: Settings, warnings: string[]): Config {
     identityRegistry: set.IDENTITY_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
+    newOwnersPerHour: set.NEW_OWNERS_PER_HOUR,
+    minFreeDiskBytes: set.MIN_FREE_DISK_MB * 2 ** 20,
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
-import { type Address, getAddress, isAddress, zeroAddress } from 'viem'
+import { type Address, getAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from '../x402/amounts.js'
+import { addressProblem } from '../x402/checksum.js'
 import { parseUrl } from '../x402/parse-url.js'
 import { concealed } from './concealed.js'
 
@@ -46,12 +47,12 @@ export const decimal = (decimals: number, example: string) =>
     },
   )
 
-/** A non-zero address, given in lower case or with a right EIP-55 checksum; returned with checksum. */
+/** A non-zero address, given in one case or with a right EIP-55 checksum; returned with checksum. */
 export const address = () =>
   setting(
-    'must be a 20-byte hex address with 0x prefix (in lower case, or with a right checksum), not zero',
+    'must be a 20-byte hex address with 0x prefix (in one case, or with a right checksum), not zero',
     (text): Address | undefined => {
-      if (!isAddress(text) || text === zeroAddress) return undefined
+      if (addressProblem(text) !== undefined || text === zeroAddress) return undefined
       return getAddress(text)
     },
   )

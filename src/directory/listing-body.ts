@@ -1,7 +1,8 @@
-import { type Address, isAddress } from 'viem'
+import type { Address } from 'viem'
 import { z } from 'zod'
 import type { ListedEndpoint } from '../store/listings.js'
-import { zeroAddress } from '../x402/address.js'
+import { isChannelContract, zeroAddress } from '../x402/address.js'
+import { addressProblem } from '../x402/checksum.js'
 import { endpointBody } from './listing-endpoint.js'
 import { listingLimits as limits } from './listing-limits.js'
 import { quote } from './listing-text.js'
@@ -22,8 +23,7 @@ export interface ListingBody {
 export const addressField = z
   .string()
   .transform((raw, context) => {
-    const isRight = /^0x[0-9a-fA-F]{40}$/.test(raw) && (isOneCase(raw) || isAddress(raw))
-    if (!isRight) {
+    if (addressProblem(raw) !== undefined) {
       const message = 'must be an address of 20 bytes in hex with 0x, with a right checksum if any'
       context.addIssue({ code: 'custom', message })
     } else if (raw === zeroAddress) {
@@ -40,7 +40,10 @@ export const listingBody = z
   .strictObject({
     name: text({ kind: 'one-line', ...limits.name }),
     description: text({ kind: 'multi-line', minChars: 0, ...limits.description }).default(''),
-    payTo: addressField,
+    payTo: addressField.refine(
+      (address) => !isChannelContract(address),
+      'must not be a contract of x402, which keeps what it is paid',
+    ),
     endpoints: z
       .array(endpointBody)
       .min(limits.endpoints.min, { error: countProblem })
@@ -114,9 +117,4 @@ export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 
 function nameOf(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
-}
-
-function isOneCase(address: string): boolean {
-  const digits = address.slice(2)
-  return digits === digits.toLowerCase() || digits === digits.toUpperCase()
 }

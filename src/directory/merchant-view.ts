@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
+import { tellLivePrice } from '../store/live-price.js'
 import { payToProofOf } from '../store/pay-to-proof.js'
 import { isUnclaimed } from '../store/unclaimed.js'
 import { findNameWarning } from './name-warning.js'
@@ -70,7 +71,10 @@ function toView(
         : null,
     createdAt: merchant.createdAt,
     updatedAt: merchant.updatedAt,
-    endpoints: endpoints.map((endpoint) => ({ ...toListed(endpoint), state: toState(endpoint) })),
+    endpoints: endpoints.map((endpoint) => ({
+      ...toListed(endpoint),
+      state: toState(endpoint, merchant),
+    })),
     warnings,
   }
 }
@@ -101,11 +105,12 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint) {
+function toState(endpoint: Endpoint, merchant: Merchant) {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }
-  return { id, ...health, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
+  const live = tellLivePrice(endpoint, merchant)
+  return { id, ...health, ...live, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
 }
 
 function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[] {

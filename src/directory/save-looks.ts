@@ -78,8 +78,11 @@ export function createSaveLooks(options: SaveLooksOptions) {
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
       // Saving again neither heals an endpoint that keeps failing nor counts against one that does not.
       const isFailing = before?.status === 'failing'
-      const accepts = quotedFor(payTo, network, before) ?? fresh.accepts
-      const standing = { ...fresh, accepts, extras: before?.extras ?? fresh.extras }
+      const quoted = quotedFor(payTo, options, before)
+      const accepts = quoted ?? fresh.accepts
+      const wasLive = before?.status === 'live' && quoted !== undefined
+      const status = wasLive ? before.status : fresh.status
+      const standing = { ...fresh, accepts, status, extras: before?.extras ?? fresh.extras }
       const previous = isFailing
         ? { ...standing, status: before.status, failures: before.failures }
         : standing
@@ -93,13 +96,20 @@ export function createSaveLooks(options: SaveLooksOptions) {
 }
 
 /** The last live quote stays while the endpoint is out of reach, unless the listing is paid elsewhere now. */
-function quotedFor(payTo: string, network: string, before: Endpoint | undefined) {
+function quotedFor(
+  payTo: ProbeTarget,
+  { network, asset }: Pick<SaveLooksOptions, 'network' | 'asset'>,
+  before: Endpoint | undefined,
+) {
   const isPaid = before?.accepts
     .filter((it) => it.network === network)
     .every((it) => String(it.payTo).toLowerCase() === payTo.toLowerCase())
-  return isPaid === true && before !== undefined && before.accepts.length > 0
-    ? before.accepts
-    : undefined
+  if (isPaid !== true || before === undefined || before.accepts.length === 0) return undefined
+  // What an earlier listing said was never quoted by anybody.
+  const unseen = freshHealth({ network, asset, payTo, price: before.price }).accepts
+  const isSeen =
+    before.status === 'live' || JSON.stringify(before.accepts) !== JSON.stringify(unseen)
+  return isSeen ? before.accepts : undefined
 }
 
 type ProbeTarget = Parameters<Probe>[1]

@@ -133,6 +133,22 @@ export const writeCodes = {
     status: 429,
     meaning: 'The owner had many endpoints checked in a short time.',
   },
+  tooManyNewOwners: {
+    code: 'too_many_new_owners',
+    status: 429,
+    meaning: 'As many new owners as are taken in within an hour came from the same addresses.',
+  },
+  tooMuchWritten: {
+    code: 'too_much_written',
+    status: 429,
+    meaning:
+      'As much was written as is kept within an hour: by the owner, from these addresses, or by new owners.',
+  },
+  storageLow: {
+    code: 'storage_low',
+    status: 503,
+    meaning: 'The disk of the service is nearly full, and what is left is kept for payments.',
+  },
   bodyTooLarge: {
     code: 'body_too_large',
     status: 413,

@@ -5,6 +5,7 @@ import {
   type ListingWriteJson,
   listingActions,
 } from '../listing-client/listing-write.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../x402/checksum.js'
 import { isDeeperThan } from './json-bounds.js'
 import { describeIssue, formatPath } from './listing-body.js'
 import { listingLimits as limits } from './listing-limits.js'
@@ -25,12 +26,19 @@ export interface WriteEnvelope {
 const MAX_TEXT_CHARS = 300
 const hexProblem = (bytes: number) => `must be ${bytes} bytes of hex with 0x`
 
-/** Addresses keep their spelling: it is not part of what is signed. */
-const address = z
+const addressText = z
   .string()
-  .refine((text) => isAddress(text, { strict: false }), { error: hexProblem(20) })
+  .refine((text) => isAddress(text, { strict: false }), { error: hexProblem(20), abort: true })
+const wire = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const
+
+/** Addresses keep their spelling: it is not part of what is signed. */
+const address = addressText.transform((text) => text.toLowerCase() as Hex).meta({ wire })
+
+/** The same of an address that money may go to. */
+const statedAddress = addressText
+  .refine((text) => !hasWrongChecksum(text), { error: CHECKSUM_PROBLEM })
   .transform((text) => text.toLowerCase() as Hex)
-  .meta({ wire: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } })
+  .meta({ wire })
 
 const bytes32 = z
   .string()
@@ -59,7 +67,7 @@ export const writeEnvelope = z.strictObject({
       audience: text,
       merchantId: text,
       owner: address,
-      payTo: address,
+      payTo: statedAddress,
       bodyHash: bytes32,
       revision: integer,
       nonce: bytes32,

@@ -71,8 +71,8 @@ export async function writeRoutes(
   app.put<OfMerchant>(
     '/api/merchants/:id',
     write(saveOperation),
-    async ({ params, body }, reply) => {
-      const { merchant, isNew } = await writes.save(params.id, body)
+    async ({ params, body, ip }, reply) => {
+      const { merchant, isNew } = await writes.save(params.id, body, ip)
       return reply.code(isNew ? 201 : 200).send(await view(merchant))
     },
   )
@@ -84,23 +84,25 @@ export async function writeRoutes(
   app.post<OfMerchant>(
     '/api/merchants/:id/owner-offer',
     write(offerOperation),
-    async ({ params, body }) => view(await writes.offerOwner(params.id, body)),
+    async ({ params, body, ip }) => view(await writes.offerOwner(params.id, body, ip)),
   )
 
   app.post<OfMerchant>(
     '/api/merchants/:id/owner-acceptance',
     write(acceptOperation),
-    async ({ params, body }) => view(await writes.acceptOwner(params.id, body)),
+    async ({ params, body, ip }) => view(await writes.acceptOwner(params.id, body, ip)),
   )
 
   app.post<OfMerchant>(
     '/api/merchants/:id/payto-confirmation',
     write(confirmOperation),
-    async ({ params, body }) => view(await writes.confirmPayTo(params.id, body)),
+    async ({ params, body, ip }) => view(await writes.confirmPayTo(params.id, body, ip)),
   )
 
-  app.put<OfMerchant>('/api/merchants/:id/agent', write(linkOperation), async ({ params, body }) =>
-    view(await writes.linkAgent(params.id, body)),
+  app.put<OfMerchant>(
+    '/api/merchants/:id/agent',
+    write(linkOperation),
+    async ({ params, body, ip }) => view(await writes.linkAgent(params.id, body, ip)),
   )
 }
 

@@ -25,15 +25,20 @@ import {
   type WriteCheck,
 } from './write-check.js'
 import { WriteFault } from './write-codes.js'
+import type { WriteRoom } from './write-room.js'
 
-/** Every write an owner can make; each takes the request as it was sent and throws a `WriteFault`. */
+/** Every write an owner can make; each takes the request as it was sent, and from which IP, and throws a `WriteFault`. */
 export interface Writes {
-  save(merchantId: string, request: unknown): Promise<{ merchant: Merchant; isNew: boolean }>
+  save(
+    merchantId: string,
+    request: unknown,
+    ip: string,
+  ): Promise<{ merchant: Merchant; isNew: boolean }>
   delete(merchantId: string, request: unknown): Promise<Merchant>
-  offerOwner(merchantId: string, request: unknown): Promise<Merchant>
-  acceptOwner(merchantId: string, request: unknown): Promise<Merchant>
-  linkAgent(merchantId: string, request: unknown): Promise<Merchant>
-  confirmPayTo(merchantId: string, request: unknown): Promise<Merchant>
+  offerOwner(merchantId: string, request: unknown, ip: string): Promise<Merchant>
+  acceptOwner(merchantId: string, request: unknown, ip: string): Promise<Merchant>
+  linkAgent(merchantId: string, request: unknown, ip: string): Promise<Merchant>
+  confirmPayTo(merchantId: string, request: unknown, ip: string): Promise<Merchant>
 }
 
 export interface WritesOptions {
@@ -46,6 +51,7 @@ export interface WritesOptions {
     known: Awaited<ReturnType<ListingStore['endpointsOf']>>,
   ) => Promise<LookedAt[]>
   allowance: SaveAllowance
+  room: WriteRoom
   /** CAIP-2. */
   network: string
   /** Lower case. */
@@ -55,7 +61,7 @@ export interface WritesOptions {
 }
 
 export function createWrites(options: WritesOptions): Writes {
-  const { listings, check, schemas, look, allowance, network, asset } = options
+  const { listings, check, schemas, look, allowance, room, network, asset } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
 
   /** The store judges owner, revision and nonce once more, in the transaction of the change. */
@@ -68,6 +74,23 @@ export function createWrites(options: WritesOptions): Writes {
     if (result.state === 'notOffered') throw offerFault()
     if (result.state === 'notPayTo') throw payToFault()
     throw missingFault(await listings.findMerchant(write.merchantId))
+  }
+
+  /** Room for what will be kept of it; `undo` where nothing was. */
+  async function kept<Result>(
+    { write }: CheckedWrite<unknown>,
+    ip: string,
+    make: () => Promise<Result>,
+  ): Promise<Result> {
+    const { owner, action, message, body, signature } = write
+    const bytes = message.length + Buffer.byteLength(body) + signature.length
+    const undo = await room({ owner, bytes, ip, isSave: isSaving(action) })
+    try {
+      return await make()
+    } catch (error) {
+      undo()
+      throw error
+    }
   }
 
   /** An id nobody may choose can still be there: found in payments, or made by the operator. */
@@ -84,7 +107,7 @@ export function createWrites(options: WritesOptions): Writes {
   }
 
   return {
-    async save(merchantId, request) {
+    async save(merchantId, request, ip) {
       await checkId(merchantId)
       const checked = await check(request, {
         merchantId,
@@ -98,11 +121,13 @@ export function createWrites(options: WritesOptions): Writes {
       await checkSchemas(endpoints, isOwned ? known : [], schemas)
       const waitSeconds = allowance.take(checked.write.owner, endpoints.length)
       if (waitSeconds > 0) throw paceFault(waitSeconds)
-      const looked = await look(endpoints, described.payTo, known)
-      const merchant = await apply(checked, {
-        kind: 'save',
-        merchant: { ...described, network, asset },
-        endpoints: looked,
+      const merchant = await kept(checked, ip, async () => {
+        const looked = await look(endpoints, described.payTo, known)
+        return apply(checked, {
+          kind: 'save',
+          merchant: { ...described, network, asset },
+          endpoints: looked,
+        })
       })
       return { merchant, isNew: checked.write.action === 'listing.create' }
     },
@@ -116,7 +141,7 @@ export function createWrites(options: WritesOptions): Writes {
       return apply(checked, { kind: 'delete' })
     },
 
-    async offerOwner(merchantId, request) {
+    async offerOwner(merchantId, request, ip) {
       const checked = await check(request, {
         merchantId,
         actions: { standing: 'owner.offer' },
@@ -129,29 +154,33 @@ export function createWrites(options: WritesOptions): Writes {
         const text = 'body.to is the owner already; offer to somebody else, or null to take back.'
         throw new WriteFault('offerToSelf', text)
       }
-      if (to === null) return apply(checked, { kind: 'offer', to: checked.write.owner, until: now })
-      return apply(checked, { kind: 'offer', to, until: now + limits.offer.openSeconds })
+      const offer =
+        to === null
+          ? { to: checked.write.owner, until: now }
+          : { to, until: now + limits.offer.openSeconds }
+      return kept(checked, ip, () => apply(checked, { kind: 'offer', ...offer }))
     },
 
-    async acceptOwner(merchantId, request) {
+    async acceptOwner(merchantId, request, ip) {
       const checked = await check(request, {
         merchantId,
         actions: { standing: 'owner.accept' },
         parseBody: parseAcceptance,
       })
-      return apply(checked, { kind: 'accept' })
+      return kept(checked, ip, () => apply(checked, { kind: 'accept' }))
     },
 
-    async linkAgent(merchantId, request) {
+    async linkAgent(merchantId, request, ip) {
       const checked = await check(request, {
         merchantId,
         actions: { standing: 'agent.link' },
         parseBody: parseLink,
       })
-      return apply(checked, { kind: 'link', agentId: checked.body.agentId })
+      const { agentId } = checked.body
+      return kept(checked, ip, () => apply(checked, { kind: 'link', agentId }))
     },
 
-    async confirmPayTo(merchantId, request) {
+    async confirmPayTo(merchantId, request, ip) {
       const checked = await check(request, {
         merchantId,
         actions: { standing: 'payto.confirm' },
@@ -163,9 +192,13 @@ export function createWrites(options: WritesOptions): Writes {
       if (owner !== null && owner !== checked.merchant.owner) {
         throw listingFault([{ path: 'owner', message: 'must be the owner that the merchant has' }])
       }
-      return apply(checked, { kind: 'confirm', owner })
+      return kept(checked, ip, () => apply(checked, { kind: 'confirm', owner }))
     },
   }
+}
+
+function isSaving(action: string): boolean {
+  return action === 'listing.create' || action === 'listing.update'
 }
 
 function paceFault(waitSeconds: number): WriteFault {

@@ -1,7 +1,15 @@
 import { z } from 'zod'
-import { address, amount, anyObject, network, seconds, usd } from '../http/openapi/fields.js'
-import type { toCard } from './card.js'
-import type { DiscoveryItem } from './item.js'
+import {
+  address,
+  amount,
+  anyObject,
+  livePrice,
+  livePriceUsd,
+  network,
+  seconds,
+  usd,
+} from '../http/openapi/fields.js'
+import type { DiscoveryItem, toCard } from './item.js'
 
 export const quotedRequirement = z
   .looseObject({
@@ -15,15 +23,15 @@ export const quotedRequirement = z
   })
   .meta({
     id: 'QuotedRequirement',
-    description: 'As the 402 of the endpoint said when it was last seen.',
+    description: 'What the 402 of the endpoint said at the last probe.',
   })
 
 export const discoveryItem = z
   .object({
-    resource: z.string().describe('What to call.'),
+    resource: z.string().describe('The URL to call.'),
     type: z.literal('http'),
     x402Version: z.literal(2),
-    accepts: z.array(quotedRequirement).describe('The live 402 wins over this.'),
+    accepts: z.array(quotedRequirement).describe('A live 402 takes precedence over this.'),
     lastUpdated: seconds,
     metadata: z.object({
       title: z.string(),
@@ -34,20 +42,25 @@ export const discoveryItem = z
         name: z.string(),
         official: z.boolean(),
         partner: z.boolean(),
-        identity: z.object({ agentId: z.string() }).nullable().describe('Its ERC-8004 agent.'),
+        identity: z
+          .object({ agentId: z.string() })
+          .nullable()
+          .describe('The ERC-8004 agent of the merchant.'),
       }),
       pricing: z.enum(['fixed', 'metered']),
       hostedByArcus: z.boolean(),
       input: z
         .looseObject({ type: z.literal('http'), method: z.string() })
-        .describe('How to call it: `queryParams` by name, or a JSON `body`.'),
+        .describe('How to call the endpoint: `queryParams` by name, or a JSON `body`.'),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
     }),
     status: z
       .enum(['unverified', 'failing'])
       .optional()
-      .describe('Only of what is not live: seen to be wrong, or not seen yet.'),
+      .describe(
+        'Absent for a live endpoint. `failing` after repeated failed probes, `unverified` before the first good one.',
+      ),
     description: z.string().optional(),
     mimeType: z.string().optional(),
     serviceName: z.string().optional(),
@@ -63,7 +76,7 @@ export const resourcesAnswer = z.object({
   pagination: z.object({
     limit: z.int(),
     offset: z.int(),
-    total: z.int().describe('Of all pages together.'),
+    total: z.int().describe('Number of items of all pages together.'),
   }),
 })
 
@@ -71,7 +84,7 @@ const correctedQuery = z
   .string()
   .optional()
   .describe(
-    'What was looked for instead: only where nothing has the words as typed, and something has these.',
+    'The words that were looked for instead. Present only where nothing has the words as typed, and something has these.',
   )
 
 export const searchAnswer = z.object({
@@ -87,12 +100,16 @@ export const changesAnswer = z.object({
   changes: z.array(
     z.object({
       merchant: z.string(),
-      sequence: z.int().describe('Of its last change in this page.'),
-      removed: z.boolean().describe('Deleted, hidden, or never public: forget what you hold.'),
-      items: z.array(discoveryItem).describe('All it has now, failing ones too.'),
+      sequence: z.int().describe('Number of the last change of the merchant in this page.'),
+      removed: z
+        .boolean()
+        .describe('Whether the merchant is deleted or hidden. Forget what you hold of it.'),
+      items: z
+        .array(discoveryItem)
+        .describe('All items of the merchant now, those that are not live too.'),
     }),
   ),
-  next: z.int().describe('`since` of the next page, and of the next time.'),
+  next: z.int().describe('`since` for the next page, and for the next time you ask.'),
   hasMore: z.boolean().describe('Whether there are more pages now.'),
 })
 
@@ -105,12 +122,20 @@ const card = z
     description: z.string(),
     tags: z.array(z.string()),
     pricing: z.enum(['fixed', 'metered']),
-    price: amount,
+    price: amount.describe('As listed.'),
     priceUsd: usd,
+    livePrice,
+    livePriceUsd,
     hosted: z.boolean(),
     hasSchema: z.boolean(),
     status: z.enum(['live', 'unverified', 'failing']),
-    probe: z.object({ verdict: z.string(), checkedAt: seconds }).nullable(),
+    probe: z
+      .object({
+        verdict: z.string(),
+        warnings: z.array(z.string()).describe('What is odd though it is live: `price_drift`.'),
+        checkedAt: seconds,
+      })
+      .nullable(),
     lastUpdated: seconds,
     merchant: z.object({
       id: z.string(),
@@ -138,6 +163,9 @@ const card = z
 export const browseAnswer = z.object({
   correctedQuery,
   items: z.array(card),
-  total: z.int().nullable().describe('Of all pages together; `null` when words are looked for.'),
-  next: z.string().nullable().describe('`cursor` of the next page.'),
+  total: z
+    .int()
+    .nullable()
+    .describe('Number of items of all pages together; `null` when there are words.'),
+  next: z.string().nullable().describe('`cursor` for the next page; `null` after the last.'),
 })

@@ -1,40 +1,37 @@
 import type { Worker } from 'node:worker_threads'
-import type { CachedBody } from '../http/cached-reply.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { startThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
-import type { IndexFigures } from './catalog-index.js'
-import { createUrgency, processClock } from './turns.js'
+import type { CatalogFigures } from './catalog-reader.js'
+import { createUrgency } from './pace.js'
 
 export interface ThreadedAnswersOptions {
   /** The script of the thread. */
   script: URL
-  /** The database, which it reads by itself, as of `openListingReader`. */
+  /** The database, which the thread opens with `openListingReader`. */
   source: string
-  /** Told what went wrong on the thread, which goes on or is started again. */
+  /** Receives what went wrong on the thread. It goes on, or it is started again. */
   onFault: (error: unknown) => void
-  /** Answers here what takes less than asking the thread, as of its call; not while something more urgent is done. */
-  answerHere?: (question: Question) => Promise<CachedBody | undefined>
 }
 
 /** What the thread finds in `workerData`. */
 export interface ThreadData {
   source: string
-  /** Of `createUrgency`. */
+  /** The memory of `createUrgency`. */
   urgency: SharedArrayBuffer
 }
 
-/** To the thread; `stop` is the last one. */
+/** A message to the thread; `stop` is the last one. */
 export type ThreadQuestion =
   | { id: number; question: Question; sequence: number | undefined }
   | 'stop'
 
-/** From the thread; figures travel with each answer and after each build. */
-export type ThreadWord =
-  | { kind: 'answer'; id: number; answer: Answer; figures: IndexFigures }
-  /** An error loses its class on the way. */
+/** A message from the thread. Figures come with each answer, and when the catalog is read. */
+export type ThreadMessage =
+  | { kind: 'answer'; id: number; answer: Answer; figures: CatalogFigures }
+  /** An error loses its class between threads. */
   | { kind: 'failed'; id: number; error: unknown; isUnavailable: boolean }
-  | { kind: 'figures'; figures: IndexFigures }
+  | { kind: 'figures'; figures: CatalogFigures }
   | { kind: 'fault'; error: unknown }
 
 interface Waiting {
@@ -42,26 +39,27 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** A million endpoints take a fifth of it; the large tables lie outside of it. */
+/** A catalog of a million endpoints takes about a quarter of it. */
 const MAX_HEAP_MB = 4_096
 const MAX_WAITING = 500
 const RESTART_MS = 1_000
 const STOP_MS = 2_000
 
-function toError({ error, isUnavailable }: ThreadWord & { kind: 'failed' }): unknown {
+function toError({ error, isUnavailable }: ThreadMessage & { kind: 'failed' }): unknown {
   return isUnavailable ? new StoreUnavailableError((error as Error).message) : error
 }
 
 /**
- * The same answers, made on a thread of its own: neither reading a catalog of a million endpoints nor a storm of
- * searches, nor the garbage of either, holds up a payment. While the thread starts anew it is as at the start: loading.
+ * Creates answers that are made on a thread of their own, so that neither reading a catalog of a million endpoints nor
+ * a storm of searches holds up a payment. A thread that dies is started again, and until it has read the catalog the
+ * state is `loading`.
  */
 export function createThreadedAnswers(options: ThreadedAnswersOptions): DiscoveryAnswers {
-  const { script, source, onFault, answerHere } = options
+  const { script, source, onFault } = options
   const shared = new SharedArrayBuffer(8)
-  const urgency = createUrgency(processClock, shared)
+  const urgency = createUrgency(shared)
   const waiting = new Map<number, Waiting>()
-  let figures: IndexFigures = { endpoints: 0, changed: 0, buildSeconds: 0 }
+  let figures: CatalogFigures = { endpoints: 0, readSeconds: 0 }
   let thread: Worker | undefined
   let restart: NodeJS.Timeout | undefined
   let isStopped = false
@@ -71,24 +69,24 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     const data: ThreadData = { source, urgency: shared }
     const started = startThread(script, { maxHeapMb: MAX_HEAP_MB, data })
     thread = started
-    started.on('message', hear)
+    started.on('message', onMessage)
     started.on('error', onFault)
     started.once('exit', () => {
       thread = undefined
-      figures = { ...figures, endpoints: 0, changed: 0 }
+      figures = { ...figures, endpoints: 0 }
       for (const { resolve } of waiting.values()) resolve({ state: 'loading' })
       waiting.clear()
       if (!isStopped) restart = setTimeout(start, RESTART_MS)
     })
-    // Last: a listener takes it back. The server keeps the process while anybody can ask.
+    // The server keeps the process alive. This comes last, because adding a listener would undo it.
     started.unref()
   }
 
-  function hear(word: ThreadWord): void {
-    if (word.kind === 'answer' || word.kind === 'figures') figures = word.figures
-    if (word.kind === 'fault') onFault(word.error)
-    if (word.kind === 'answer') takeWaiting(word.id)?.resolve(word.answer)
-    if (word.kind === 'failed') takeWaiting(word.id)?.reject(toError(word))
+  function onMessage(message: ThreadMessage): void {
+    if (message.kind === 'answer' || message.kind === 'figures') figures = message.figures
+    if (message.kind === 'fault') onFault(message.error)
+    if (message.kind === 'answer') takeWaiting(message.id)?.resolve(message.answer)
+    if (message.kind === 'failed') takeWaiting(message.id)?.reject(toError(message))
   }
 
   function takeWaiting(id: number): Waiting | undefined {
@@ -102,10 +100,6 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
     giveWay: urgency.raise,
     figures: () => figures,
     async answer(question, sequence) {
-      if (sequence !== undefined && !urgency.isRaised()) {
-        const body = await answerHere?.(question)
-        if (body !== undefined) return { state: 'made', body, sequence }
-      }
       if (thread === undefined) return { state: 'loading' }
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }
       const id = ++lastId

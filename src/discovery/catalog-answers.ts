@@ -1,9 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import type { CachedBody } from '../http/cached-reply.js'
 import type { RawQuery } from '../http/query.js'
 import { RequestFault } from '../http/request-fault.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
-import { createLru } from './lru.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
 export interface CatalogAnswersOptions {
@@ -11,20 +11,22 @@ export interface CatalogAnswersOptions {
   listings: Pick<ListingReader, 'lastChange'>
 }
 
-/** The answers of discovery as JSON, from the parameters as they were written; a fault of theirs is thrown. */
+/** Makes the answers of discovery as JSON from the parameters as they were written. Throws a `RequestFault` for wrong ones. */
 export interface CatalogAnswers {
   /** `GET /discovery/resources` (product, x402 v2 sec. 8). */
   resources(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/search` (bazaar extension). */
   search(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/changes`: what a crawler must take in anew. */
+  /** `GET /discovery/changes`: what a crawler must read again. */
   changes(query: RawQuery): Promise<CachedBody>
-  /** `GET /api/endpoints`, made anew each time: a card tells how an endpoint stood when it was last looked at. */
+  /** `GET /api/endpoints`. It is never kept, because a card tells of the last probe, and a probe is no change. */
   browse(query: RawQuery): Promise<CachedBody>
 }
 
-/** Answers kept while the catalog does not change. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Answers are kept up to so many bytes while the catalog does not change. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
+/** What an answer costs besides its body: its question and its place. */
+const BYTES_AN_ENTRY = 1_024
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
@@ -47,14 +49,15 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
   }
 }
 
-/** Answers are kept by the number of the last change: while it stays, nothing in them can have changed. */
+/** Keeps answers by the number of the last change: while it stays, nothing in them can have changed. */
 function createAnswerCache(
   answers: CatalogAnswersOptions['answers'],
 ): (question: Question, sequence: number) => Promise<Answer> {
-  const kept = createLru<Answer>(MAX_ANSWER_BYTES, (answer) =>
-    answer.state === 'made' ? answer.body.bytes.length : 0,
-  )
-  /** The same question asked twice at the same time is answered once. */
+  const kept = new LRUCache<string, Answer & { state: 'made' }>({
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: ({ body }) => body.bytes.length + BYTES_AN_ENTRY,
+  })
+  /** A question that is asked twice at the same time is answered once. */
   const inFlight = new Map<string, Promise<Answer>>()
   let keptAt = -1
 
@@ -82,7 +85,7 @@ function bodyOf(answer: Answer): CachedBody {
   throw answer.state === 'loading' ? loadingFault() : overloadFault()
 }
 
-/** A number of another database, or of one that was restored to a time before. */
+/** Refuses a number of another database, or of one that was restored from a backup since. */
 function aheadFault(last: number): RequestFault {
   const message = `since must be an integer from 0 to ${last}, the last change there is; a later one is not of this catalog: begin again with 0.`
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message })

@@ -1,6 +1,5 @@
 import type { ListingReader } from '../store/listings.js'
-import type { CatalogSearch } from './catalog-search.js'
-import type { CatalogView } from './catalog-view.js'
+import type { CatalogList } from './catalog-list.js'
 
 export interface ChangesQuery {
   /** Number of the last change the caller knows of; 0 is none. */
@@ -11,53 +10,53 @@ export interface ChangesQuery {
 
 export interface ChangesOptions {
   source: Pick<ListingReader, 'changesAfter'>
-  search: Pick<CatalogSearch, 'list'>
-  /** The items of these endpoints as JSON. */
-  itemsOf: (ids: readonly number[], view: CatalogView) => Promise<string[]>
+  /** Returns the items of these endpoints as JSON. */
+  itemsOf: (ids: readonly number[]) => Promise<string[]>
 }
 
-/** Changes looked through for one page; most are of few merchants. */
+/** Changes that are looked through for one page; most of them are of few merchants. */
 const MAX_CHANGES = 1_000
 const ENDPOINTS_AT_ONCE = 100
 /** Schemas can be large: a page ends past this, with at least one merchant. */
 const PAGE_CHARS = 1_048_576
 
 /**
- * Makes what tells a crawler which merchants changed: each once, with all items it has now. What else the crawler holds
- * of that merchant is gone, so no item needs a tombstone of its own.
+ * Creates the reader of `GET /discovery/changes`, which tells a crawler each merchant that changed, once, with all items
+ * it has now. What else the crawler holds of that merchant is gone, so a removed item needs no notice of its own.
  */
-export function createChangeReader({ source, search, itemsOf }: ChangesOptions) {
-  async function itemsOfMerchant(view: CatalogView, merchant: string): Promise<string[]> {
+export function createChangeReader({ source, itemsOf }: ChangesOptions) {
+  async function itemsOfMerchant(list: CatalogList, merchant: string): Promise<string[]> {
+    const ids = list.findMerchant(merchant)?.endpoints.map(({ id }) => id) ?? []
     const items: string[] = []
-    for (let offset = 0; ; offset += ENDPOINTS_AT_ONCE) {
-      const page = { filter: { merchant }, q: '', offset, limit: ENDPOINTS_AT_ONCE }
-      const { ids, total } = await search.list(view, page)
-      items.push(...(await itemsOf(ids, view)))
-      if (offset + ENDPOINTS_AT_ONCE >= total) return items
+    for (let at = 0; at < ids.length; at += ENDPOINTS_AT_ONCE) {
+      items.push(...(await itemsOf(ids.slice(at, at + ENDPOINTS_AT_ONCE))))
     }
+    return items
   }
 
-  return async (view: CatalogView, { since, limit }: ChangesQuery): Promise<string> => {
+  return async (list: CatalogList, { since, limit }: ChangesQuery): Promise<string> => {
+    // The list goes on following changes while items are read.
+    const { sequence: upTo } = list
     const noted = await source.changesAfter(since, MAX_CHANGES)
     const told: string[] = []
     let next = since
     let chars = 0
-    for (const [merchant, sequence] of lastOfEach(noted, view.sequence)) {
+    for (const [merchant, sequence] of lastOfEach(noted, upTo)) {
       if (told.length >= limit || chars >= PAGE_CHARS) break
-      const items = await itemsOfMerchant(view, merchant)
+      const items = await itemsOfMerchant(list, merchant)
       const removed = items.length === 0
       const json = `{"merchant":${JSON.stringify(merchant)},"sequence":${sequence},"removed":${removed},"items":[${items.join(',')}]}`
       told.push(json)
       chars += json.length
       next = sequence
     }
-    return `{"x402Version":2,"changes":[${told.join(',')}],"next":${next},"hasMore":${next < view.sequence}}`
+    return `{"x402Version":2,"changes":[${told.join(',')}],"next":${next},"hasMore":${next < upTo}}`
   }
 }
 
 /**
- * The last change of each merchant, in order. Whoever goes on after one of them misses nothing: a merchant not told by
- * then has a later change.
+ * Returns the last change of each merchant, in order. A caller that goes on after one of them misses nothing, because a
+ * merchant that was not told by then has a later change.
  */
 function lastOfEach(
   noted: readonly { sequence: number; merchantId: string }[],
@@ -65,7 +64,7 @@ function lastOfEach(
 ): Map<string, number> {
   const last = new Map<string, number>()
   for (const { merchantId, sequence } of noted) {
-    // What came after the view was taken is not in its items yet.
+    // A later change may not be in the list yet.
     if (sequence > upTo) break
     last.delete(merchantId)
     last.set(merchantId, sequence)

@@ -1,9 +1,10 @@
-/** Everything but the letters, digits and signs of ASCII, and blanks. */
+/** Matches everything but the letters, digits and signs of ASCII, and blanks. */
 const needsFolding = /[^\s!-~]/
 
 /**
- * The form in which texts are compared: NFC and Unicode full case folding, so that `STRASSE` finds `Straße`. Folding
- * two texts and joining them is the same as folding the joined text, unless a combining mark stands at the seam.
+ * Brings a text into the form in which texts are compared: NFC and Unicode full case folding, so that `STRASSE` finds
+ * `Straße`. Folding two texts and joining them gives the same as folding the joined text, unless a combining mark
+ * stands at the seam.
  */
 export function fold(text: string): string {
   if (!needsFolding.test(text)) return text.toLowerCase()
@@ -12,28 +13,28 @@ export function fold(text: string): string {
   return folded.normalize('NFC')
 }
 
-/** Lower case first, because `ẞ` has no other upper case; one sigma wherever in a word it stands. */
+/** Lower case comes first, because `ẞ` has no other upper case. There is one sigma wherever in a word it stands. */
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
-/** The pieces of a folded text between blanks. A word never holds a blank, so it lies within one of them. */
+/** Returns the pieces of a folded text between blanks. A word never has a blank in it. */
 export function tokensOf(folded: string): string[] {
   return folded.split(/\s+/).filter((token) => token !== '')
 }
 
-/** The folded words of a query, longest first, without those that lie within another: what holds one holds the other. */
+/** Returns the folded words of a query, longest first. A word that is part of another is left out, because a text with the longer one has both. */
 export function wordsOf(query: string): string[] {
   const words = [...new Set(tokensOf(fold(query)))].sort((a, b) => b.length - a.length)
   return words.filter((word, i) => !words.slice(0, i).some((longer) => longer.includes(word)))
 }
 
-/** A URL in pieces of host, path segments and query, as a folded text with blanks between. */
+/** Folds a URL to its host, path segments and query, with blanks between them. */
 export function foldUrl(url: string): string {
   return urlPieces(fold(url)).join(' ')
 }
 
-/** What of a word is looked for in URLs: each of its pieces, in any piece of the URL. */
+/** Returns the pieces of a word that are looked for in URLs, each in any piece of the URL. */
 export function urlPieces(folded: string): string[] {
   return folded
     .replace(/^https?:\/\//, '')

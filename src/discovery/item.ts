@@ -1,12 +1,21 @@
-import type { CatalogEntry, Endpoint, QuotedRequirement } from '../store/listings.js'
+import type {
+  CatalogEntry,
+  Endpoint,
+  Merchant,
+  ProbeRecord,
+  QuotedRequirement,
+} from '../store/listings.js'
+import { tellLivePrice } from '../store/live-price.js'
 import type {
   JsonText,
   PublishedEndpoint,
   PublishedEntry,
   PublishedMerchant,
 } from '../store/published.js'
+import { isUnclaimed } from '../store/unclaimed.js'
+import { formatAtomic } from '../x402/amounts.js'
 
-/** An element of `items`, as the product defines it, with the optional members of the official packages beside. */
+/** An element of `items` as the product defines it, with the optional members of the official packages. */
 export interface DiscoveryItem {
   resource: string
   type: 'http'
@@ -31,7 +40,7 @@ export interface DiscoveryItem {
     inputSchema: Record<string, unknown>
     output: Record<string, unknown>
   }
-  /** Only of what is not live: seen to be wrong, or not seen yet. */
+  /** Absent for a live endpoint. Others failed their probes, or had none yet. */
   status?: 'unverified' | 'failing'
   description?: string
   mimeType?: string
@@ -45,7 +54,7 @@ type HttpInput =
   | { type: 'http'; method: string; queryParams: Record<string, unknown> }
   | { type: 'http'; method: string; bodyType: 'json'; body: unknown }
 
-/** A discovery item as JSON, put together from what is stored: it is made for each endpoint of every answer. */
+/** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
   const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
@@ -76,7 +85,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
   })
 }
 
-/** The same as an object. */
+/** Returns a discovery item as an object. */
 export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
   const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
   const published: PublishedEndpoint = {
@@ -92,14 +101,64 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
   return JSON.parse(itemJson({ endpoint: published, merchant }))
 }
 
-/** Members that are `undefined` are left out. */
+/** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
+export function toCard({ endpoint, merchant }: CatalogEntry) {
+  const { id, url, method, title, description, tags, pricing, price } = endpoint
+  const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
+  return {
+    id,
+    url,
+    method,
+    title,
+    description,
+    tags,
+    pricing,
+    price: price.toString(),
+    priceUsd: formatAtomic(price),
+    ...tellLivePrice(endpoint, merchant),
+    hosted: isHosted,
+    hasSchema: inputSchema !== null,
+    status,
+    probe: probe === null ? null : tellProbe(probe),
+    lastUpdated,
+    merchant: {
+      id: merchant.id,
+      name: merchant.name,
+      official: merchant.isOfficial,
+      partner: merchant.isPartner,
+      unclaimed: isUnclaimed(merchant),
+      identity: tellIdentity(merchant),
+    },
+  }
+}
+
+/** Tells the warnings too, because a live endpoint may ask for something that no buyer expects of its listing. */
+function tellProbe({ verdict, warnings, checkedAt }: ProbeRecord) {
+  return { verdict, warnings, checkedAt }
+}
+
+/** Tells all four checks, not only the first, because people are shown which of them hold. */
+function tellIdentity({ agentId, identity }: Merchant) {
+  if (identity === null || identity.agentId !== agentId) return null
+  const { control, pay, file, domain } = identity.checks
+  return {
+    agentId,
+    checks: {
+      control: control.passed,
+      pay: pay.passed,
+      file: file.passed,
+      domain: domain.passed,
+    },
+  }
+}
+
+/** Writes an object. Members that are `undefined` are left out. */
 function object<Shape>(members: { [Name in keyof Shape]: JsonText | undefined }): JsonText {
   const written: string[] = []
   for (const name in members) {
     const json = members[name]
     if (json !== undefined) written.push(`"${name}":${json}`)
   }
-  // Joined, not added up: items are kept, and a text added up keeps every piece it was made of.
   return `{${written.join(',')}}`
 }
 
@@ -121,12 +180,12 @@ function membersOf(merchant: PublishedMerchant): DiscoveryItem['metadata']['merc
   }
 }
 
-/** An agent whose owner was not proven to control it is nobody's identity. */
+/** Returns the agent, if it was proven that the merchant's owner controls it. */
 function identityOf({ identity }: PublishedMerchant): { agentId: string } | null {
   return identity?.checks.control.passed === true ? { agentId: identity.agentId } : null
 }
 
-/** The one member that an example has is the last one here. */
+/** Writes how to call the endpoint. An example has one member, which comes last here. */
 function inputOf({ method, example }: PublishedEndpoint): JsonText {
   if (method === 'POST') {
     const body = example.startsWith('{"body":') ? example : '{"body":{}}'
@@ -136,7 +195,7 @@ function inputOf({ method, example }: PublishedEndpoint): JsonText {
   return `{"type":"http","method":"GET",${params.slice(1)}`
 }
 
-/** The members a tool definition is expected to have; what is left out of a schema means just these. */
+/** The members that a tool definition is expected to have. A schema without one of them means these values. */
 const toolMembers = { type: '"object"', properties: '{}', required: '[]' }
 
 function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
@@ -149,7 +208,7 @@ function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
   return `{${[...absent, schema.slice(1, -1)].filter((members) => members !== '').join(',')}}`
 }
 
-/** Without a schema of its own only the names of the parameters are known, not which of them are needed. */
+/** Makes a schema from the example. It names the parameters, but cannot tell which of them are required. */
 function schemaOfExample({ example }: PublishedEndpoint): JsonText {
   const parsed: Endpoint['example'] = JSON.parse(example)
   const values = 'body' in parsed ? parsed.body : parsed.queryParams

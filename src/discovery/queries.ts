@@ -8,15 +8,14 @@ import {
   readQuery,
   textParameter,
 } from '../http/query.js'
-import { type ListQuery, MAX_QUERY_CHARS, type RankedQuery } from './catalog-search.js'
 import type { ChangesQuery } from './changes.js'
-import type { CatalogFilter } from './conditions.js'
+import type { CatalogFilter } from './filters.js'
 import { wordsOf } from './fold.js'
-import { readCursor } from './ranked-cursor.js'
+import { type ListQuery, MAX_QUERY_CHARS, type RankedPlace, type RankedQuery } from './search.js'
 
 const MAX_LIMIT = 100
 
-/** Only one type of resource exists; any other finds nothing. */
+/** Only one type of resource exists, and a query for another type finds nothing. */
 type Typed<Query> = Query & { isOtherType: boolean }
 
 const anyInteger = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
@@ -26,46 +25,58 @@ const type = textParameter()
   .describe('Only `http` exists; any other value finds nothing.')
 
 const page = {
-  limit: integerParameter({ min: 1, max: MAX_LIMIT }).prefault('20').describe('Items of a page.'),
+  limit: integerParameter({ min: 1, max: MAX_LIMIT })
+    .prefault('20')
+    .describe('How many items a page has at most.'),
 }
 
 const standardFilter = {
-  payTo: nameParameter().optional().describe('Who is paid.'),
+  payTo: nameParameter()
+    .optional()
+    .describe('Address that is paid. Endpoints that are not live are listed too.'),
   scheme: nameParameter().optional().describe('Scheme that is accepted, such as `exact`.'),
-  network: nameParameter().optional().describe('Network that is paid on.'),
-  extensions: nameParameter().optional().describe('Extension that is offered.'),
+  network: nameParameter().optional().describe('Network of the payment, such as `eip155:5042`.'),
+  extensions: nameParameter()
+    .optional()
+    .describe('Extension that the endpoint offers, such as `bazaar`.'),
 }
 
 const wideFilter = {
   ...standardFilter,
-  method: choiceParameter(['GET', 'POST']).optional().describe('How it is called.'),
-  pricing: choiceParameter(['fixed', 'metered']).optional().describe('How it is priced.'),
-  maxPrice: anyInteger().optional().describe('Highest price, 6-decimal units.'),
-  verified: flagParameter().optional().describe('Whether it asked for payment when last seen.'),
-  official: flagParameter().optional().describe('Whether the operator runs it.'),
-  hasSchema: flagParameter().optional().describe('Whether its parameters have a schema.'),
-  tag: nameParameter().optional().describe('A tag it has.'),
+  method: choiceParameter(['GET', 'POST']).optional().describe('Method of the endpoint.'),
+  pricing: choiceParameter(['fixed', 'metered']).optional().describe('Pricing of the endpoint.'),
+  maxPrice: anyInteger()
+    .optional()
+    .describe('Highest price that the 402 may ask for on the listed network, in atomic units.'),
+  verified: flagParameter()
+    .optional()
+    .describe('Whether the last probe saw the 402 as it is listed.'),
+  official: flagParameter()
+    .optional()
+    .describe('Whether the operator of this service runs the endpoint.'),
+  hasSchema: flagParameter().optional().describe('Whether the parameters have a schema.'),
+  tag: nameParameter().optional().describe('A tag of the endpoint.'),
   merchant: nameParameter()
     .optional()
-    .describe('Endpoints of this merchant only, failing ones too.'),
+    .describe('Endpoints of this merchant only, those that are not live too.'),
 }
 
 const rankedCursor = nameParameter()
   .regex(/^([0-9])-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
-  .describe('Where the page before ended.')
+  .describe('`cursor` of the page before.')
 
 /** Parameters of `/discovery/resources`. */
 export const listQuery = z.object({
   type,
   ...page,
-  offset: anyInteger().prefault('0').describe('Items to skip.'),
+  offset: anyInteger().prefault('0').describe('How many items to skip.'),
   q: textParameter(MAX_QUERY_CHARS)
     .default('')
-    .describe('Every word must occur in names or descriptions of merchant or endpoint.'),
+    .describe('Every word must occur in the name or description of the merchant or the endpoint.'),
   merchant: nameParameter()
     .optional()
-    .describe('Endpoints of this merchant only, failing ones too.'),
+    .describe('Endpoints of this merchant only, those that are not live too.'),
   ...standardFilter,
 })
 
@@ -82,11 +93,13 @@ export const rankedQuery = z.object({
   ...wideFilter,
 })
 
-/** Parameters of `/api/endpoints`. What a cursor looks like depends on whether words are looked for. */
+/** Parameters of `/api/endpoints`. The form of a cursor depends on whether there are words. */
 export const browseQuery = z.object({
   query: textParameter(MAX_QUERY_CHARS)
     .default('')
-    .describe('Words to look for, best first; without any, in order of creation.'),
+    .describe(
+      'Words to look for. With words the best come first; without, the order is that of creation.',
+    ),
   ...page,
   cursor: z
     .unknown()
@@ -103,34 +116,34 @@ export const changesQuery = z.object({
     .describe('`next` of the answer before; 0 is the whole catalog.'),
   limit: integerParameter({ min: 1, max: MAX_LIMIT })
     .prefault('20')
-    .describe('Merchants of a page.'),
+    .describe('How many merchants a page has at most.'),
 })
 
-/** Reads the query of `/discovery/resources`; throws a 400 for what is out of bounds. */
+/** Reads the query of `/discovery/resources`. Throws a 400 for a parameter that is out of bounds. */
 export function parseListQuery(raw: RawQuery): Typed<ListQuery> {
   const { type, limit, offset, q, merchant, ...standard } = readQuery(listQuery, raw)
   const filter = toFilter({ merchant, ...standard })
   return { limit, isOtherType: type !== 'http', filter, q, offset }
 }
 
-/** Reads the query of `/discovery/search`; throws a 400 for what is out of bounds. */
+/** Reads the query of `/discovery/search`. Throws a 400 for a parameter that is out of bounds. */
 export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
   const { type, limit, query, cursor, ...filter } = readQuery(rankedQuery, raw)
   const after = cursor === undefined ? undefined : readCursor(cursor)
   return { limit, isOtherType: type !== 'http', filter: toFilter(filter), query, after }
 }
 
-/** Reads the query of `/discovery/changes`; throws a 400 for what is out of bounds. */
+/** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */
 export function parseChangesQuery(raw: RawQuery): ChangesQuery {
   return readQuery(changesQuery, raw)
 }
 
-/** What the console asks `/api/endpoints`: with words best first, without them in order of creation. */
+/** A query of `/api/endpoints`: ranked with words, in order of creation without. */
 export type BrowseQuery =
   | ({ kind: 'search' } & RankedQuery)
   | ({ kind: 'list'; q: '' } & Omit<ListQuery, 'q'>)
 
-/** Reads the query of `/api/endpoints`; throws a 400 for what is out of bounds. */
+/** Reads the query of `/api/endpoints`. Throws a 400 for a parameter that is out of bounds. */
 export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
   const { limit, query, cursor: _, ...filters } = readQuery(browseQuery, raw)
   const filter = toFilter(filters)
@@ -145,7 +158,18 @@ export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
 
 type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor'>
 
-/** Without the members that are absent. */
+/** Writes a place in a ranked answer as a `cursor`. */
+export function formatCursor({ group, endpointId }: RankedPlace): string {
+  return `${group}-${endpointId}`
+}
+
+/** Reads a cursor that `formatCursor` wrote. */
+function readCursor(cursor: string): RankedPlace {
+  const [group, endpointId] = cursor.split('-')
+  return { group: Number(group), endpointId: Number(endpointId) }
+}
+
+/** Leaves out the members that are absent. */
 function toFilter({ extensions: extension, ...rest }: Partial<Filters>): CatalogFilter {
   return Object.fromEntries(
     Object.entries({ ...rest, extension }).filter(([, value]) => value !== undefined),

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { SETTLE_COST } from '../config/warnings.js'
+import { formatNative } from '../x402/amounts.js'
 import { type Finding, ok, warn } from './finding.js'
 
 /** Advice about settings that are valid but unwise where strangers pay. */
@@ -74,7 +75,7 @@ function checkKeys(
 }
 
 function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
-  const { dailyGasLimit, minAmount, buybackAddress } = config
+  const { dailyGasLimit, failedGasBudget, wastedGasLimit, minAmount, buybackAddress } = config
   return [
     dailyGasLimit === undefined
       ? warn(
@@ -83,6 +84,13 @@ function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
           'Set it to what a day may cost, such as 25.',
         )
       : ok('DAILY_GAS_LIMIT_USD', 'set'),
+    wastedGasLimit < failedGasBudget
+      ? warn(
+          'WASTED_GAS_LIMIT_USD',
+          'below FAILED_GAS_BUDGET_USD: one account may spend it for all',
+          'Set it to several times FAILED_GAS_BUDGET_USD.',
+        )
+      : ok('WASTED_GAS_LIMIT_USD', `${formatNative(wastedGasLimit)}`),
     minAmount < SETTLE_COST
       ? warn(
           'MIN_AMOUNT',

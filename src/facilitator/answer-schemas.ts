@@ -73,7 +73,7 @@ export const paymentStatus = z
     amount,
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed'])
-      .describe('accepted, sent, on chain, not settled and not on chain'),
+      .describe('accepted and on no node yet, sent, on chain, not settled and not on chain'),
     transaction: hash.nullable(),
     explorerUrl: z.url().nullable(),
     blockNumber: z.int().nullable(),

@@ -33,6 +33,16 @@ export interface Answered<Body> {
   payment?: AnsweredPayment | undefined
 }
 
+/**
+ * Verify's answer while no wallet could bring the payment on chain: nothing is wrong with the payment, so it is counted
+ * nowhere.
+ */
+export function verifyUnavailable(payer?: Address): Answered<VerifyAnswer> {
+  const message =
+    'No relayer of this facilitator can pay for gas at present, so the payment could not be settled; try again later.'
+  return verifyRejection({ reason: 'unexpectedVerifyError', message }, payer)
+}
+
 export function verifyRejection(rejection: Rejection, payer?: Address): Answered<VerifyAnswer> {
   const { code, status } = reasons[rejection.reason]
   const body = { isValid: false, invalidReason: code, invalidMessage: rejection.message }

@@ -1,16 +1,18 @@
 import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
 import {
+  type AuthorizationUse,
   type ExpectedTransfer,
-  findAuthorizationUse,
-  isPaidBy,
+  type FindAuthorizationUse,
+  findOwnTransfer,
 } from '../chain/authorization-uses.js'
 import type { ReadPaymentFacts } from '../chain/payment-facts.js'
-import type { Rpc } from '../chain/rpc.js'
+import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import type { Examination, JobKind } from '../relayer/job-kind.js'
+import type { Examination, JobKind, Settled } from '../relayer/job-kind.js'
 import type { Job, NewJob } from '../store/settlement-journal.js'
 import type { Payment } from '../x402/payment.js'
+import type { Rejection } from '../x402/reasons.js'
 import { judgeFacts, reject } from './ladder.js'
 import { rejectionOfRevert } from './revert-reasons.js'
 
@@ -82,21 +84,31 @@ export function expectedTransfer(job: Job): ExpectedTransfer {
 }
 
 /** The handler of `exact` jobs for the relayer. */
-export function createExactKind(rpc: Rpc, readFacts: ReadPaymentFacts): JobKind {
+export function createExactKind(
+  findUse: FindAuthorizationUse,
+  readFacts: ReadPaymentFacts,
+): JobKind {
   return {
     ride(job) {
-      const { isAlone, payer, payTo } = readExactDetails(job)
-      return { isAlone, payer, payTo }
+      const { isAlone, payer, payTo, value } = readExactDetails(job)
+      return { isAlone, payer, payTo, runners: [payer], value: BigInt(value) }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
-    isSettledBy: (job, receipt) => isPaidBy(receipt.logs, expectedTransfer(job)),
+    findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
+    movedIn: (job) => BigInt(readExactDetails(job).value),
     rejectionOf: (_job, revert) => rejectionOfRevert(revert),
-    examine: (job, atLeastBlock) => examine(rpc, readFacts, job, atLeastBlock),
+    examine: (job, atLeastBlock) => examine(findUse, readFacts, job, atLeastBlock),
   }
 }
 
+/** Reads the transfer of an authorization's own use. */
+export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled | undefined {
+  const transferLog = findOwnTransfer(receipt.logs, expected)
+  return transferLog === undefined ? undefined : { transferLog }
+}
+
 async function examine(
-  rpc: Rpc,
+  findUse: FindAuthorizationUse,
   readFacts: ReadPaymentFacts,
   job: Job,
   atLeastBlock: number,
@@ -107,33 +119,8 @@ async function examine(
     throw new RpcUnavailableError('the chain node is behind the block that was already seen')
   }
   if (facts.isNonceUsed) {
-    const use = await findAuthorizationUse(rpc, expected, job.seenBlock, facts.blockNumber)
-    switch (use.state) {
-      case 'paid':
-        return { state: 'confirmed', receipt: use.receipt }
-      case 'cancelled':
-        return failed(
-          reject(
-            'nonceAlreadyUsed',
-            `The payer cancelled the authorization in ${use.transaction}.`,
-          ),
-        )
-      case 'otherTransfer':
-        return failed(
-          use.transaction === job.transaction
-            ? reject(
-                'transferEventMismatch',
-                `Transaction ${use.transaction} used the authorization without the expected transfer.`,
-              )
-            : reject(
-                'nonceAlreadyUsed',
-                `Another authorization with this nonce was used in ${use.transaction}.`,
-              ),
-        )
-      case 'unread':
-      case 'notFound':
-        throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
-    }
+    const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber)
+    return examineUse(use, job)
   }
   if (facts.blockTimestamp >= job.expiresAt) {
     return failed(
@@ -151,7 +138,53 @@ async function examine(
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
-function failed(rejection: ReturnType<typeof reject>): Examination {
+/** Decides by the transaction that used the nonce. */
+function examineUse(use: AuthorizationUse, job: Job): Examination {
+  const usedBy = (transaction: Hex, message: string) => ({
+    ...failed(reject('nonceAlreadyUsed', message)),
+    transaction,
+  })
+  switch (use.state) {
+    case 'paid': {
+      const { receipt, transferLog } = use
+      if (receipt.blockNumber > job.seenBlock) return { state: 'confirmed', receipt, transferLog }
+      const { transactionHash } = receipt
+      return usedBy(
+        transactionHash,
+        `It was used in ${transactionHash} before it was settled here.`,
+      )
+    }
+    case 'cancelled':
+      return usedBy(use.transaction, `The payer cancelled the authorization in ${use.transaction}.`)
+    case 'otherTransfer':
+      if (use.transaction !== job.transaction) {
+        return usedBy(
+          use.transaction,
+          `Another authorization with this nonce was used in ${use.transaction}.`,
+        )
+      }
+      return failed(
+        reject(
+          'transferEventMismatch',
+          `Transaction ${use.transaction} used the authorization without the expected transfer.`,
+        ),
+      )
+    case 'notFound':
+      if (use.isFinal) return failed(reject('nonceAlreadyUsed', USED_AND_NOT_FOUND))
+  }
+  throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
+}
+
+/** Said when every block since the claim was searched, again and again, and no node shows the use. */
+export const USED_AND_NOT_FOUND =
+  'The authorization was used on chain, and no node shows in which transaction.'
+
+/** The facts of a claim may be read one block behind the newest, so a use in that very block is searched for as well. */
+export function blockBefore(seenBlock: number): number {
+  return Math.max(0, seenBlock - 2)
+}
+
+function failed(rejection: Rejection): { state: 'failed' } & Rejection {
   return { state: 'failed', ...rejection }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
-import type { Job, Outcome, SettlementJournal } from '../store/settlement-journal.js'
+import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { createExactJob } from './exact-job.js'
 import type { Intent, Judgement } from './judge.js'
 
@@ -46,22 +47,10 @@ export function createJobObtainer(options: JobObtainerOptions) {
         ? claim(intent, idempotencyKey)
         : reopen(intent, intent.failedJob)
     }
-    if (idempotencyKey !== undefined && holder === undefined) {
-      const bound = await deliveryStore.findIdempotencyKey(idempotencyKey)
-      if (bound !== undefined) return 'keyConflict'
-    }
-    const { transactionHash, blockNumber } = judgement.receipt
-    const found = { transaction: transactionHash, blockNumber }
-    const outcome: Outcome = {
-      state: 'confirmed',
-      ...found,
-      reason: null,
-      message: null,
-      gasCost: null,
-    }
-    const job = await journal.recordFound(newJob(intent), intent.failedJob, outcome, now())
-    if (job === undefined) return 'raced'
-    return (await bindKey(idempotencyKey, job.id)) ? { job, isOurs: false } : 'keyConflict'
+    const { receipt, failedJob } = judgement
+    const outcome = confirmation(receipt, judgement, null)
+    const job = await journal.recordFound(newJob(intent), failedJob, outcome, now())
+    return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
   async function claim(intent: Intent, idempotencyKey: string | undefined) {

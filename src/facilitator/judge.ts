@@ -1,11 +1,12 @@
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
+import type { ReadCoded } from '../chain/account-codes.js'
+import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import { isAcceptedByWallet, simulateTransfer } from '../chain/contract-wallet.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
-import type { SightingStore } from '../store/sightings.js'
 import type { AuthorizationDigest } from '../x402/authorization-digest.js'
 import { isErc6492Signature, unwrapErc6492Signature } from '../x402/erc6492.js'
 import type { Payment } from '../x402/payment.js'
@@ -16,18 +17,24 @@ import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
 import { createRecentMemory } from './recent-memory.js'
 import { rejectionOfRevert } from './revert-reasons.js'
-import { createUsedJudge } from './used-authorization.js'
+import { judgeUsed } from './used-authorization.js'
 
 /** One network as the facilitator serves it. */
 export interface ServedNetwork {
   terms: Terms
   rpc: Rpc
   readFacts: ReadPaymentFacts
+  findUse: FindAuthorizationUse
+  /** The newest block seen; 0 before the first. */
+  headBlock(): number
   /** The newest block's time, Unix seconds; undefined before the first block. */
   chainSeconds(): number | undefined
   /** The wallet a transfer is simulated from. */
   relayer: Address
   guardGas: GasGuard
+  readCoded: ReadCoded
+  /** What a gas costs now, 18-decimal units. */
+  gasPrice(): bigint
   /** Why the token is not the pinned one any more. */
   tokenMismatch(): Error | undefined
 }
@@ -40,9 +47,15 @@ export type Judgement =
   /** The journal holds another authorization of the same nonce, under way or landed. */
   | { state: 'held'; job: Job }
   | { state: 'valid'; intent: Intent }
-  /** Valid when first seen here, since then brought on chain by somebody else. */
-  | { state: 'paidElsewhere'; intent: Intent; receipt: Receipt }
-  /** Valid when first seen here, since then used by a transaction that no node shows yet. */
+  /** Claimed here once, since then brought on chain by somebody else. */
+  | {
+      state: 'paidElsewhere'
+      intent: Intent
+      failedJob: Job
+      receipt: Receipt
+      transferLog: number
+    }
+  /** Claimed here once, since then used by a transaction that no node shows yet. */
   | { state: 'unclear'; transaction: Hex | undefined }
 
 /** All that is needed to claim a payment. */
@@ -52,6 +65,7 @@ export interface Intent {
   /** As the token will see it. */
   signature: Hex
   isAlone: boolean
+  /** The newest block at this moment: what others bring on chain later counts, once this is claimed. */
   seenBlock: number
   /** The row of an earlier try that failed. */
   failedJob: Job | undefined
@@ -60,7 +74,6 @@ export interface Intent {
 export interface JudgeOptions {
   served: ReadonlyMap<string, ServedNetwork>
   journal: SettlementJournal
-  sightings: SightingStore
   computeDigest: AuthorizationDigest
   recovery: SignerRecovery
   now: () => number
@@ -79,7 +92,6 @@ export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgeme
 export function createJudge(options: JudgeOptions): Judge {
   const { served, journal, computeDigest, recovery, now } = options
   const recent = createRecentMemory<Hex, Hex>(MAX_RECENT_SIGNATURES)
-  const judgeUsed = createUsedJudge(options.sightings)
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
   return async (payment, marginSeconds) => {
@@ -90,9 +102,9 @@ export function createJudge(options: JudgeOptions): Judge {
     if (mismatch !== undefined) throw mismatch
     const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
     const refusal = climbLadder(payment, terms, { nowSeconds, marginSeconds })
-    const isOnlyLate =
+    const isOnlyClock =
       refusal !== undefined && isClockReason(refusal) && isSoundOtherwise(payment, terms)
-    if (refusal !== undefined && !isOnlyLate) return rejected(refusal)
+    if (refusal !== undefined && !isOnlyClock) return rejected(refusal)
 
     const digestBytes = computeDigest(terms.token.domainSeparator, payment.authorization)
     const digest = bytesToHex(digestBytes)
@@ -104,29 +116,35 @@ export function createJudge(options: JudgeOptions): Judge {
     if (isSame && isStoredSignature(active, payment.signature)) {
       return { state: 'known', job: active }
     }
-    if (refusal !== undefined && !isSame) return rejected(refusal)
+    // What is too late may have landed in time; nothing lands too early.
+    if (refusal?.reason === 'validAfter' && !isSame) return rejected(refusal)
 
     const facts = await network.readFacts({ payer: from, payTo: payment.payTo, nonce })
+    if (refusal !== undefined && !isSame && !facts.isNonceUsed) return rejected(refusal)
     const signature = await judgeSignature(payment, network, facts, digestBytes, digest)
-    if (typeof signature !== 'string') return rejected(signature)
-    if (active !== undefined) return byRow(active, digest)
+    if (typeof signature !== 'string') return rejected(isSame ? signature : (refusal ?? signature))
+    if (isSame || (active !== undefined && refusal === undefined)) return byRow(active, digest)
 
     const intent: Intent = {
       payment,
       digest,
       signature,
       isAlone: facts.payerHasCode,
-      seenBlock: facts.blockNumber,
+      seenBlock: Math.max(facts.blockNumber, network.headBlock()),
       failedJob: row,
     }
     const chainRefusal = judgeFacts(payment, facts)
     if (chainRefusal !== undefined) {
       const since = await lookAgain(payment.network, key, digest)
       if (since !== undefined) return since
-      if (facts.isNonceUsed) return judgeUsed(intent, network.rpc, facts, chainRefusal)
+      if (facts.isNonceUsed) return judgeUsed(intent, network.findUse, facts, chainRefusal)
       return rejected(chainRefusal)
     }
-    const gasRefusal = await network.guardGas(from)
+    const gasRefusal = await network.guardGas({
+      account: from,
+      hasCode: facts.payerHasCode,
+      amount: payment.amount,
+    })
     if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
     if (walletRefusal !== undefined) {

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { PaymentFacts } from '../chain/payment-facts.js'
 import type { Token } from '../chain/token.js'
-import { zeroAddress } from '../x402/address.js'
+import { isChannelContract, zeroAddress } from '../x402/address.js'
 import { formatAtomic } from '../x402/amounts.js'
 import { isNetwork } from '../x402/networks.js'
 import { quote } from '../x402/parse-request.js'
@@ -210,6 +210,12 @@ function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
   }
   if (payTo === terms.token.address) {
     return reject('invalidPayTo', `payTo ${payTo} is the token contract.`)
+  }
+  if (isChannelContract(payTo)) {
+    return reject(
+      'invalidPayTo',
+      `payTo ${payTo} is a contract of x402, which keeps what it is paid.`,
+    )
   }
   if (!terms.isPayToBlocked(payTo)) return undefined
   return reject(

@@ -22,8 +22,8 @@ export function createOutcomeWait({ journal, relayers, now }: OutcomeWaitOptions
     const relayer = relayers.get(job.network) as Relayer
     for (;;) {
       const left = deadline - now()
-      if (relayer.isTracking(job.id)) {
-        const decided = await withinMs(relayer.untilDecided(job.id), left)
+      if (relayer.isTracking(job)) {
+        const decided = await withinMs(relayer.untilDecided(job), left)
         if (decided !== undefined) return decided
       } else {
         const row = await refresh(job)

@@ -14,7 +14,7 @@ export interface PaymentStatus {
   payTo: Address
   nonce: Hex
   amount: string
-  /** `queued` accepted, `submitted` sent, `confirmed` on chain, `failed` not settled and not on chain. */
+  /** `queued` accepted and on no node yet, `submitted` sent, `confirmed` on chain, `failed` not settled and not on chain. */
   state: JobState
   transaction: Hex | null
   explorerUrl: string | null

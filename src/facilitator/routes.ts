@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
-import { rateLimitFault } from '../http/request-fault.js'
 import '../http/route-config.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
@@ -10,7 +9,9 @@ import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
 import { paymentRoutes } from './payment-routes.js'
 import type { PaymentFinder } from './payment-status.js'
-import type { Settle, SettleResult } from './settler.js'
+import { createSettlePace, type Leave, type SettlePace } from './settle-pace.js'
+import type { Settle, SettleRequest, SettleResult } from './settler.js'
+import type { TakeVerified } from './verified.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
@@ -19,10 +20,11 @@ export interface FacilitatorRoutesOptions {
   relayerAddresses: readonly Address[]
   verify: Verify
   settle: Settle
-  /** Whether this body holds a payment that was verified here: it is never refused for the caller's pace. */
-  isVerified: (body: unknown) => Promise<boolean>
+  /** Whether this body holds a payment that was verified here: it is not refused for the caller's pace. */
+  takeVerified: TakeVerified
   payments: PaymentFinder
-  limiter: RateLimiter
+  /** `undefined` where there is no limit. */
+  limiter: RateLimiter | undefined
   /** Told of every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
   /** Lists what settled payments were for. */
@@ -81,26 +83,25 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
+  const { limiter, takeVerified } = options
+  const enter: SettlePace =
+    limiter === undefined ? async () => () => {} : createSettlePace(limiter, takeVerified)
   const settling = { family: 'settle', limit: 'manual', operation: settleOperation } as const
   app.post('/settle', { config: settling }, async (request, reply) => {
-    const { limited, retryAfterSeconds } = await options.limiter.peek(request)
-    if (limited && !(await options.isVerified(request.body)))
-      throw rateLimitFault(retryAfterSeconds)
-    options.catalogue?.expect(payloadOf(request.body))
+    const leave = await enter(request)
     const startedAt = performance.now()
-    const result = await options.settle({
+    const asked: SettleRequest = {
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
       isConnected: () => !reply.raw.destroyed,
-    })
-    if (isRefusal(result) && !(await options.isVerified(request.body))) {
-      await options.limiter.consume(request)
     }
+    options.catalogue?.expect(payloadOf(request.body))
+    let result = await settleBetween(leave, () => options.settle(asked))
+    let success = trackDelivery(reply, result.delivery, request)
     request.log.info(
       { settlementId: result.settlementId, reason: result.body.errorReason },
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
-    if (result.delivery !== undefined) trackDelivery(reply, result.delivery, request)
     await beside(request, async () => {
       tell(reportSettle(result, startedAt))
       const bazaar = await offerResource(options.catalogue, request.body, result)
@@ -108,10 +109,26 @@ export async function facilitatorRoutes(
         reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
       }
     })
+    // The right to say "paid" may have passed to another process while this one stood still.
+    while (!(await success.mayBeTold())) {
+      result = await options.settle(asked)
+      success = trackDelivery(reply, result.delivery, request)
+    }
     return reply.code(result.status).send(result.body)
   })
 
   paymentRoutes(app, options.payments)
+}
+
+/** Whatever becomes of a settle that was let in, its turn is over. */
+async function settleBetween(leave: Leave, settle: () => Promise<SettleResult>) {
+  let result: SettleResult | undefined
+  try {
+    result = await settle()
+    return result
+  } finally {
+    leave(result)
+  }
 }
 
 /** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
@@ -147,9 +164,16 @@ function payloadOf(body: unknown): unknown {
   return (body as { paymentPayload?: unknown } | null | undefined)?.paymentPayload
 }
 
-/** The last byte handed to the network counts as told; a connection that closes before gives the right back. */
-function trackDelivery(reply: FastifyReply, delivery: Delivery, request: FastifyRequest): void {
-  const { raw } = reply
+/**
+ * Marks a success as told once the last byte is handed to the network, and gives the right back when the connection closes
+ * before. `mayBeTold` is to be asked right before the answer is sent; after a no, the right is given back already.
+ */
+function trackDelivery(
+  { raw }: FastifyReply,
+  delivery: Delivery | undefined,
+  request: FastifyRequest,
+): { mayBeTold(): Promise<boolean> } {
+  if (delivery === undefined) return { mayBeTold: async () => true }
   let isOver = false
   const end = (how: 'complete' | 'release') => () => {
     if (isOver) return
@@ -159,10 +183,16 @@ function trackDelivery(reply: FastifyReply, delivery: Delivery, request: Fastify
   if (raw.destroyed) end('release')()
   raw.once('finish', end('complete'))
   raw.once('close', end('release'))
-}
-
-function isRefusal({ body }: SettleResult): boolean {
-  return !body.success && body.errorReason !== 'settlement_pending'
+  return {
+    async mayBeTold() {
+      const isHeld = await delivery.isHeld().catch((err) => {
+        request.log.error({ err }, 'the right to answer with success could not be confirmed')
+        return false
+      })
+      if (!isHeld) end('release')()
+      return isHeld
+    },
+  }
 }
 
 function readIdempotencyKey(request: FastifyRequest): string | undefined {

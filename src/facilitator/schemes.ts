@@ -2,6 +2,7 @@ import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
 import type { BatchNetwork } from './batch/ground.js'
 import type { SupportedKind } from './routes.js'
 import type { Settle } from './settler.js'
+import type { TakeVerified } from './verified.js'
 import type { Verify } from './verifier.js'
 
 /** Every network settles `exact`; `batch-settlement` comes after it, where its contracts stand. */
@@ -21,8 +22,6 @@ export function settleByRequirement(exact: Settle, batch: Settle): Settle {
   return (request) => (isBatchBody(request.body) ? batch(request) : exact(request))
 }
 
-type IsVerified = (body: unknown) => Promise<boolean>
-
-export function verifiedByRequirement(exact: IsVerified, batch: IsVerified): IsVerified {
+export function verifiedByRequirement(exact: TakeVerified, batch: TakeVerified): TakeVerified {
   return (body) => (isBatchBody(body) ? batch(body) : exact(body))
 }

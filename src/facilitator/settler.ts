@@ -7,7 +7,7 @@ import type { Payment } from '../x402/payment.js'
 import { toAnsweredPayment } from '../x402/payment-answer.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
-import type { Deliveries, Delivery } from './deliveries.js'
+import { type Deliveries, type Delivery, describeTold } from './deliveries.js'
 import { createJobObtainer, isPromising, type ObtainedJob } from './job-obtainer.js'
 import type { Judge } from './judge.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
@@ -134,21 +134,21 @@ export function createSettler(options: SettlerOptions): Settle {
       return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
     }
     if (job.state !== 'confirmed') {
-      return { ...refuse(payment, pending, job.transaction), settlementId }
+      return { ...refuse(payment, pendingOf(job), job.transaction), settlementId }
     }
     const key = request.idempotencyKey ?? null
     const turn = await takeTurn(job, key, request)
-    if (turn === 'unknown') return { ...refuse(payment, landed, job.transaction), settlementId }
+    if (turn === 'unknown' || turn?.state === 'busy') {
+      const why = turn === 'unknown' ? landed : busy
+      return { ...refuse(payment, why, job.transaction), settlementId }
+    }
     if (turn?.state === 'granted') {
       return { ...success(job, payment), settlementId, delivery: turn.delivery }
     }
     if (turn !== undefined && key !== null && turn.key === key) {
       return { ...success(job, payment), settlementId }
     }
-    const rejection = reject(
-      'nonceAlreadyUsed',
-      `This payment settled in ${job.transaction} and was already answered with success.`,
-    )
+    const rejection = reject('nonceAlreadyUsed', describeTold(job.transaction, turn?.key))
     return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
   }
 
@@ -188,13 +188,27 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const pending = reject(
+const onItsWay = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',
 )
+const untaken = reject(
+  'settlementPending',
+  'No node of the chain has taken a transaction with it yet; settle it again to wait on.',
+)
+
+/** Of a job that is not decided: a transaction is named only while a node may have it. */
+export function pendingOf({ transaction }: Job): Rejection {
+  return transaction === null ? untaken : onItsWay
+}
+
 const unclear = reject(
   'settlementPending',
   'The authorization was used on chain and no node shows yet by whom; settle it again.',
+)
+const busy = reject(
+  'settlementPending',
+  'The payment landed, and another caller is being told so; settle the same payment again.',
 )
 const landed = reject(
   'settlementPending',

@@ -1,42 +1,41 @@
-import { findAuthorizationUse } from '../chain/authorization-uses.js'
+import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import type { PaymentFacts } from '../chain/payment-facts.js'
-import type { Rpc } from '../chain/rpc.js'
-import type { SightingStore } from '../store/sightings.js'
 import type { Rejection } from '../x402/reasons.js'
+import { blockBefore } from './exact-job.js'
 import type { Intent, Judgement } from './judge.js'
 
-/** Where the use of an authorization never seen before is looked for, to name its hash. */
+/** Blocks in which the use of an authorization that was never claimed here is searched for, to name its hash. */
 const HINT_BLOCKS = 5_000
 
 /**
- * Judges an authorization that is used on chain and has no row here: paid if it was seen unused before, else possibly
- * sold elsewhere already. Rejects with `RpcUnavailableError`.
+ * Judges an authorization that is used on chain and has no active row. It is paid if the use landed after a settle of it
+ * was claimed here. Before that it may have bought something elsewhere: verify is open to anybody, so that what verify has
+ * seen proves nothing. Rejects with `RpcUnavailableError`.
  */
-export function createUsedJudge(sightings: SightingStore) {
-  return async (
-    intent: Intent,
-    rpc: Rpc,
-    facts: PaymentFacts,
-    rejection: Rejection,
-  ): Promise<Judgement> => {
-    const { payment, digest, failedJob } = intent
-    const { asset, payTo, authorization } = payment
-    const { from: payer, value, nonce } = authorization
-    const sighting = await sightings.findSighting(payment.network, digest)
-    const own = failedJob?.digest === digest ? failedJob.seenBlock : undefined
-    const seenBlock = own ?? sighting?.blockNumber
-    const from = seenBlock ?? Math.max(0, facts.blockNumber - HINT_BLOCKS)
-    const expected = { asset, payer, payTo, value, nonce }
-    const use = await findAuthorizationUse(rpc, expected, from, facts.blockNumber)
-    const transaction = use.state === 'paid' ? use.receipt.transactionHash : use.transaction
-    if (seenBlock !== undefined) {
-      if (use.state === 'unread' || use.state === 'notFound') {
-        return { state: 'unclear', transaction }
-      }
-      if (use.state === 'paid' && use.receipt.blockNumber >= seenBlock) {
-        return { state: 'paidElsewhere', intent: { ...intent, seenBlock }, receipt: use.receipt }
-      }
+export async function judgeUsed(
+  intent: Intent,
+  findUse: FindAuthorizationUse,
+  facts: PaymentFacts,
+  rejection: Rejection,
+): Promise<Judgement> {
+  const { payment, digest, failedJob } = intent
+  const { asset, payTo, authorization } = payment
+  const { from: payer, value, nonce } = authorization
+  const claimed = failedJob?.digest === digest ? failedJob : undefined
+  const afterBlock =
+    claimed === undefined
+      ? Math.max(0, facts.blockNumber - HINT_BLOCKS)
+      : blockBefore(claimed.seenBlock)
+  const use = await findUse({ asset, payer, payTo, value, nonce }, afterBlock, facts.blockNumber)
+  if (claimed !== undefined) {
+    if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
+      return { state: 'unclear', transaction: use.transaction }
     }
-    return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
+    if (use.state === 'paid' && use.receipt.blockNumber > claimed.seenBlock) {
+      const { receipt, transferLog } = use
+      return { state: 'paidElsewhere', intent, failedJob: claimed, receipt, transferLog }
+    }
   }
+  const transaction = use.state === 'paid' ? use.receipt.transactionHash : use.transaction
+  return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
 }

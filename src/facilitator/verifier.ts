@@ -1,31 +1,33 @@
 import type { Address } from 'viem'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Job } from '../store/settlement-journal.js'
-import type { SightingStore } from '../store/sightings.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
 import { toAnsweredPayment } from '../x402/payment-answer.js'
-import { type Answered, type VerifyAnswer, verifyRejection } from './answers.js'
-import type { Intent, Judge, Judgement } from './judge.js'
+import { type Answered, type VerifyAnswer, verifyRejection, verifyUnavailable } from './answers.js'
+import { describeTold } from './deliveries.js'
+import type { Judge, Judgement } from './judge.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './ladder.js'
+import type { VerifiedPayments } from './verified.js'
 
 export interface VerifierOptions {
   judge: Judge
-  sightings: SightingStore
+  verified: VerifiedPayments
   checksum: (address: Address) => Address
   /** Where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
+  /** Whether a wallet can bring payments of this network on chain at present. */
+  canSettle: (network: string) => boolean
   now: () => number
+  /** Whether this process is telling a caller of the job's success at this moment. */
+  isOut: (jobId: string) => boolean
 }
-
-/** How long a sighting of an authorization without a sensible end is kept. */
-export const MAX_SIGHTING_SECONDS = 30 * 86_400
 
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
 
 export function createVerifier(options: VerifierOptions): Verify {
-  const { judge, sightings, checksum, paymentUrl, now } = options
+  const { judge, verified, checksum, paymentUrl, now } = options
   return async (body) => {
     const parsed = parseRequest(body)
     if (!parsed.ok) {
@@ -35,19 +37,17 @@ export function createVerifier(options: VerifierOptions): Verify {
     const { payment } = parsed
     const payer = checksum(payment.authorization.from)
     const judgement = await judge(payment, VERIFY_MARGIN_SECONDS)
+    if (judgement.state === 'valid' && !options.canSettle(payment.network)) {
+      return verifyUnavailable(payer)
+    }
     const rejection = rejectionOf(judgement, payment)
-    if (judgement.state === 'valid') note(judgement.intent)
+    if (judgement.state === 'valid') {
+      const { digest } = judgement.intent
+      verified.note({ network: payment.network, digest, signature: payment.signature })
+    }
     return rejection === undefined
       ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
       : { ...verifyRejection(rejection, payer), payment: toAnsweredPayment(payment) }
-  }
-
-  /** What lets it count as paid if somebody else brings it on chain from now on. */
-  function note({ payment, digest, seenBlock }: Intent): void {
-    const end = BigInt(Math.floor(now() / 1000) + MAX_SIGHTING_SECONDS)
-    const { validBefore } = payment.authorization
-    const expiresAt = Number(validBefore < end ? validBefore : end)
-    sightings.note({ network: payment.network, digest, blockNumber: seenBlock, expiresAt })
   }
 
   /** Says "used" exactly when settle would: under way, being answered, or answered with success. */
@@ -63,9 +63,13 @@ export function createVerifier(options: VerifierOptions): Verify {
       case 'held':
         return used(payment, 'Another authorization with the same nonce is settled here.')
       case 'known':
-        if (isUndelivered(judgement.job, now())) return undefined
+        if (isUndelivered(judgement.job) && !options.isOut(judgement.job.id)) return undefined
         return used(payment, describeKnown(judgement.job))
     }
+  }
+
+  function isUndelivered({ state, deliveredAt, deliveryUntil }: Job): boolean {
+    return state === 'confirmed' && deliveredAt === null && (deliveryUntil ?? 0) <= now()
   }
 
   function used(payment: Payment, what: string) {
@@ -75,12 +79,8 @@ export function createVerifier(options: VerifierOptions): Verify {
   }
 }
 
-function isUndelivered(job: Job, now: number): boolean {
-  return job.state === 'confirmed' && job.deliveredAt === null && (job.deliveryUntil ?? 0) <= now
-}
-
 function describeKnown(job: Job): string {
   return job.state === 'confirmed'
-    ? `This payment settled in ${job.transaction} and was already answered with success.`
+    ? describeTold(job.transaction, job.deliveredKey)
     : 'This payment is being settled.'
 }

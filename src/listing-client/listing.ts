@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import { hasWrongChecksum } from '../x402/checksum.js'
 
 interface ListingEndpointBase {
   /** Absolute, http or https. */
@@ -32,4 +33,9 @@ export interface Listing {
   description?: string
   payTo: Address
   endpoints: ListingEndpoint[]
+}
+
+/** Whether an address looks mistyped: the directory refuses one whose EIP-55 checksum is wrong. */
+export function isMistyped(address: string): boolean {
+  return hasWrongChecksum(address)
 }

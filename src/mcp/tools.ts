@@ -91,7 +91,7 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
       return {
         url: endpoint.url,
         method: endpoint.method,
-        isAsListed: state === 'live',
+        isAsListed: state === 'live' && !warnings.some((it) => unlisted.includes(it)),
         verdict: state,
         message,
         warnings,
@@ -109,6 +109,9 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
     },
   }
 }
+
+/** Warnings of a 402 that is live and still asks for something else than the listing says. */
+const unlisted = ['price_drift', 'foreign_pay_to']
 
 function healthOf({ endpoint: { status, probe } }: CatalogEntry): JsonObject {
   return { status, message: probe?.message ?? null, checkedAt: probe?.checkedAt ?? null }

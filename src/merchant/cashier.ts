@@ -4,6 +4,7 @@ import {
   SettleError,
   type SettleResponse,
   VerifyError,
+  type VerifyResponse,
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { networks } from '../x402/networks.js'
@@ -57,6 +58,11 @@ export function createCashier(
   }
   if (channels !== undefined) resources.register(channels.network, channels.scheme)
 
+  async function cancel({ payload, requirements }: Offer): Promise<void> {
+    const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
+    await dispatcher.cancel({ reason: 'handler_failed' })
+  }
+
   return {
     match(payload, terms) {
       const requirements = resources.findMatchingRequirements([...terms.accepts], payload)
@@ -64,11 +70,19 @@ export function createCashier(
         return `invalid_payment_requirements: ${describeMismatch(payload, terms)}`
       }
       const echo = resources.validateExtensions(paymentRequired(terms, ''), payload)
-      return echo.valid ? { payload, requirements, terms } : echo.invalidReason
+      if (!echo.valid) return echo.invalidReason
+      if (requirements.scheme === 'exact') return { payload, requirements, terms }
+      const read = channels?.readPayment(payload) ?? payload
+      return typeof read === 'string' ? read : { payload: read, requirements, terms }
     },
-    async verify({ payload, requirements }) {
+    async verify(offer) {
+      const { payload, requirements } = offer
       try {
         const result = await resources.verifyPayment(payload, requirements)
+        if (result.isValid && payload.payload.type !== 'refund' && isWithdrawing(result)) {
+          await cancel(offer)
+          return { ok: false, refusal: withdrawing }
+        }
         if (result.isValid) {
           const answer = result.skipHandler && (result.skipHandler.body ?? {})
           return { ok: true, payer: result.payer ?? payerOf(payload), ...(answer && { answer }) }
@@ -105,10 +119,7 @@ export function createCashier(
         }
       }
     },
-    async cancel({ payload, requirements }) {
-      const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
-      await dispatcher.cancel({ reason: 'handler_failed' })
-    },
+    cancel,
     async reoffer({ payload, requirements, terms }, error) {
       if (requirements.scheme === 'exact') return terms
       const again = await resources.createPaymentRequiredResponse(
@@ -127,6 +138,11 @@ export function createCashier(
 /** Whether the facilitator looked at the payment and refused it, or could not look. */
 function isJudgement(statusCode: number): boolean {
   return statusCode < 500 && statusCode !== TOO_MANY_REQUESTS
+}
+
+/** Whether the payer is taking the deposit of the channel back: what is signed from now on may come too late. */
+function isWithdrawing({ extra }: VerifyResponse): boolean {
+  return Number(extra?.withdrawRequestedAt ?? 0) > 0
 }
 
 const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds'] as const
@@ -184,6 +200,13 @@ function settlementOf(error: SettleError, network: `${string}:${string}`): Settl
     ...(errorMessage === undefined ? {} : { errorMessage }),
     ...(payer === undefined ? {} : { payer }),
   }
+}
+
+const withdrawing: Refusal = {
+  status: 402,
+  error: 'channel_withdrawing',
+  message:
+    'A withdrawal of the deposit is under way on chain. Finish it or ask for a refund, then deposit again.',
 }
 
 const unverified: Refusal = {

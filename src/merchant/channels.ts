@@ -1,8 +1,12 @@
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
 import { BatchSettlementEvmScheme, type ChannelStorage } from '@x402/evm/batch-settlement/server'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
+import { zeroAddress } from '../x402/address.js'
+import { channelConfigSchema, voucherFieldsSchema } from '../x402/batch-schemas.js'
+import { canonicalSignature } from '../x402/canonical-signature.js'
+import { addressProblem } from '../x402/checksum.js'
 import type { Network } from '../x402/networks.js'
 import { type ClaimLog, createClaimRounds } from './claim-rounds.js'
 import { createFacilitatorClient } from './facilitator.js'
@@ -40,6 +44,8 @@ export interface Channels {
   isOffered(): boolean
   /** The same price by `batch-settlement`. Throws for another receiver, network or asset. */
   offer(exact: PaymentRequirements): PaymentRequirements
+  /** A buyer's payment in the form in which it can be claimed, or why it never could be: a code and a sentence. */
+  readPayment(payment: PaymentPayload): PaymentPayload | string
   /** Claims what was earned, and brings what was claimed to the receiver; also runs by itself. Never rejects. */
   run(): Promise<void>
   /** Ends when nothing is under way; what is not claimed is claimed after the next start. */
@@ -60,6 +66,8 @@ export function createChannels(options: ChannelsOptions): Channels {
   const claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const withdrawDelay = options.withdrawDelaySeconds ?? DEFAULT_WITHDRAW_DELAY_SECONDS
   checkTimes(claimSeconds, withdrawDelay)
+  checkAddress('payTo', payTo)
+  checkAddress('the address of signer', signer.address)
   const facilitator =
     typeof options.facilitator === 'string'
       ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
@@ -101,9 +109,52 @@ export function createChannels(options: ChannelsOptions): Channels {
         },
       }
     },
+    readPayment,
     run: rounds.run,
     close: rounds.close,
   }
+}
+
+const VOUCHER_SIGNATURE = 'invalid_batch_settlement_evm_voucher_signature'
+
+/**
+ * The official scheme keeps a voucher as it came, and lets in what the settlement contract would refuse: signatures in
+ * other forms, amounts in other words. A channel without a payerAuthorizer is refused: whether its vouchers are good is
+ * for code at the payer to say, now and at the claim, and an account without code can be given some at any time. Money
+ * that lies in such a channel can still be given back.
+ */
+function readPayment(payment: PaymentPayload): PaymentPayload | string {
+  const given = payment.payload.voucher as Record<string, unknown> | null | undefined
+  const signature = canonicalSignature(given?.signature)
+  const config = channelConfigSchema.safeParse(payment.payload.channelConfig)
+  if (!config.success) return malformed('channelConfig', config.error)
+  const isRefund = payment.payload.type === 'refund'
+  if (config.data.payerAuthorizer === zeroAddress) {
+    if (isRefund) return payment
+    return `${VOUCHER_SIGNATURE}: the channel needs a payerAuthorizer, a plain key that signs its vouchers (voucherSigner of the official client)`
+  }
+  if (signature === undefined) {
+    return `${VOUCHER_SIGNATURE}: the signature must be r, s and v of 27 or 28, 65 bytes of hex`
+  }
+  const voucher = voucherFieldsSchema.safeParse({ ...given, signature })
+  if (!voucher.success) return malformed('voucher', voucher.error)
+  const spelled = payment.payload.channelConfig as typeof config.data
+  const names = Object.keys(config.data) as (keyof typeof config.data)[]
+  const channelConfig = Object.fromEntries(names.map((name) => [name, spelled[name]]))
+  return { ...payment, payload: { ...payment.payload, channelConfig, voucher: voucher.data } }
+}
+
+function malformed(
+  name: string,
+  { issues: [issue] }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] },
+): string {
+  const path = [name, ...(issue?.path ?? [])].join('.')
+  return `invalid_payload: payload.${path} ${issue?.message}`
+}
+
+function checkAddress(name: string, text: string): void {
+  const problem = addressProblem(text)
+  if (problem !== undefined) throw new Error(`x402: ${name} ${problem}, got "${text}".`)
 }
 
 function checkTimes(claimSeconds: number, withdrawDelay: number): void {

@@ -11,7 +11,7 @@ export interface ClaimRounds {
   close(): Promise<void>
 }
 
-/** Of the settlement contract, where nothing was claimed since the last time. */
+/** Of the facilitator, where nothing was claimed since the last time. */
 const NOTHING_TO_SETTLE = 'nothing_to_settle'
 
 /**
@@ -32,8 +32,6 @@ export function createClaimRounds({
   isTurn?: (() => boolean) | undefined
   log: ClaimLog | undefined
 }): ClaimRounds {
-  // A process before this one may have ended between claim and settle.
-  let isSettleDue = true
   let isAskedAgain = false
   let running: Promise<void> | undefined
 
@@ -41,7 +39,6 @@ export function createClaimRounds({
 
   async function claim(select: Select = (channels) => channels): Promise<void> {
     for (const claimed of await manager.claim({ selectClaimChannels: select })) {
-      isSettleDue = true
       log?.info(claimed, 'x402: vouchers claimed')
     }
   }
@@ -60,24 +57,18 @@ export function createClaimRounds({
     }
   }
 
+  /** In every round: refunds claim too, and so may another process, or one before this that ended in between. */
   async function settle(): Promise<void> {
-    if (!isSettleDue) return
     try {
       const { transaction } = await manager.settle()
       log?.info({ transaction }, 'x402: claims settled')
     } catch (error) {
       if (!(error as Error).message.includes(NOTHING_TO_SETTLE)) throw error
     }
-    isSettleDue = false
   }
 
   async function round(): Promise<void> {
-    if (!isOffered()) return
-    if (!isTurn()) {
-      // Whoever has it may end between claim and settle.
-      isSettleDue = true
-      return
-    }
+    if (!isOffered() || !isTurn()) return
     await claimAll()
     await settle()
   }

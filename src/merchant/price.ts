@@ -1,3 +1,4 @@
+import { addressProblem } from '../x402/checksum.js'
 import type { Network } from '../x402/networks.js'
 
 /**
@@ -43,8 +44,8 @@ export function parsePrice(price: Price, network: Network): PriceTerms {
   if (!/^[1-9]\d{0,77}$/.test(amount)) {
     throw new Error(`amount must be a positive integer of token units, got "${amount}"`)
   }
-  if (!/^0x[0-9a-fA-F]{40}$/.test(asset))
-    throw new Error(`asset must be an address, got "${asset}"`)
+  const problem = addressProblem(asset)
+  if (problem !== undefined) throw new Error(`asset ${problem}, got "${asset}"`)
   if (!extra?.name || !extra.version) {
     throw new Error('extra must give name and version of the EIP-712 domain of the asset')
   }

@@ -5,9 +5,22 @@ import type { ClientEvmSigner } from '@x402/evm'
 import type { Refund } from './refund-ledger.js'
 
 export type TransferOutcome =
-  | { isLanded: true; transaction: string }
+  | { state: 'landed'; transaction: string }
+  /** The nonce is used on chain, which says nothing of the money: it may have been cancelled, or have moved another amount. */
+  | { state: 'used'; reason: string }
   /** To be tried again. */
-  | { isLanded: false; reason: string }
+  | { state: 'failed'; reason: string }
+
+/** What a refund moves on chain. */
+export interface RefundTransfer {
+  network: Refund['network']
+  asset: string
+  from: string
+  to: string
+  /** Units of the asset. */
+  amount: string
+  nonce: string
+}
 
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
 const SETTLE_SECONDS = 60
@@ -46,16 +59,21 @@ export async function transferRefund(
   try {
     const payload = await sign(refund, requirements, signer)
     const { success, transaction, errorReason } = await facilitator.settle(payload, requirements)
-    return success ? { isLanded: true, transaction } : judge(errorReason, transaction)
+    return success ? { state: 'landed', transaction } : judge(errorReason)
   } catch (error) {
-    if (error instanceof SettleError) return judge(error.errorReason, error.transaction)
-    return { isLanded: false, reason: (error as Error).message }
+    if (error instanceof SettleError) return judge(error.errorReason)
+    return { state: 'failed', reason: (error as Error).message }
   }
 }
 
-/** The very same authorization is only called used when it has landed and we were told, or had been. */
-function judge(reason = 'settlement_failed', transaction = ''): TransferOutcome {
-  return reason === ALREADY_USED ? { isLanded: true, transaction } : { isLanded: false, reason }
+function judge(reason = 'settlement_failed'): TransferOutcome {
+  return { state: reason === ALREADY_USED ? 'used' : 'failed', reason }
+}
+
+/** What a refund of this account moves. */
+export function transferOf(refund: Refund, from: string): RefundTransfer {
+  const { network, asset, amount, payer } = refund
+  return { network, asset, from, to: payer, amount, nonce: refundNonce(refund) }
 }
 
 async function sign(
@@ -88,6 +106,23 @@ async function sign(
     },
   })
   return { x402Version: 2, accepted, payload: { signature, authorization } }
+}
+
+/** What a facilitator may tell of a payment that it knows by payer and nonce. */
+type ToldPayment = { [member in 'state' | 'asset' | 'payTo' | 'amount' | 'transaction']?: unknown }
+
+/** The transaction of a payment that is this very transfer, landed: the same amount of the same token to the same buyer. */
+export function proofOf(
+  { asset, to, amount }: RefundTransfer,
+  told: ToldPayment,
+): string | undefined {
+  const isIt = told.state === 'confirmed' && told.amount === amount
+  const goesThere = isSame(told.payTo, to) && isSame(told.asset, asset)
+  return isIt && goesThere && typeof told.transaction === 'string' ? told.transaction : undefined
+}
+
+function isSame(told: unknown, address: string): boolean {
+  return typeof told === 'string' && told.toLowerCase() === address.toLowerCase()
 }
 
 export type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce'>

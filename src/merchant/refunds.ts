@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { ClientEvmSigner } from '@x402/evm'
+import { addressProblem } from '../x402/checksum.js'
 import { createFacilitatorClient } from './facilitator.js'
 import { CLOCK_SECONDS, createOneRefund } from './one-refund.js'
 import { openRefundLedger, type Refund, type RefundLedger } from './refund-ledger.js'
-import { refundNonce, transferRefund } from './refund-transfer.js'
+import {
+  proofOf,
+  type RefundTransfer,
+  refundNonce,
+  transferOf,
+  transferRefund,
+} from './refund-transfer.js'
 
 export interface RefundsOptions {
   /** Base URL of the facilitator that brings the refunds, or a client of your own. */
@@ -24,6 +31,12 @@ export interface RefundsOptions {
    * `/payments`; needed where `facilitator` is a client of your own.
    */
   wasSettled?: (refund: Refund) => Promise<boolean | undefined>
+  /**
+   * The transaction in which a refund landed, asked when the facilitator calls its authorization used; `undefined` where
+   * there is no proof that this very amount went to this buyer. Default: what Arcus tells at `/payments`. Where nobody
+   * can tell, such a refund stays pending.
+   */
+  findTransfer?: (transfer: RefundTransfer) => Promise<string | undefined>
   log?: { info(details: object, text: string): void; error(details: object, text: string): void }
 }
 
@@ -68,12 +81,15 @@ const MAX_AT_ONCE = 20
 
 /** Gives back what metered calls did not use: kept on disk, and tried until it lands. */
 export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
-  const { signer, log } = options
+  const { signer, payTo = signer.address, log } = options
+  const problem = addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`x402: payTo of refunds ${problem}, got "${payTo}".`)
   const facilitator =
     typeof options.facilitator === 'string'
       ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
       : options.facilitator
   const wasSettled = options.wasSettled ?? askArcus(options.facilitator)
+  const findTransfer = options.findTransfer ?? findByArcus(options.facilitator)
   const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
   const oneRefund = createOneRefund()
   for (const refund of ledger.pending()) if (refund.state === 'due') oneRefund.take(refund)
@@ -85,14 +101,14 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     if (fresh !== refund) await ledger.write(fresh)
     const outcome = await transferRefund(fresh, signer, facilitator)
     const { id, payer, amount } = fresh
-    if (!outcome.isLanded) {
-      log?.error(
-        { refund: id, payer, amount, reason: outcome.reason },
-        'x402: refund not landed yet',
-      )
+    const isUsed = outcome.state === 'used'
+    const found = isUsed ? await findTransfer(transferOf(fresh, signer.address)) : undefined
+    const transaction = outcome.state === 'landed' ? outcome.transaction : found
+    if (transaction === undefined) {
+      const reason = outcome.state === 'landed' ? undefined : outcome.reason
+      log?.error({ refund: id, payer, amount, reason }, 'x402: refund not landed yet')
       return
     }
-    const { transaction } = outcome
     await ledger.write({ ...fresh, state: 'landed', transaction })
     log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
   }
@@ -148,7 +164,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
 
   return {
     address: signer.address,
-    payTo: options.payTo ?? signer.address,
+    payTo,
     async plan(wanted) {
       const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
       oneRefund.open(refund)
@@ -198,15 +214,29 @@ function pathOf({ path }: RefundsOptions): string {
 /** `undefined` where nobody can tell. */
 function askArcus(facilitator: string | FacilitatorClient) {
   return async ({ network, payer, paymentNonce }: Refund): Promise<boolean | undefined> => {
-    if (typeof facilitator !== 'string') return undefined
-    const base = facilitator.replace(/\/+$/, '')
-    const response = await fetch(`${base}/payments/${network}/${payer}/${paymentNonce}`, {
-      signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
-    })
-    const answer = (await response.json().catch(() => ({}))) as { state?: unknown; error?: unknown }
-    if (response.status === 404 && answer.error === 'not_found') return false
-    if (!response.ok) return undefined
-    if (answer.state === 'confirmed') return true
-    return answer.state === 'failed' ? false : undefined
+    const found = await lookUp(facilitator, [network, payer, paymentNonce])
+    if (found === undefined) return undefined
+    if (found.status === 404 && found.body.error === 'not_found') return false
+    if (!found.isOk) return undefined
+    if (found.body.state === 'confirmed') return true
+    return found.body.state === 'failed' ? false : undefined
   }
+}
+
+function findByArcus(facilitator: string | FacilitatorClient) {
+  return async (transfer: RefundTransfer): Promise<string | undefined> => {
+    const { network, from, nonce } = transfer
+    const found = await lookUp(facilitator, [network, from, nonce])
+    return found?.isOk ? proofOf(transfer, found.body) : undefined
+  }
+}
+
+async function lookUp(facilitator: string | FacilitatorClient, place: readonly string[]) {
+  if (typeof facilitator !== 'string') return undefined
+  const base = facilitator.replace(/\/+$/, '')
+  const response = await fetch(`${base}/payments/${place.join('/')}`, {
+    signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
+  })
+  const body = (await response.json().catch(() => null)) as Record<string, unknown> | null
+  return { status: response.status, isOk: response.ok, body: body ?? {} }
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { addressProblem } from '../x402/checksum.js'
 import type { Price } from './price.js'
 import { createTerms, offeredNow, type Terms } from './terms.js'
 import type { RoutePrice, X402Options } from './x402.js'
@@ -25,6 +26,9 @@ export interface PricedRoutes {
 const freeMethods = ['HEAD', 'OPTIONS']
 
 export function createPricedRoutes(app: FastifyInstance, options: X402Options): PricedRoutes {
+  const { payTo } = options
+  const problem = payTo === undefined ? undefined : addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
   const listed = readListed(options.routes ?? {})
   const late = new WeakMap<object, TermsByMethod>()
   for (const [name, price] of listed) {

@@ -1,5 +1,7 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import { isChannelContract } from '../x402/address.js'
+import { addressProblem } from '../x402/checksum.js'
 import { isNetwork } from '../x402/networks.js'
 import type { Channels } from './channels.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
@@ -155,9 +157,10 @@ function checkPricing(
 
 function parsePayTo(payTo: string | undefined, asset: string): string {
   if (payTo === undefined) throw new Error('payTo is missing, here and in the options')
-  if (!/^0x[0-9a-fA-F]{40}$/.test(payTo))
-    throw new Error(`payTo must be an address, got "${payTo}"`)
-  if (zeroAddress.test(payTo) || payTo.toLowerCase() === asset.toLowerCase()) {
+  const problem = addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`payTo ${problem}, got "${payTo}"`)
+  const isToken = payTo.toLowerCase() === asset.toLowerCase()
+  if (zeroAddress.test(payTo) || isToken || isChannelContract(payTo)) {
     throw new Error(`payTo must be able to receive money, got "${payTo}"`)
   }
   return payTo

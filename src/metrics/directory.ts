@@ -2,8 +2,8 @@ import { Gauge, type Registry } from 'prom-client'
 
 /** What a scrape looks at of discovery and directory. */
 export interface WatchedDirectory {
-  /** Of the index of discovery: endpoints in it, of those changed since it was built, and how long building took. */
-  index(): { endpoints: number; changed: number; buildSeconds: number }
+  /** Of the catalog in memory: its endpoints, and how long reading it took. */
+  index(): { endpoints: number; readSeconds: number }
   /** Endpoints that are due for a look and read, and those that are being looked at. */
   probes(): { queued: number; underWay: number }
   /** Answers whose activity was given up since the start. */
@@ -15,15 +15,11 @@ export function createDirectoryMetrics(registry: Registry): (watched: WatchedDir
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
   const endpoints = gauge(
     'arcus_discovery_endpoints',
-    'Endpoints in the index; 0 until it is read.',
-  )
-  const changed = gauge(
-    'arcus_discovery_changed_endpoints',
-    'Endpoints that changed since the index was built as a whole.',
+    'Endpoints that discovery can show; 0 until the catalog is read.',
   )
   const build = gauge(
     'arcus_discovery_build_seconds',
-    'How long reading the catalog into the index took the last time.',
+    'How long the last reading of the catalog took.',
   )
   const queued = gauge('arcus_probe_queue_length', 'Endpoints that are due and wait for a look.')
   const underWay = gauge('arcus_probes_under_way', 'Endpoints that are being looked at.')
@@ -34,8 +30,7 @@ export function createDirectoryMetrics(registry: Registry): (watched: WatchedDir
   return ({ index, probes, dropped }) => {
     const figures = index()
     endpoints.set(figures.endpoints)
-    changed.set(figures.changed)
-    build.set(figures.buildSeconds)
+    build.set(figures.readSeconds)
     queued.set(probes().queued)
     underWay.set(probes().underWay)
     givenUp.set(dropped())

@@ -5,6 +5,7 @@ import type { RelayerEvents } from '../relayer/relayer-events.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import { createChainMetrics } from './chain.js'
 import { createDirectoryMetrics, type WatchedDirectory } from './directory.js'
+import { createDiskMetrics, type WatchedDisk } from './disk.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
@@ -14,6 +15,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   watch(network: WatchedNetwork): void
   /** The same for discovery and directory. */
   watchDirectory(directory: WatchedDirectory): void
+  /** The same for the disk of the database, where there is one. */
+  watchDisk(disk: WatchedDisk): void
   /** The page as Prometheus reads it; looked at anew at most once a second. Never fails for the chain's sake. */
   render(): Promise<MetricsPage>
 }
@@ -29,12 +32,15 @@ export function createMetrics(now: () => number): Metrics {
   const settling = createSettlingMetrics(registry)
   const watched: WatchedNetwork[] = []
   const lookAtDirectory = createDirectoryMetrics(registry)
+  const lookAtDisk = createDiskMetrics(registry)
   let directory: WatchedDirectory | undefined
+  let disk: WatchedDisk | undefined
   let latest: Promise<MetricsPage> | undefined
   let freshUntil = 0
 
   async function render(): Promise<MetricsPage> {
     if (directory !== undefined) lookAtDirectory(directory)
+    if (disk !== undefined) lookAtDisk(disk)
     await Promise.all(watched.map((network) => settling.look(network, now())))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
@@ -55,6 +61,9 @@ export function createMetrics(now: () => number): Metrics {
     watch: (network) => void watched.push(network),
     watchDirectory(watchedDirectory) {
       directory = watchedDirectory
+    },
+    watchDisk(watchedDisk) {
+      disk = watchedDisk
     },
     render() {
       if (latest === undefined || now() >= freshUntil) {

@@ -43,7 +43,10 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
         const isCounted = kind === EXACT && state === 'confirmed' && gasCost !== null
         if (isCounted) counted.paymentGas.observe({ network }, toDollars(gasCost))
       },
-      spent: (cost) => counted.gas.inc({ network }, toDollars(cost)),
+      spent(cost, wasted) {
+        counted.gas.inc({ network }, toDollars(cost))
+        counted.wastedGas.inc({ network }, toDollars(wasted))
+      },
     }),
     async look({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
       gauges.queue.set({ network }, relayer.queueLength())
@@ -108,6 +111,11 @@ function createCounters(registry: Registry) {
     gas: new Counter({
       name: 'arcus_gas_usd_total',
       help: 'Gas of all mined payment transactions, whether they settled anything or not, in USDC.',
+      ...common,
+    }),
+    wastedGas: new Counter({
+      name: 'arcus_wasted_gas_usd_total',
+      help: 'Gas of mined payment transactions that settled nothing, in USDC; WASTED_GAS_LIMIT_USD bounds it by day.',
       ...common,
     }),
   }

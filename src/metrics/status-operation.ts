@@ -8,12 +8,15 @@ const milliseconds = z.number().nullable()
 const settling = z
   .object({
     since: time,
-    settled: z.int(),
-    failed: z.int(),
+    settled: z.int().describe('Payments; refunds are counted apart.'),
+    failed: z
+      .int()
+      .describe('Once found sound, and not settled; by the doing of a payer, one a day.'),
+    refunds: z.int(),
     successRate: z.number().nullable(),
     p50Ms: milliseconds,
     p95Ms: milliseconds,
-    verifies: z.int(),
+    verifies: z.int().describe('Payments found valid.'),
     verifyP50Ms: milliseconds,
     verifyP95Ms: milliseconds,
   })

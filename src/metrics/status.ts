@@ -111,18 +111,20 @@ async function readSettling(activity: StatusOptions['activity'], since: number) 
     activity.latencies(scope, 'settle'),
     activity.latencies(scope, 'verify'),
   ])
-  const of = (kind: string, state?: ActivitySum['state']) =>
-    count(sums.filter((sum) => sum.kind === kind && (state ?? sum.state) === sum.state))
+  const of = (kind: string, state: ActivitySum['state']) =>
+    count(sums.filter((sum) => sum.kind === kind && sum.state === state))
   const settled = of('settle', 'settled')
   const failed = of('settle', 'failed')
+  const refunds = of('settle', 'refunded')
   const verify = percentiles(verifies)
   return {
     since: new Date(since * 1000).toISOString(),
     settled,
     failed,
+    refunds,
     successRate: rate(settled, settled + failed),
     ...percentiles(settles),
-    verifies: of('verify'),
+    verifies: of('verify', 'valid'),
     verifyP50Ms: verify.p50Ms,
     verifyP95Ms: verify.p95Ms,
   }

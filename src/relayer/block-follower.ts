@@ -6,7 +6,7 @@ import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examine } from './examiner.js'
 import type { Lane } from './lane.js'
 import type { OutcomeKeeper } from './outcome-keeper.js'
-import type { TrackedJobs } from './tracked-jobs.js'
+import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
 
 export interface BlockFollowerOptions {
   rpc: Rpc
@@ -15,18 +15,26 @@ export interface BlockFollowerOptions {
   tracked: TrackedJobs
   keeper: OutcomeKeeper
   examine: Examine
+  /** Unix milliseconds. */
+  now: () => number
   log: { warn(o: object, m: string): void }
 }
+
+/** What has been under way for this long may have been brought on chain by others; it is looked into as often. */
+const OVERTAKEN_MS = 3_000
 
 /** Finds what became of our transactions in the blocks of the chain. */
 export interface BlockFollower {
   start(): void
   /** Watches closely while a block may hold something of ours. */
   pace(): void
+  /** Looks whether others have brought on chain what has been under way for long. */
+  lookAtStuck(): void
 }
 
 export function createBlockFollower(options: BlockFollowerOptions): BlockFollower {
-  const { feed, lanes, tracked, keeper, examine, log } = options
+  const { feed, lanes, tracked, keeper, examine, now, log } = options
+  const lookedAt = new WeakMap<TrackedJob, number>()
   const readBlockReceipts = createBlockReceiptsReader(options.rpc)
 
   function pace(): void {
@@ -55,6 +63,15 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
 
   return {
     pace,
+    lookAtStuck() {
+      const atLeastBlock = feed.latest()?.number ?? 0
+      for (const entry of tracked.all()) {
+        const isStuck = now() - (lookedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
+        if (entry.liveSlots === 0 || !isStuck) continue
+        lookedAt.set(entry, now())
+        void examine(entry, { atLeastBlock })
+      }
+    },
     start() {
       feed.onBlock((block) => {
         const onError = (err: unknown) =>

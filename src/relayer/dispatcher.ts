@@ -1,6 +1,7 @@
 import type { BlockFeed } from '../chain/block-feed.js'
+import { GasBudgetError } from '../store/budgets.js'
 import { JobsTakenError } from '../store/leases.js'
-import type { ReasonKey } from '../x402/reasons.js'
+import type { ReasonKey, Rejection } from '../x402/reasons.js'
 import type { Cause } from './examiner.js'
 import { quoteFees } from './fees.js'
 import type { GasModel } from './gas-model.js'
@@ -11,7 +12,7 @@ import { failure } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
-import { createWalletGate, type RefuseGas } from './wallet-gate.js'
+import { spentBudget, type WalletGate } from './wallet-gate.js'
 
 export interface Dispatcher {
   enqueue(entry: TrackedJob): void
@@ -35,7 +36,7 @@ export interface Dispatcher {
 export interface DispatcherOptions {
   lanes: readonly Lane[]
   preparation: Preparation
-  refuseGas: RefuseGas
+  gate: WalletGate
   /** Finds the truth about what may have been sent. */
   examine(entry: TrackedJob, cause: Cause): void
   keeper: OutcomeKeeper
@@ -64,6 +65,8 @@ const GATHER_MS = 40
 const COMPANY_MS = 40
 /** After trouble before the signature the next try waits this long. */
 const PREPARE_RETRY_MS = 200
+/** What waits until a budget bears it asks again this soon: a block of Arc takes half a second. */
+const BUDGET_RETRY_MS = 100
 /** A job that could not even be signed for this long is failed: never sent, so proven. */
 const GIVE_UP_MS = 4_000
 /** Until the first block is seen. */
@@ -71,9 +74,8 @@ const USUAL_BLOCK_GAS = 30_000_000n
 
 /** Natural batching: a free lane takes what waits at once; while all are busy the queue grows into the next batch. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { lanes, preparation, keeper, tracked, feed, gas, now, events, log } = options
+  const { lanes, preparation, keeper, tracked, gate, feed, gas, now, events, log } = options
   const queue = createJobQueue()
-  const gate = createWalletGate(tracked, options.refuseGas)
   let isStopped = false
   let openedAt = 0
   let expected = 0
@@ -140,39 +142,60 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */
   async function carry(lane: Lane, batch: TrackedJob[]): Promise<void> {
-    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
-    if (fees === undefined) return postpone(batch, 'gasPriceTooHigh')
+    const quote = (members: TrackedJob[]) => {
+      const baseFee = feed.latest()?.baseFeePerGas ?? 0n
+      return quoteFees(baseFee, options.maxFeePerGas, gate.headroomFor(members))
+    }
+    if (quote(batch) === undefined) return postpone(batch, 'gasPriceTooHigh')
     let held: TrackedJob[] = []
     try {
-      if (await isRefused(batch)) return
+      const purse = lane.readPurse()
       const prepared = await preparation.prepare(lane.address, batch)
       if (prepared === undefined) return
+      const fees = quote(prepared.members)
+      if (fees === undefined) return postpone(prepared.members, 'gasPriceTooHigh')
       held = prepared.members
       for (const entry of held) entry.liveSlots++
       events.batched(held.length)
       const ids = held.map(({ job }) => job.id)
-      await lane.open(prepared, ids, fees)
+      await lane.open(prepared, ids, fees, await purse)
     } catch (error) {
+      for (const entry of held) entry.liveSlots--
+      if (error instanceof GasBudgetError) return stopAtBudget(held, error)
       const settlementIds = batch.map(({ job }) => job.id)
       log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
-      for (const entry of held) entry.liveSlots--
       if (error instanceof JobsTakenError) for (const id of error.jobIds) tracked.abandon(id)
       const isHere = (entry: TrackedJob) => tracked.find(entry.job.id) === entry
       postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')
     }
   }
 
-  /** Only who travels alone can be. */
-  async function isRefused([entry]: TrackedJob[]): Promise<boolean> {
-    const refusal = entry && (await gate.refusal(entry))
-    if (entry === undefined || refusal === undefined) return false
+  /** Nothing was signed: what the budget is about waits or is refused, the others go without it. */
+  async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
+    const concerned = gate.concernedBy(error.bearer, members)
+    for (const entry of members) if (!concerned.includes(entry)) enqueue(entry)
+    if (error.isSpent) {
+      const { amount, limit } = error.bearer
+      const each = amount / BigInt(Math.max(1, concerned.length))
+      // Of several that share a budget as many go as it bears.
+      const borne = each > 0n && limit > error.burnt ? Number((limit - error.burnt) / each) : 0
+      for (const entry of concerned.slice(0, borne)) enqueue(entry)
+      for (const entry of concerned.slice(borne)) await refuse(entry, spentBudget(error))
+      return
+    }
+    gate.pause(error.bearer, BUDGET_RETRY_MS)
+    setTimeout(() => {
+      for (const entry of concerned) enqueue(entry)
+    }, BUDGET_RETRY_MS)
+  }
+
+  async function refuse(entry: TrackedJob, refusal: Rejection): Promise<void> {
     // What was signed before may have landed, or may yet.
     const isNeverSigned = entry.job.transaction === null
     const outcome = failure(refusal.reason, refusal.message, { gasCost: entry.burntGas })
     if (!(isNeverSigned && (await keeper.refuse(entry, outcome)))) {
       options.examine(entry, { refusal })
     }
-    return true
   }
 
   function postpone(entries: TrackedJob[], reason: ReasonKey): void {
@@ -183,7 +206,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Never sent is proof enough of failure. */
   function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
-    const isNeverSent = entry.job.transaction === null && entry.liveSlots === 0
+    const isNeverSent = entry.job.transaction === null && !entry.isUntaken && entry.liveSlots === 0
     if (!isNeverSent || now() - entry.queuedAt < GIVE_UP_MS) return false
     keeper
       .refuse(entry, failure(reason, `${explain(reason)}; nothing was sent.`))

@@ -58,10 +58,15 @@ export function createExaminer(options: {
     const failedBy = ({ reason, message }: Rejection, hash = transaction) =>
       failure(reason, message, { transaction: hash, gasCost: entry.burntGas })
     if (found.state === 'confirmed') {
-      if (kind.isSettledBy(job, found.receipt) && land(found.receipt)) return
-      return keeper.decide(entry, confirmation(found.receipt, entry.burntGas))
+      const isOwn = kind.findSettled(job, found.receipt) !== undefined
+      if (isOwn && land(found.receipt)) return
+      // Others paid for this transaction: its gas is known as nothing of ours.
+      const gasCost = entry.burntGas > 0n ? entry.burntGas : null
+      return keeper.decide(entry, confirmation(found.receipt, found, gasCost))
     }
-    if (found.state === 'failed') return keeper.decide(entry, failedBy(found))
+    if (found.state === 'failed') {
+      return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))
+    }
     if (entry.liveSlots > 0) return
     const { refusal } = cause
     const against = found.state === 'refused' ? found : (refusal ?? simulated ?? worn(entry))
@@ -71,8 +76,8 @@ export function createExaminer(options: {
   }
 
   /** Why nothing is sent for it any more. */
-  function worn({ resends, runsPayerCode }: TrackedJob): Rejection | undefined {
-    if (resends < (runsPayerCode ? MAX_WALLET_RESENDS : MAX_RESENDS)) return undefined
+  function worn({ resends, coded }: TrackedJob): Rejection | undefined {
+    if (resends < (coded.length > 0 ? MAX_WALLET_RESENDS : MAX_RESENDS)) return undefined
     const message = `The transaction failed ${resends + 1} times without a cause the token names.`
     return { reason: 'transactionFailed', message }
   }

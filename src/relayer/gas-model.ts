@@ -4,6 +4,8 @@ export interface GasModel {
   batchLimit(members: readonly { payTo: string }[]): bigint
   /** The limit of a plain call whose simulation used this much. */
   singleLimit(simulated: bigint): bigint
+  /** The most a payment that travels alone is expected to be given. */
+  aloneLimit(): bigint
   /** How many members a transaction may carry. */
   maxMembers(blockGasLimit: bigint): number
   /** Learns from a mined transaction with this many members. */
@@ -32,12 +34,16 @@ export function createGasModel(plainTransferGas?: bigint): GasModel {
   const newAccounts = (members: readonly { payTo: string }[]) =>
     BigInt(new Set(members.map(({ payTo }) => payTo).filter((payTo) => !known.has(payTo))).size)
 
+  const singleLimit = (simulated: bigint) => (simulated * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
+
   return {
     batchLimit(members) {
       const body = (perMember * BigInt(members.length) * MARGIN_PERCENT) / 100n
       return body + newAccounts(members) * NEW_ACCOUNT_GAS + BATCH_OVERHEAD
     },
-    singleLimit: (simulated) => (simulated * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS,
+    singleLimit,
+    // What is learnt from shared transactions is less than a payment takes alone.
+    aloneLimit: () => singleLimit(perMember > FIRST_GUESS ? perMember : FIRST_GUESS),
     maxMembers(blockGasLimit) {
       const room = (blockGasLimit * BLOCK_SHARE_PERCENT) / 100n - BATCH_OVERHEAD
       const each = (perMember * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS

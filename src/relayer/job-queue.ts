@@ -24,7 +24,7 @@ export function createJobQueue(): JobQueue {
       }
       const batch: TrackedJob[] = []
       queue = queue.filter((entry) => {
-        if (batch.length >= maxMembers || entry.isAlone) return true
+        if (batch.length >= maxMembers || entry.isAlone || !mayGo(entry)) return true
         batch.push(entry)
         return false
       })

@@ -3,6 +3,7 @@ import type { BlockFeed } from '../chain/block-feed.js'
 import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { SendProblem } from '../chain/send-errors.js'
+import type { GasBearer } from '../store/budgets.js'
 import type { Attempt, SettlementJournal } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { Fees } from './fees.js'
@@ -20,6 +21,15 @@ export interface SlotCall {
   to: Address
   data: Hex
   gasLimit: bigint
+}
+
+/** Keeps what is signed within the budgets of gas. */
+export interface LaneGate {
+  /** Looks anew whether these may be signed together once more. Throws `RpcUnavailableError`. */
+  maySignAgain(jobIds: readonly string[]): Promise<boolean>
+  bearersOf(jobIds: readonly string[], gasLimit: bigint, fees: Fees): GasBearer[]
+  /** How far above the base fee the ceiling is set, in percent. */
+  headroomFor(jobIds: readonly string[]): bigint
 }
 
 export interface LaneOptions {
@@ -42,7 +52,13 @@ export interface LaneOptions {
   onLost(slot: Slot): void
   /** The node took no transaction of the slot. */
   onRefused(slot: Slot): void
+  /** A node took this transaction, or has it. */
+  onTaken(attempt: Attempt): void
+  /** Every node refused this transaction, each in so many words: none has it. */
+  onUntaken(attempt: Attempt): Promise<void>
   isUndecided(jobId: string): boolean
+  /** What may be signed with these jobs. */
+  gate: LaneGate
   /** The epoch under which this process may work for the wallet now; `undefined` while it may not. */
   heldEpoch(): number | undefined
 }

@@ -12,6 +12,7 @@ export interface LaneShareOptions {
   sharing: JobSharing
   journal: Pick<SettlementJournal, 'openAttempts'>
   tracked: TrackedJobs
+  /** Begins to track it, unless it is tracked in this round. */
   track(job: Job): void
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
@@ -39,12 +40,13 @@ export function createLaneShare(options: LaneShareOptions): LaneShare {
   /** What its transactions carry comes with the lane, whoever worked on it. */
   async function takeUp(lane: Lane, epoch: number): Promise<void> {
     for (const job of await sharing.takeOfLane(network, lane.address)) {
-      if (tracked.find(job.id) === undefined) track(job)
+      track(job)
     }
     const attempts: Attempt[] = await journal.openAttempts(network, lane.address)
     for (const nonce of new Set(attempts.map(({ relayerNonce }) => relayerNonce))) {
       const same = attempts.filter(({ relayerNonce }) => relayerNonce === nonce)
-      for (const id of new Set(same.flatMap(({ jobIds }) => jobIds))) tracked.hold(id)
+      const hashes = same.map(({ hash }) => hash)
+      for (const id of new Set(same.flatMap(({ jobIds }) => jobIds))) tracked.hold(id, hashes)
     }
     try {
       await lane.resume(epoch)

@@ -1,11 +1,13 @@
 import type { Address, Hex } from 'viem'
-import { readTransactionCount } from '../chain/accounts.js'
+import { readGasMoney, readTransactionCount } from '../chain/accounts.js'
 import { type Receipt, readReceipts } from '../chain/receipts.js'
-import { RpcUnavailableError } from '../chain/rpc-errors.js'
+import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { classifySendError, type SendProblem } from '../chain/send-errors.js'
+import { GasBudgetError } from '../store/budgets.js'
 import { LeaseLostError } from '../store/leases.js'
+import type { Attempt } from '../store/settlement-journal.js'
 import { bumpFees, type Fees } from './fees.js'
-import { type LaneCore, type LaneOptions, NO_OP_GAS, type SlotCall } from './lane-core.js'
+import { closedBy, type LaneCore, type LaneOptions, NO_OP_GAS, type SlotCall } from './lane-core.js'
 import { createLaneSlots } from './lane-slots.js'
 import { createSendRepairs } from './send-repairs.js'
 import { createSigning } from './signing.js'
@@ -25,8 +27,15 @@ export interface Lane {
   isHeld(): boolean
   /** The epoch of the lease under which it was taken up. */
   epoch(): number | undefined
-  /** Signs, keeps and sends. Rejects only when nothing was kept, so nothing was sent. */
-  open(call: SlotCall, jobIds: string[], fees: Fees): Promise<void>
+  /** What an idle wallet holds for gas, 18-decimal units; `undefined` where sending will tell. Never rejects. */
+  readPurse(): Promise<bigint | undefined>
+  /**
+   * Signs, keeps and sends. Rejects only when nothing was kept, so nothing was sent: also for a purse that cannot pay,
+   * which closes the lane.
+   */
+  open(call: SlotCall, jobIds: string[], fees: Fees, purse?: bigint): Promise<void>
+  /** Takes no payments while its wallet cannot pay; one with transactions under way hears of it from the nodes. */
+  closeIdle(): void
   holds(hash: Hex): boolean
   /** Closes the slot of this receipt, if it is one of this lane's; whether it was. */
   land(receipt: Receipt): boolean
@@ -41,6 +50,13 @@ export interface Lane {
 }
 
 const SEND_TIMEOUT_MS = 5_000
+/** Refusals after which nobody may have the transaction; the others have a repair that sends another at once. */
+const mayBeAlone = new Set<SendProblem>([
+  'insufficientFunds',
+  'senderBlocked',
+  'gasAboveLimit',
+  'unknown',
+])
 const NOT_TAKEN = 'the chain node answered something else than the hash of what it was sent'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
@@ -85,12 +101,20 @@ export function createLane(options: LaneOptions): Lane {
       if (!slots.isOpen(slot) || core.closed !== undefined) return
       if (!mayWork(slot.epoch)) return
       const { hash } = newestAttempt(slot)
-      const problem = await offer(slot, (problem, err) => {
+      let refusal: unknown
+      let problem = await offer(slot, (problem, err) => {
+        refusal = err
         const settlementIds = [...slot.jobIds]
         log.warn({ settlementIds, hash, relayerNonce: slot.nonce, problem, err }, 'send refused')
       })
+      const isRefused = refusal instanceof RpcResponseError
+      if (problem && isRefused && mayBeAlone.has(problem) && (await isTakenAnywhere(slot))) {
+        problem = undefined
+      }
       // A repair that fails is left to the watchdog: the signed bytes are kept.
-      if (problem) await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
+      if (problem && slots.isOpen(slot)) {
+        await repairs[problem](slot).catch((err) => log.warn({ err }, 'repair failed'))
+      }
       feed.poke()
     })
     return sending
@@ -114,24 +138,62 @@ export function createLane(options: LaneOptions): Lane {
       }
     }
     slot.refusals = 0
+    options.onTaken(newestAttempt(slot))
     return undefined
+  }
+
+  /** One node refused it; whether another takes it. What each of them refuses is nowhere. */
+  async function isTakenAnywhere(slot: Slot): Promise<boolean> {
+    const attempt = newestAttempt(slot)
+    const timeoutMs = SEND_TIMEOUT_MS
+    const answers = await rpc.everywhere('eth_sendRawTransaction', [attempt.rawTransaction], {
+      timeoutMs,
+    })
+    const problems = answers.map((answer) =>
+      answer.ok ? 'alreadyKnown' : classifySendError(answer.error),
+    )
+    if (problems.includes('alreadyKnown')) {
+      options.onTaken(attempt)
+      return true
+    }
+    const isNowhere = answers.every(
+      (answer, i) =>
+        !answer.ok && answer.error instanceof RpcResponseError && problems[i] !== 'nonceTooLow',
+    )
+    if (isNowhere) await options.onUntaken(attempt)
+    return false
   }
 
   async function replace(slot: Slot): Promise<void> {
     const base = feed.latest()?.baseFeePerGas ?? 0n
-    const fees = bumpFees(newestAttempt(slot), base, options.maxFeePerGas)
+    const jobIds = slot.isGivenUp ? [] : [...slot.jobIds].filter(options.isUndecided)
+    const isCarried = jobIds.length > 0 && (await options.gate.maySignAgain(jobIds))
+    const headroom = options.gate.headroomFor(isCarried ? jobIds : [])
+    const fees = bumpFees(newestAttempt(slot), base, options.maxFeePerGas, headroom)
     if (fees === undefined || !slots.isOpen(slot)) return
-    const jobIds = [...slot.jobIds].filter(options.isUndecided)
-    if (jobIds.length === 0) {
-      Object.assign(slot, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS })
-    }
-    const attempt = await sign(slot.nonce, slot, fees, jobIds)
+    const carried = isCarried ? await signWithinBudget(slot, fees, jobIds) : undefined
+    const attempt = carried ?? (await fill(slot, fees))
     slot.attempts.push(attempt)
     slot.bumpedAt = now()
     slot.bumpedBlock = feed.latest()?.number ?? 0
     const { hash } = attempt
-    log.info({ settlementIds: jobIds, hash, relayerNonce: slot.nonce }, 'fee raised')
+    log.info({ settlementIds: attempt.jobIds, hash, relayerNonce: slot.nonce }, 'fee raised')
     void send(slot)
+  }
+
+  /** `undefined` when a budget of gas does not bear it. */
+  function signWithinBudget(slot: Slot, fees: Fees, jobIds: string[]) {
+    return sign(slot.nonce, slot, fees, jobIds).catch((error) => {
+      if (error instanceof GasBudgetError) return undefined
+      throw error
+    })
+  }
+
+  /** Signs what only takes the nonce. Jobs that it carried before travel elsewhere once the nonce is taken. */
+  function fill(slot: Slot, fees: Fees): Promise<Attempt> {
+    slot.isGivenUp = true
+    Object.assign(slot, { to: signer.address, data: '0x', gasLimit: NO_OP_GAS })
+    return sign(slot.nonce, slot, fees, [])
   }
 
   async function forget(slot: Slot): Promise<void> {
@@ -190,7 +252,22 @@ export function createLane(options: LaneOptions): Lane {
     epoch: () => core.epoch,
     closedBecause: () => core.closed,
     inFlight: () => slots.open().length,
-    open: (call, jobIds, fees) => openAt(watchdog.takeGap() ?? core.nextNonce, call, jobIds, fees),
+    async readPurse() {
+      if (slots.open().length > 0) return undefined
+      return readGasMoney(rpc, signer.address).catch(() => undefined)
+    },
+    open(call, jobIds, fees, purse) {
+      if (purse !== undefined && purse < call.gasLimit * fees.maxFeePerGas) {
+        this.closeIdle()
+        return Promise.reject(new Error(`${signer.address} cannot pay for the transaction`))
+      }
+      return openAt(watchdog.takeGap() ?? core.nextNonce, call, jobIds, fees)
+    },
+    closeIdle() {
+      if (!isReady || core.closed !== undefined || slots.open().length > 0) return
+      core.closed = closedBy.purse
+      log.warn({ relayer: signer.address, reason: core.closed }, 'lane closed')
+    },
     holds: (hash) => slots.find(hash) !== undefined,
     land,
     async tick() {

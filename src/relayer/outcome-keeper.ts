@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { LeaseLostError } from '../store/leases.js'
-import type { Outcome, SettlementJournal } from '../store/settlement-journal.js'
+import type { GasSpending, Outcome, SettlementJournal } from '../store/settlement-journal.js'
 import type { RelayerEvents } from './relayer-events.js'
 import type { TrackedJob, TrackedJobs } from './tracked-jobs.js'
 
@@ -19,13 +19,13 @@ export interface Decision {
   outcome: Outcome
 }
 
-/** A slot that its receipt closes, and what the transaction cost in all. */
+/** A slot that its receipt closes, and what the transaction cost whom. */
 export interface ClosedSlot {
   relayer: Address
   relayerNonce: number
   /** Of the lease under which it was worked on. */
   epoch: number
-  spent: bigint
+  spending: Omit<GasSpending, 'network'>
 }
 
 export interface OutcomeKeeper {
@@ -68,25 +68,42 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
       round: job.round,
       outcome,
     }))
-    const spending = { network, total: closed?.spent ?? 0n, burnt: burntOn(decisions) }
-    const slot = closed && { network, ...placeOf(closed) }
-    const change = { ...(slot && { slot }), outcomes, spending }
-    const kept = new Set(await resolve(change))
-    for (const { entry, outcome } of decisions) {
-      if (!kept.has(entry.job.id)) {
-        tracked.abandon(entry.job.id)
+    const change = {
+      ...(closed && { slot: { network, ...placeOf(closed) } }),
+      outcomes,
+      ...spendingOf(decisions, closed),
+    }
+    const kept = new Map((await resolve(change)).map(({ id, outcome }) => [id, outcome]))
+    for (const { entry } of decisions) {
+      const outcome = kept.get(entry.job.id)
+      if (outcome === undefined) {
+        tracked.abandon(entry.job.id, entry.job.round)
         continue
       }
       const { state, reason, transaction } = outcome
       log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
       events.decided(entry.job, outcome)
-      tracked.update({ ...entry.job, ...outcome, updatedAt: now() })
+      // Opened again since the commit, it is tracked by another entry.
+      entry.job = { ...entry.job, ...outcome, updatedAt: now() }
+      tracked.update(entry.job)
     }
+  }
+
+  /** Gas of a plain account counts against it only where its payment has failed; the rest is booked with its slot. */
+  function spendingOf(decisions: readonly Decision[], closed?: ClosedSlot) {
+    const burnt = decisions.flatMap(({ entry, outcome }) =>
+      outcome.state === 'failed' && entry.gas === undefined && !entry.isAlone && entry.burntGas > 0n
+        ? [{ payer: entry.payer, amount: entry.burntGas }]
+        : [],
+    )
+    if (closed === undefined && burnt.length === 0) return {}
+    const own = closed?.spending ?? { total: 0n, burnt: [] }
+    return { spending: { network, ...own, burnt: [...own.burnt, ...burnt] } }
   }
 
   async function resolve(
     change: Omit<Parameters<SettlementJournal['resolve']>[0], 'now'>,
-  ): Promise<string[]> {
+  ): ReturnType<SettlementJournal['resolve']> {
     try {
       return await persistently(() => journal.resolve({ ...change, now: now() }))
     } catch (error) {
@@ -114,13 +131,4 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
 
 function placeOf({ relayer, relayerNonce, epoch }: ClosedSlot) {
   return { relayer, relayerNonce, epoch }
-}
-
-/** Gas counts against a payer only where it bought no settlement. */
-function burntOn(decisions: readonly Decision[]) {
-  return decisions.flatMap(({ entry, outcome }) =>
-    outcome.state === 'failed' && entry.burntGas > 0n
-      ? [{ payer: entry.payer, amount: entry.burntGas }]
-      : [],
-  )
 }

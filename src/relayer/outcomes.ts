@@ -1,12 +1,13 @@
 import type { Receipt } from '../chain/receipts.js'
 import type { Outcome } from '../store/settlement-journal.js'
 import type { ReasonKey } from '../x402/reasons.js'
+import type { Settled } from './job-kind.js'
 import type { TrackedJob } from './tracked-jobs.js'
 
 /** What a mined transaction means for the jobs of its slot. */
 export interface SlotResult {
-  settled: { entry: TrackedJob; outcome: Outcome }[]
-  /** Nothing in the receipt bears them out; each with the gas it burnt. */
+  settled: { entry: TrackedJob; outcome: Outcome; cost: bigint }[]
+  /** Nothing in the receipt bears them out; each with its share of the gas. */
   unsettled: { entry: TrackedJob; burnt: bigint }[]
 }
 
@@ -24,14 +25,22 @@ export function readSlotResult(
   for (const entry of entries) {
     const position = members.indexOf(entry.job.id)
     const cost = position < 0 ? 0n : share(position)
-    if (position >= 0 && receipt.isSuccess && entry.kind.isSettledBy(entry.job, receipt)) {
-      result.settled.push({ entry, outcome: confirmation(receipt, cost + entry.burntGas) })
-    } else result.unsettled.push({ entry, burnt: cost })
+    const settled =
+      position >= 0 && receipt.isSuccess ? entry.kind.findSettled(entry.job, receipt) : undefined
+    if (settled === undefined) result.unsettled.push({ entry, burnt: cost })
+    else {
+      const outcome = confirmation(receipt, settled, cost + entry.burntGas)
+      result.settled.push({ entry, outcome, cost })
+    }
   }
   return result
 }
 
-export function confirmation(receipt: Receipt, gasCost: bigint): Outcome {
+export function confirmation(
+  receipt: Receipt,
+  { transferLog }: Settled,
+  gasCost: bigint | null,
+): Outcome {
   return {
     state: 'confirmed',
     transaction: receipt.transactionHash,
@@ -39,6 +48,7 @@ export function confirmation(receipt: Receipt, gasCost: bigint): Outcome {
     gasCost,
     reason: null,
     message: null,
+    ...(transferLog === undefined ? {} : { transferLog }),
   }
 }
 

@@ -3,6 +3,16 @@ import type { BlockFeed } from '../chain/block-feed.js'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Outcome } from '../store/settlement-journal.js'
+import {
+  type AtomicAmount,
+  formatAtomic,
+  formatNative,
+  type NativeAmount,
+  toNative,
+} from '../x402/amounts.js'
+import type { Rejection } from '../x402/reasons.js'
+import type { Cause } from './examiner.js'
+import { priceOf } from './fees.js'
 import type { GasModel } from './gas-model.js'
 import { failure } from './outcomes.js'
 import { type Fate, simulateBatch, simulateSingle, toTransaction } from './simulation.js'
@@ -24,8 +34,10 @@ export interface PreparationOptions {
   now: () => number
   /** Fails it unless something signed for it may land; whether it did. */
   refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
-  /** The simulation refused it, in these words: find out the truth. */
-  examine(entry: TrackedJob, revert: string | undefined): void
+  /** The simulation refused it, or it is not worth its gas: find out the truth. */
+  examine(entry: TrackedJob, cause: Cause): void
+  /** Notes which accounts have code now. Throws `RpcUnavailableError`. */
+  look(entries: readonly TrackedJob[]): Promise<void>
   /** It may pass by itself: it travels again, alone. */
   resendAlone(entry: TrackedJob): void
   /** The chain's clock has not reached it yet. */
@@ -48,7 +60,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
 
   async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
     const weighed = await weigh(from, await dropHopeless(batch))
-    const members = await dropHopeless(weighed.members)
+    const members = await dropHopeless(keepPlain(weighed.members))
     if (members.length === 0) return undefined
     return { members, ...toTransaction(members.map(callOf)), gasLimit: weighed.gasLimit }
   }
@@ -65,7 +77,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
         const outcome = failure('validBefore', message, { gasCost: entry.burntGas })
         if (entry.job.transaction === null && (await options.refuse(entry, outcome))) continue
         // What was signed before may have landed, or may until the chain's clock is past its end: only the chain can tell.
-        if (entry.job.expiresAt <= chainSeconds) options.examine(entry, undefined)
+        if (entry.job.expiresAt <= chainSeconds) options.examine(entry, {})
         else options.sendLater(entry)
       } else kept.push(entry)
     }
@@ -77,14 +89,37 @@ export function createPreparation(options: PreparationOptions): Preparation {
     if (only === undefined) return { members, gasLimit: 0n }
     if (members.length === 1) {
       const cap = only.gas?.most ?? (only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP)
-      const fate = await simulateSingle(rpc, from, callOf(only), cap)
+      const [fate, gain] = await Promise.all([
+        simulateSingle(rpc, from, callOf(only), cap),
+        only.kind.gain?.(only.job),
+        options.look(members),
+      ])
+      if (fate.ok && gain !== undefined && fate.gas < cap) {
+        const refusal = judgeGain(gain, fate.gas * priceOf(feed.latest()?.baseFeePerGas ?? 0n))
+        if (refusal !== undefined) {
+          options.examine(only, { refusal })
+          return { members: [], gasLimit: 0n }
+        }
+      }
       if (!fate.ok) return { members: dropFailed(members, [fate]), gasLimit: cap }
       const limit = atLeast(gas.singleLimit(fate.gas), only.gas?.least)
       return { members, gasLimit: limit < cap ? limit : cap }
     }
     const gasLimit = gas.batchLimit(members)
-    const fates = await simulateBatch(rpc, from, members.map(callOf), gasLimit)
+    const [fates] = await Promise.all([
+      simulateBatch(rpc, from, members.map(callOf), gasLimit),
+      options.look(members),
+    ])
     return { members: dropFailed(members, fates), gasLimit }
+  }
+
+  /** Whoever has code by now travels alone: it could burn the gas of all who share the transaction. */
+  function keepPlain(members: TrackedJob[]): TrackedJob[] {
+    return members.filter((entry) => {
+      if (entry.isAlone || entry.coded.length === 0) return true
+      options.resendAlone(entry)
+      return false
+    })
   }
 
   function dropFailed(members: TrackedJob[], fates: Fate[]): TrackedJob[] {
@@ -97,7 +132,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
       }
       // Without words it ran out of gas, or out of room: that says nothing about the payment.
       else if (fate.revert === undefined && members.length > 1) options.resendAlone(entry)
-      else options.examine(entry, fate.revert)
+      else options.examine(entry, { revert: fate.revert })
       return false
     })
   }
@@ -111,6 +146,13 @@ export function createPreparation(options: PreparationOptions): Preparation {
   }
 
   return { prepare, dropHopeless }
+}
+
+/** Why what must bear its gas does not; both in dollars on their own scales. */
+export function judgeGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection | undefined {
+  if (toNative(gain) >= gasCost) return undefined
+  const message = `It moves ${formatAtomic(gain)} dollars and would cost ${formatNative(gasCost)} of gas at present; wait until more has come together.`
+  return { reason: 'amountBelowMinimum', message }
 }
 
 function atLeast(gasLimit: bigint, least = 0n): bigint {

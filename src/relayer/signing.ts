@@ -5,8 +5,9 @@ import type { Fees } from './fees.js'
 import type { LaneCore, SlotCall } from './lane-core.js'
 
 /**
- * Makes what signs a transaction of a lane and keeps it, before anybody can send it. Rejects when nothing was kept, or
- * when the wallet went to another process meanwhile, which then has it.
+ * Makes what signs a transaction of a lane and keeps it, before anybody can send it. Rejects when nothing was kept, with
+ * `GasBudgetError` where a budget of gas does not bear it, or when the wallet went to another process meanwhile, which
+ * then has it.
  */
 export function createSigning(core: LaneCore, requireEpoch: () => number) {
   const { network, chainId, signer, journal, now } = core
@@ -36,7 +37,7 @@ export function createSigning(core: LaneCore, requireEpoch: () => number) {
       createdAt: now(),
       jobIds,
     }
-    await journal.recordAttempt(attempt, epoch)
+    await journal.recordAttempt(attempt, epoch, core.gate.bearersOf(jobIds, gasLimit, fees))
     core.onSigned(attempt)
     // Lost while it was kept: whoever has the wallet now finds it there.
     if (core.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)

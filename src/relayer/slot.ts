@@ -12,6 +12,8 @@ export interface Slot {
   /** In the order they were signed; the newest is the dearest. */
   attempts: Attempt[]
   jobIds: Set<string>
+  /** It only fills its nonce by now, but what was signed for its jobs before may land. */
+  isGivenUp: boolean
   openedAt: number
   touchedAt: number
   /** How often in a row nodes refused it in words that name no cause. */
@@ -38,6 +40,7 @@ export function newSlot(
     gasLimit,
     attempts: [attempt],
     jobIds: new Set(attempt.jobIds),
+    isGivenUp: false,
     openedAt: now,
     touchedAt: now,
     refusals: 0,
@@ -59,6 +62,7 @@ export function restoreSlot(attempts: readonly Attempt[], epoch: number, now: nu
     gasLimit: newest.gasLimit,
     attempts: [...attempts],
     jobIds: new Set(attempts.flatMap((attempt) => attempt.jobIds)),
+    isGivenUp: newest.jobIds.length === 0,
     openedAt: (attempts[0] as Attempt).createdAt,
     touchedAt: now,
     refusals: 0,

@@ -1,7 +1,20 @@
 import type { Address, Hex } from 'viem'
 
 export type ActivityKind = 'verify' | 'settle'
-export type ActivityState = 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
+/**
+ * Of a settle `failed` is what was once a sound payment and did not settle, `refused` every other no; `refunded` is what
+ * settled and gives back what was paid before.
+ */
+export const activityStates = [
+  'valid',
+  'invalid',
+  'settled',
+  'failed',
+  'refused',
+  'pending',
+  'refunded',
+] as const
+export type ActivityState = (typeof activityStates)[number]
 
 /** One answer of verify or settle, with whom it was about. */
 export interface NewActivity {
@@ -28,9 +41,13 @@ export interface NewActivity {
   gasCost: bigint | null
   /** Paid by the owner, the recipient or a relayer. */
   isSelf: boolean
+  /** Counted in the sums alone. */
+  isSumOnly?: boolean
+  /** Whose sales a payment that settles may give back of: the address that was paid. `null` where it buys something. */
+  givesBackOf?: Address | null
 }
 
-export interface Activity extends NewActivity {
+export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'givesBackOf'> {
   id: number
 }
 
@@ -49,21 +66,22 @@ export interface ActivitySum {
   /** First Unix second of the hour or day. */
   bucket: number
   kind: ActivityKind
-  state: ActivityState
+  /** `undone` counts payments that were given back in full. */
+  state: ActivityState | 'undone'
   reason: string | null
   isSelf: boolean
   count: number
-  /** Atomic units; of valid and settled payments only. Exact up to 9 * 10^18, where it stops. */
+  /** Atomic units; of valid, settled and refunded payments only. Exact up to 9 * 10^18, where it stops. */
   amount: bigint
   /** 10^-12 dollars. */
   gas: bigint
 }
 
 export interface PayerTotals {
-  /** Payers that settled at least once, and at least twice. */
+  /** Payers with at least one payment, and with at least two, that were not given back in full. */
   unique: number
   repeat: number
-  /** What the one who paid most paid, atomic units. */
+  /** What the one who paid most paid, atomic units, less what was given back. */
   topAmount: bigint
   amount: bigint
 }
@@ -82,14 +100,15 @@ export interface ActivityFilter {
 
 export interface ActivityStore {
   /**
-   * Keeps the rows in order, in one commit after another, each row together with its sums. A payment told as settled
-   * before is left out. Rejects at the first commit that fails: what came before it is kept, nothing after it.
+   * Keeps the rows in order, in one commit after another, each row together with its sums, or of some the sums alone. A
+   * payment told as settled before is left out, and one that gives money back to who paid before (`givesBackOf`) is kept
+   * as `refunded`. Rejects at the first commit that fails: what came before it is kept, nothing after it.
    */
   append(rows: readonly NewActivity[]): Promise<void>
   /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
   payers(scope: ActivityScope): Promise<PayerTotals>
-  /** Counts by upper bound in milliseconds, rising; self-payments left out. */
+  /** Counts by upper bound in milliseconds, rising, of what was valid or settled; self-payments and refunds left out. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
   /** The number of the newest row of each of these merchants that has any. */

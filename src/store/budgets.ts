@@ -2,9 +2,66 @@
 export interface BudgetStore {
   /** What all transactions of the day cost. */
   spentOn(network: string, day: string): Promise<bigint>
-  /** What was burnt that day on payments of this payer that failed. */
+  /** What an account burnt that day without a settlement, or one of the sums over all accounts. */
   burntBy(network: string, day: string, payer: string): Promise<bigint>
 }
+
+/** The sum of what was burnt without a settlement, whoever answers for it. */
+export const WASTED = 'wasted'
+/** The sum of what settlements cost that moved less than their gas. */
+export const SUBSIDISED = 'subsidised'
+
+/** One of those whose budget must bear what a transaction may burn. */
+export interface GasBearer {
+  /** An account in lower case, or `WASTED` or `SUBSIDISED`. */
+  name: string
+  /** What the transaction may burn of this budget at worst, 18-decimal units; with 0 nothing is reserved. */
+  amount: bigint
+  /** The budget of a day, 18-decimal units. */
+  limit: bigint
+  /** Never exceeds its budget. The others may have one transaction under way while anything of theirs is left. */
+  isStrict: boolean
+}
+
+/** A transaction was not kept, because a budget of gas does not bear it. */
+export class GasBudgetError extends Error {
+  override name = 'GasBudgetError'
+  readonly bearer: GasBearer
+  /** What is booked already, 18-decimal units. */
+  readonly burnt: bigint
+  /** Whether it would not be borne either if nothing else were under way. */
+  readonly isSpent: boolean
+
+  constructor(bearer: GasBearer, burnt: bigint, isSpent: boolean) {
+    super(`the gas budget of ${bearer.name} does not bear the transaction`)
+    this.bearer = bearer
+    this.burnt = burnt
+    this.isSpent = isSpent
+  }
+}
+
+/** Throws `GasBudgetError` when the budget does not bear the transaction beside what is burnt and what is reserved. */
+export function requireBudget(bearer: GasBearer, burnt: bigint, reserved: bigint): void {
+  const { amount, limit, isStrict } = bearer
+  const isSpent = isStrict ? burnt + amount > limit : burnt >= limit
+  if (isSpent) throw new GasBudgetError(bearer, burnt, true)
+  if (amount === 0n || reserved === 0n || burnt + reserved + amount <= limit) return
+  throw new GasBudgetError(bearer, burnt, false)
+}
+
+/** The accounts that answer for an attempt whose bearers these are, beside those that do already. */
+export function answerersOf(
+  bearers: readonly { name: string; isStrict: boolean }[],
+  burnt: readonly { payer: string }[],
+): string[] {
+  const accounts = bearers.filter(({ name }) => name !== WASTED && name !== SUBSIDISED)
+  const strict = accounts.filter(({ isStrict }) => isStrict)
+  const answering = strict.length > 0 || burnt.length > 0 ? strict : accounts
+  return answering.map(({ name }) => name).filter((name) => burnt.every((it) => it.payer !== name))
+}
+
+/** A transaction that is older than this does not reserve any more: its wallet may have been taken out of the settings. */
+export const RESERVED_MS = 86_400_000
 
 /** The day a time in Unix milliseconds is booked on. */
 export function dayOf(now: number): string {

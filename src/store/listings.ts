@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Identity } from './identity.js'
 import type { OperatorListings } from './operator-listings.js'
 import type { OwnedListings } from './owned-listings.js'
-import type { PublishedEntry, PublishedSize } from './published.js'
+import type { PublishedEntry } from './published.js'
 import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
@@ -158,14 +158,15 @@ export type EndpointHead = Pick<
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
 
-/** What an index keeps of an endpoint, read without the rest: there may be a million. */
+/** What a search looks at of an endpoint. It is read without the rest, because there may be a million. */
 export interface IndexedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'> {
+    Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'>,
+    Pick<Merchant, 'network' | 'asset'> {
   hasSchema: boolean
 }
 
-/** What an outline of the catalog keeps of an endpoint: next to nothing, so that a million are read in seconds. */
+/** Whose an endpoint is, and its status. */
 export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
@@ -178,8 +179,6 @@ export interface ListingReader extends OwnedListings {
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** The same as it is published. */
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
-  /** All of a merchant in order of number, hidden or not; `undefined`, and read no further, when they are more than `most`. */
-  publishedOf(merchantId: string, most: PublishedSize): Promise<PublishedEntry[] | undefined>
   /** Every entry of the catalog in order of endpoint number, a page at a time. */
   scanEntries(afterEndpointId: number, limit: number): Promise<CatalogEntry[]>
   /** Every endpoint in order of number, those of hidden merchants too. */

@@ -20,3 +20,18 @@ export function payToProofOf(
   if (confirmation?.owner === owner && confirmation?.payTo === payTo) return 'confirmation'
   return owner === null || isOfficial ? 'operator' : null
 }
+
+/**
+ * Whether a listing speaks for the address it names: that address stands behind its owner, or it was found in payments
+ * to it. Whatever is done to any other listing must not touch the address: anybody may have named it.
+ */
+export function speaksForPayTo(merchant: Parameters<typeof payToProofOf>[0]): boolean {
+  return payToProofOf(merchant) !== null || isUnclaimed(merchant)
+}
+
+/** Whether the operator hides a listing that does not speak for the address it names: it keeps nobody from a place. */
+export function isHiddenStranger(
+  merchant: Parameters<typeof payToProofOf>[0] & Pick<Merchant, 'hiddenReason'>,
+): boolean {
+  return merchant.hiddenReason !== null && !speaksForPayTo(merchant)
+}

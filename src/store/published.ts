@@ -25,17 +25,3 @@ export interface PublishedEntry {
   endpoint: PublishedEndpoint
   merchant: PublishedMerchant
 }
-
-/** How much there is of a merchant. */
-export interface PublishedSize {
-  endpoints: number
-  /** Of their texts, as `publishedChars` counts them. */
-  chars: number
-}
-
-/** Of what can be long of an endpoint. */
-export function publishedChars(endpoint: PublishedEndpoint): number {
-  const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
-  const known = description.length + tags.length + example.length + extras.length + accepts.length
-  return known + (inputSchema?.length ?? 0) + (output?.length ?? 0)
-}

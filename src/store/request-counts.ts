@@ -1,4 +1,4 @@
-/** Requests of one caller that a process counted since it told them last. */
+/** Requests of one caller that a process counted since it told them last; below 0 where it took counts back. */
 export interface CallerCount {
   caller: string
   count: number

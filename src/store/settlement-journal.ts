@@ -1,6 +1,10 @@
 import type { Address, Hex } from 'viem'
+import type { GasBearer } from './budgets.js'
 
-/** `queued` claimed, never signed · `submitted` a signed transaction exists · the last two are final, `failed` may be reopened. */
+/**
+ * `queued` claimed, and no node has a transaction with it · `submitted` a signed transaction exists, which a node may have ·
+ * the last two are final, `failed` may be reopened.
+ */
 export type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
 
 /** One thing to bring on chain exactly once. What a kind needs beyond this stays in `details`. */
@@ -19,11 +23,11 @@ export interface Job {
   calldata: Hex
   /** JSON of the kind. */
   details: string
-  /** The block in which the authorization was first seen unused. */
+  /** The newest block when it was claimed, in which it was not done yet: what others do later counts for it. */
   seenBlock: number
   /** Unix seconds from which it cannot land any more. */
   expiresAt: number
-  /** The latest transaction signed for it, or the one that decided it. */
+  /** The latest transaction signed for it, or the one that decided it; `null` while every node refuses what was signed. */
   transaction: Hex | null
   reason: string | null
   message: string | null
@@ -68,13 +72,31 @@ export interface Outcome {
   message: string | null
   blockNumber: number | null
   gasCost: bigint | null
+  /** The index in its block of the transfer that backs a confirmed job: one transfer backs one job. */
+  transferLog?: number
 }
 
-/** What mined transactions cost, 18-decimal units: in all, and burnt on payments that failed. */
+/** An outcome as it was kept. */
+export interface Decision {
+  id: string
+  outcome: Outcome
+}
+
+/** What a mined transaction cost, 18-decimal units. */
 export interface GasSpending {
   network: string
   total: bigint
+  /** What of it bought no settlement. */
+  wasted?: bigint
+  /** What of it went into settlements that moved less than their gas. */
+  subsidised?: bigint
+  /** The accounts it counts against. */
   burnt: { payer: string; amount: bigint }[]
+  /**
+   * Counts as well against the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all
+   * of them when neither a strict one nor `burnt` names anybody.
+   */
+  reserved?: { hash: Hex; amount: bigint }
 }
 
 /** One signed transaction. A slot (relayer, relayerNonce) may have several; one of them can land. */
@@ -97,7 +119,6 @@ export function isDecided(job: Job): boolean {
   return job.state === 'confirmed' || job.state === 'failed'
 }
 
-/** Every write has reached the disk when its promise resolves; a read may see it a moment earlier. */
 /** What a receipt, or an examination, came to. */
 export interface Resolution {
   slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
@@ -113,7 +134,10 @@ export interface SettlementJournal {
   claim(job: NewJob, idempotencyKey: string | undefined, now: number): Promise<Claim>
   /** Opens a failed job again, perhaps for another digest; `undefined` when somebody else was first. */
   reopen(failed: Job, job: NewJob, now: number): Promise<Job | undefined>
-  /** Keeps a job that somebody else already brought on chain, over its failed row if there is one; `undefined` when the key is held. */
+  /**
+   * Keeps a job that somebody else already brought on chain, over its failed row if there is one; `undefined` when the
+   * key is held. When its transfer backs another job, the row it gives has failed.
+   */
   recordFound(
     job: NewJob,
     failed: Job | undefined,
@@ -125,18 +149,30 @@ export interface SettlementJournal {
   openJobs(network: string): Promise<Job[]>
   /**
    * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of
-   * the lease under which it was signed. Rejects with `LeaseLostError` or `JobsTakenError`, keeping nothing.
+   * the lease under which it was signed. What it may burn is reserved from the budgets of its bearers until its slot
+   * closes. Rejects with `LeaseLostError`, `JobsTakenError` or `GasBudgetError`, keeping nothing.
    */
-  recordAttempt(attempt: Attempt, epoch: number): Promise<void>
+  recordAttempt(attempt: Attempt, epoch: number, bearers?: readonly GasBearer[]): Promise<void>
+  /**
+   * Changes the transaction that an open row names: `null` while no node has what was signed for it, which may land all the
+   * same. Whether the row still named `from`, in this round.
+   */
+  nameTransaction(
+    job: Pick<Job, 'id' | 'round'>,
+    from: Hex | null,
+    to: Hex | null,
+    now: number,
+  ): Promise<boolean>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
   /** Whether a transaction with the job was signed, by whomever, whose slot no receipt has closed yet: it may land. */
   mayLand(network: string, jobId: string): Promise<boolean>
   /**
-   * Closes a slot and decides jobs in one commit; resolves with the ids it decided. A job in another round, already
-   * decided, or taken over by another process is left alone. Rejects with `LeaseLostError`, changing nothing.
+   * Closes a slot and decides jobs in one commit; resolves with what it decided. A job in another round, already
+   * decided, or taken over by another process is left alone. A job whose transfer backs another one already fails
+   * instead. Rejects with `LeaseLostError`, changing nothing.
    */
-  resolve(resolution: Resolution): Promise<string[]>
+  resolve(resolution: Resolution): Promise<Decision[]>
   /** The next relayer nonce to sign, if this relayer ever signed here. */
   findNextNonce(network: string, relayer: Address): Promise<number | undefined>
   /** Compare-and-set of that counter; `expected` undefined means none yet. Rejects with `LeaseLostError`. */

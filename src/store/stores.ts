@@ -10,7 +10,6 @@ import type { MerchantRoster } from './merchant-roster.js'
 import type { RequestCountStore } from './request-counts.js'
 import type { SessionStore } from './sessions.js'
 import type { SettlementJournal } from './settlement-journal.js'
-import type { SightingStore } from './sightings.js'
 
 /** Every store of the service, over one database. */
 export interface Stores {
@@ -18,7 +17,6 @@ export interface Stores {
   sharing: JobSharing
   leases: LeaseStore
   deliveries: DeliveryStore
-  sightings: SightingStore
   budgets: BudgetStore
   blocks: BlockStore
   listings: ListingStore

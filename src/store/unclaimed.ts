@@ -26,3 +26,14 @@ export function unclaimedName(payTo: Address): string {
 export function isUnclaimed({ id, owner }: Pick<Merchant, 'id' | 'owner'>): boolean {
   return owner === null && id.startsWith(prefix)
 }
+
+/**
+ * Whether its endpoints wait for one live look before the default order of discovery has them: what was found in payments,
+ * and what an owner signed, for a key costs nothing. What the operator entered or marked stands by the operator's word.
+ */
+export function waitsForLook(
+  merchant: Pick<Merchant, 'id' | 'owner' | 'revision' | 'isOfficial' | 'isPartner'>,
+): boolean {
+  const { revision, isOfficial, isPartner } = merchant
+  return isUnclaimed(merchant) || (revision > 0 && !isOfficial && !isPartner)
+}

@@ -5,6 +5,13 @@
 export type AtomicAmount = bigint & { readonly scale?: 'atomic-6' }
 export type NativeAmount = bigint & { readonly scale?: 'native-18' }
 
+const NATIVE_PER_ATOMIC = 10n ** 12n
+
+/** The same dollars on the scale on which gas is counted. */
+export function toNative(amount: AtomicAmount): NativeAmount {
+  return amount * NATIVE_PER_ATOMIC
+}
+
 const UINT256_MAX = 2n ** 256n - 1n
 /** 2^256 - 1 has 78 decimal digits. */
 const UINT256_MAX_DIGITS = 78

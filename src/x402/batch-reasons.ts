@@ -151,6 +151,13 @@ export const batchReasons = {
     source: 'arcus',
     meaning: 'Every total of the claim was claimed before; a transaction would change nothing.',
   },
+  batchRepeatedChannel: {
+    code: 'repeated_channel',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'Several rows of the claim are of the same channel; send one row for each channel, with its highest total.',
+  },
   batchSettleSimulationFailed: {
     code: `${prefix}_settle_simulation_failed`,
     status: 200,

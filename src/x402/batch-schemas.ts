@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { parseUint256 } from './amounts.js'
-import { address, bytes32, paymentRequirementsSchema, signature } from './request-schemas.js'
+import { canonicalSignature } from './canonical-signature.js'
+import {
+  address,
+  bytes32,
+  paymentRequirementsSchema,
+  signature,
+  statedAddress,
+} from './request-schemas.js'
 
 /** Rows of one claim: what fits a transaction of a third of a block with room to spare. */
 export const MAX_CLAIMS = 150
@@ -31,19 +38,39 @@ export const channelConfigSchema = z.object({
   salt: bytes32,
 })
 
-const voucher = z.object({ channelId: bytes32, maxClaimableAmount: uint128, signature })
+export const voucherFieldsSchema = z.object({
+  channelId: bytes32,
+  maxClaimableAmount: uint128,
+  signature,
+})
+
+/**
+ * What merchants post is what the official package let their buyers in with and kept as it came. It reads amounts with
+ * `BigInt`, and leaves salt and signature to viem, which takes some in other words: a claim must not fail for these.
+ */
+const keptChannel = channelConfigSchema.extend({
+  salt: z.preprocess(
+    (value) => (typeof value === 'string' && value.length === 65 ? `${value}0` : value),
+    bytes32,
+  ),
+})
+const keptUint128 = z.preprocess(readAsBigInt, uint128)
+const keptSignature = z.preprocess(
+  (value) => (isEvenHex(value) ? value : (canonicalSignature(value) ?? value)),
+  signature,
+)
 
 const claim = z.object({
-  voucher: z.object({ channel: channelConfigSchema, maxClaimableAmount: uint128 }),
-  signature,
-  totalClaimed: uint128,
+  voucher: z.object({ channel: keptChannel, maxClaimableAmount: keptUint128 }),
+  signature: keptSignature,
+  totalClaimed: keptUint128,
 })
 const claims = z.array(claim).max(MAX_CLAIMS, `must be at most ${MAX_CLAIMS} rows`)
 
 export const depositSchema = z.object({
   type: z.literal('deposit'),
   channelConfig: channelConfigSchema,
-  voucher,
+  voucher: voucherFieldsSchema,
   deposit: z.object({
     amount: uint128,
     authorization: z.object({
@@ -60,18 +87,23 @@ export const depositSchema = z.object({
 export const voucherSchema = z.object({
   type: z.literal('voucher'),
   channelConfig: channelConfigSchema,
-  voucher,
+  voucher: voucherFieldsSchema,
 })
 
 /** As the buyer sends it; the merchant adds the rest before it is settled. */
 export const refundSchema = z.object({
   type: z.literal('refund'),
   channelConfig: channelConfigSchema,
-  voucher,
+  voucher: voucherFieldsSchema,
   amount: uint128.optional(),
 })
 
 export const enrichedRefundSchema = refundSchema.extend({
+  channelConfig: keptChannel,
+  voucher: voucherFieldsSchema.extend({
+    maxClaimableAmount: keptUint128,
+    signature: keptSignature,
+  }),
   amount: uint128,
   refundNonce: uint256,
   claims,
@@ -87,7 +119,7 @@ export const claimSchema = z.object({
 
 export const settleSchema = z.object({
   type: z.literal('settle'),
-  receiver: address,
+  receiver: statedAddress,
   token: address,
 })
 
@@ -100,7 +132,7 @@ export const batchRequirementsSchema = paymentRequirementsSchema.extend({
     .max(86_400 * 365, 'is too long'),
   extra: z
     .object({
-      receiverAuthorizer: address.optional(),
+      receiverAuthorizer: statedAddress.optional(),
       withdrawDelay: z.number().int('must be whole seconds').min(0).max(MAX_UINT40).optional(),
       name: z.string().max(200).optional(),
       version: z.string().max(200).optional(),
@@ -119,3 +151,19 @@ export type ClaimRow = Claim['claims'][number]
 export type ReceiverSettle = z.infer<typeof settleSchema>
 export type BatchPayload = Deposit | Voucher | Refund | EnrichedRefund | Claim | ReceiverSettle
 export type BatchRequirements = z.infer<typeof batchRequirementsSchema>
+
+/** Longer texts are no amounts, and slow to read as such. */
+const MAX_AMOUNT_CHARS = 100
+
+function readAsBigInt(value: unknown): unknown {
+  if (typeof value === 'string' && value.length > MAX_AMOUNT_CHARS) return value
+  try {
+    return BigInt(value as never).toString()
+  } catch {
+    return value
+  }
+}
+
+function isEvenHex(value: unknown): boolean {
+  return typeof value === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(value)
+}

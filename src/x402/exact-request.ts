@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from './amounts.js'
+import { hasWrongChecksum } from './checksum.js'
 
 /*
  * The body of a well-formed `exact` request as it stands on the wire, compiled to one function: what nearly every
@@ -54,6 +55,7 @@ export function readExactRequest(body: unknown) {
   const { accepted, payload, resource } = body.paymentPayload
   if ('permit2Authorization' in payload) return undefined
   const asked = body.paymentRequirements
+  if (hasWrongChecksum(asked.payTo)) return undefined
   const { authorization } = payload
   const amount = parseUint256(asked.amount)
   const value = parseUint256(authorization.value)

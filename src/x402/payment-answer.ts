@@ -5,13 +5,18 @@ import type { Payment } from './payment.js'
 export type AnsweredPayment = Pick<
   Payment,
   'network' | 'asset' | 'payTo' | 'amount' | 'resourceUrl'
-> & { payer: Address }
+> & {
+  payer: Address
+  /** What was signed, with its signature: the same whenever this payment is presented as it was before. */
+  proof?: string
+}
 
 /** The same of an `exact` payment. */
 export function toAnsweredPayment(payment: Payment): AnsweredPayment {
-  const { network, asset, payTo, amount, authorization, resourceUrl } = payment
+  const { network, asset, payTo, amount, authorization, signature, resourceUrl } = payment
   const payer = authorization.from
-  return { network, asset, payTo, amount, payer, ...(resourceUrl && { resourceUrl }) }
+  const proof = `${authorization.nonce}${signature}`
+  return { network, asset, payTo, amount, payer, proof, ...(resourceUrl && { resourceUrl }) }
 }
 
 /** What was answered about a payment, for those who count answers and list what was paid for. */
@@ -21,6 +26,7 @@ export interface PaymentAnswer {
   at: number
   latencyMs: number
   payment: AnsweredPayment
+  /** `failed` is any final no of settle: whether the payment was ever sound is for those who count to know. */
   state: 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
   /** Wire code of a refusal. */
   reason: string | null

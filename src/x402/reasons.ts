@@ -19,7 +19,8 @@ export const reasons = {
     code: 'invalid_payment_requirements',
     status: 400,
     source: 'x402-spec',
-    meaning: 'paymentRequirements is malformed.',
+    meaning:
+      'paymentRequirements is malformed, or its payTo is spelled with a wrong EIP-55 checksum.',
   },
   unsupportedScheme: {
     code: 'unsupported_scheme',
@@ -103,13 +104,15 @@ export const reasons = {
     code: 'amount_below_minimum',
     status: 200,
     source: 'arcus',
-    meaning: 'The amount is zero or below the minimum this facilitator settles.',
+    meaning:
+      'The amount is zero, below the minimum this facilitator settles, or what it moves does not bear its gas.',
   },
   invalidPayTo: {
     code: 'invalid_pay_to',
     status: 200,
     source: 'arcus',
-    meaning: 'payTo is the zero address, the payer or the token contract.',
+    meaning:
+      'payTo is the zero address, the payer, the token contract or a contract of `batch-settlement`.',
   },
   payerNotAllowed: {
     code: 'payer_not_allowed',
@@ -175,7 +178,8 @@ export const reasons = {
     code: 'gas_budget_exceeded',
     status: 200,
     source: 'arcus',
-    meaning: 'The gas budget of this payer or of the day is spent.',
+    meaning:
+      'A gas budget is spent: that of the payer or authorizer, that of accounts with code, or that of the day.',
   },
   gasPriceTooHigh: {
     code: 'gas_price_too_high',
@@ -205,7 +209,8 @@ export const reasons = {
     code: 'settlement_pending',
     status: 200,
     source: 'x402',
-    meaning: 'The transaction was sent and its outcome is not known yet; settle again to wait on.',
+    meaning:
+      'The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.',
   },
   rateLimited: {
     code: 'rate_limited',
@@ -223,13 +228,15 @@ export const reasons = {
     code: 'unexpected_verify_error',
     status: 500,
     source: 'x402-spec',
-    meaning: 'The chain could not be read; the payment was not judged.',
+    meaning:
+      'The chain could not be read, or no relayer can pay for gas; nothing is said of the payment.',
   },
   unexpectedSettleError: {
     code: 'unexpected_settle_error',
     status: 500,
     source: 'x402-spec',
-    meaning: 'The chain could not be reached; nothing was sent for this payment.',
+    meaning:
+      'The chain could not be reached, or no relayer can pay for gas; nothing was sent for this payment.',
   },
   ...batchReasons,
 } as const satisfies Record<string, Reason>

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import { parseUint256 } from './amounts.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from './checksum.js'
 
 /** A signature of a contract wallet can be long (passkeys, multisigs); past this it is not one. */
 const MAX_SIGNATURE_BYTES = 8_192
@@ -11,10 +12,16 @@ const MAX_TIMEOUT_SECONDS = 86_400 * 365
 
 const text = z.string().min(1, 'must not be empty').max(MAX_TEXT_CHARS, 'is too long')
 
-/** Lower-cased. */
-export const address = z
+const addressText = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+
+/** Lower-cased. */
+export const address = addressText.transform((value) => value.toLowerCase() as Address)
+
+/** Lower-cased, where a merchant states it: spelled in both cases, its checksum must be right. */
+export const statedAddress = addressText
+  .refine((text) => !hasWrongChecksum(text), CHECKSUM_PROBLEM)
   .transform((value) => value.toLowerCase() as Address)
 
 const uint256 = z
@@ -48,7 +55,7 @@ export const paymentRequirementsSchema = z.object({
   network: text.describe('CAIP-2.'),
   amount: uint256.describe('6-decimal units.'),
   asset: address.describe('The stablecoin.'),
-  payTo: address.describe('Who is paid.'),
+  payTo: statedAddress.describe('Who is paid; in mixed case its EIP-55 checksum must be right.'),
   maxTimeoutSeconds: z
     .number()
     .int('must be whole seconds')

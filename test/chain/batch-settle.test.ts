@@ -227,6 +227,22 @@ describe('a voucher', () => {
   })
 })
 
+describe.each([
+  ['the settlement contract', devnetContracts.batchSettlement],
+  ['the collector', devnetContracts.erc3009Collector],
+])('a channel whose receiver is %s', (_, receiver) => {
+  it('is not served: what it pays would be lost', async () => {
+    const channel = aChannel({ receiver })
+    await mintUsdc(world.chainUrl, channel.payer.address, 1_000_000n)
+    const deposit = await channel.deposit()
+    expect(await verify(deposit)).toMatchObject(invalid('invalidPayTo'))
+    expect(await settle(deposit)).toMatchObject(refusal('invalidPayTo'))
+    const claim = await channel.claim({ max: '5000', total: '5000' })
+    expect(await settle(claim)).toMatchObject(refusal('invalidPayTo'))
+    expect(await settle(channel.settle())).toMatchObject(refusal('invalidPayTo'))
+  })
+})
+
 describe('a claim', () => {
   it('is settled once, and told again with its hash', async () => {
     const channel = await anOpenChannel()

@@ -47,7 +47,8 @@ it('tells at once, and readiness with it, when a token that is sound in itself i
   const token = { ...(await readToken(rpc, keccak256, place)), name: 'Another' }
   const watch = watchToken(rpc, keccak256, token, { error: () => {} })
   const served = { ...place, readToken: watch.read } as unknown as ReadyNetwork
-  const [, chain] = createReadinessChecks({} as SettlementJournal, [served])
+  const disk = { isLow: () => false, freeBytes: () => undefined }
+  const [, chain] = createReadinessChecks({} as SettlementJournal, disk, [served])
   const said = 'the token is now "USDC" version "2", pinned was "Another" version "2"'
   expect(await chain?.check()).toEqual({ ok: false, detail: expect.stringContaining(said) })
   expect(watch.mismatch()?.message).toContain(said)

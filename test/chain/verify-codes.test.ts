@@ -120,6 +120,24 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
   ['a payment to oneself', { to: devnetPayer.address }, 'invalidPayTo', /payer itself/],
   ['a payment to the token', { to: devnetContracts.usdc }, 'invalidPayTo', /token contract/],
   [
+    'a payment to the settlement contract of channels',
+    { to: devnetContracts.batchSettlement },
+    'invalidPayTo',
+    /contract of x402/,
+  ],
+  [
+    'a payment to the collector of deposits',
+    { to: devnetContracts.erc3009Collector },
+    'invalidPayTo',
+    /contract of x402/,
+  ],
+  [
+    'a payment to the collector of Permit2',
+    { to: '0x4020425FAf3B746C082C2f942b4E5159887B0005' },
+    'invalidPayTo',
+    /contract of x402/,
+  ],
+  [
     'a relayer as payer',
     { from: devnetRelayers[0]?.address as Address, signer: devnetRelayers[0]?.account as never },
     'payerNotAllowed',

@@ -19,7 +19,12 @@ import {
   walletActions,
 } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { batchContracts, claimedTopic, settledTopic } from '../../src/chain/batch-settlement.js'
+import {
+  batchContracts,
+  claimedTopic,
+  refundedTopic,
+  settledTopic,
+} from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
 import { readArtifact } from '../../src/devnet/artifacts.js'
@@ -122,6 +127,7 @@ it('stands where the official package looks for it', () => {
   expect(Object.values(batchContracts)).toEqual(lower)
   expect(claimedTopic).toBe(toEventSelector('Claimed(bytes32,address,uint128,uint128)'))
   expect(settledTopic).toBe(toEventSelector('Settled(address,address,address,uint128)'))
+  expect(refundedTopic).toBe(toEventSelector('Refunded(bytes32,address,uint128)'))
 })
 
 it('hashes as the official package signs, and as the facilitator does', async () => {

@@ -1,10 +1,12 @@
 import Sqlite from 'better-sqlite3'
-import type { Hex } from 'viem'
+import { encodeFunctionData, type Hex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { batchContracts } from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
 import { devnetContracts, fundNative, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
 import { dropped, pause } from './support/behaviours.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
@@ -84,7 +86,7 @@ describe.each(Object.keys(actions))('a process that dies during a %s', (name) =>
 })
 
 describe('somebody else who brings the same on chain first', () => {
-  it.each(['deposit', 'settle', 'refund'])('makes no failure of a %s', async (name) => {
+  it.each(Object.keys(actions))('makes no failure of a %s', async (name) => {
     world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '20' } })
     const action = actions[name] as (typeof actions)[string]
     const channel = aChannel({ payer: devnetPayer.account })
@@ -97,6 +99,42 @@ describe('somebody else who brings the same on chain first', () => {
     await goOn()
     expect(await settling).toMatchObject({ success: true, transaction: theirs })
     expect(await action.isDone(channel)).toBe(true)
+  })
+})
+
+describe('another refund that goes first under the nonce of one', () => {
+  const others: [string, string][] = [
+    ['of less', '500'],
+    ['of another amount above what is left', '900000'],
+    ['of the same amount above what is left', '800000'],
+  ]
+  it.each(others)('%s is told for what it is', async (_, amount) => {
+    world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '20' } })
+    const channel = aChannel({ payer: devnetPayer.account })
+    await settleUntilTold(await channel.deposit('100000'))
+    const goOn = await world.holdBlocks()
+    const own = await channel.refund('800000', '0', '0')
+    const settling = settle(own)
+    await until('it is signed', () => attemptsOf('batch-refund').length > 0)
+    const { abi } = readArtifact('BatchSettlement')
+    const { paymentPayload } = await channel.refund(amount, '0', '0')
+    const args = [channel.config, amount, 0n, paymentPayload.payload.refundAuthorizerSignature]
+    const theirs = await sendAhead(
+      encodeFunctionData({ abi, functionName: 'refundWithSignature', args }),
+    )
+    await pause(300)
+    await goOn()
+    const told = await settling
+    if (amount === '800000') {
+      expect(told).toMatchObject({ success: true, amount: '100000', transaction: theirs })
+      expect(await settle(own)).toEqual(told)
+      return
+    }
+    expect(told).toMatchObject({
+      success: false,
+      errorReason: reasons.batchRefundSimulationFailed.code,
+    })
+    expect(told?.transaction).not.toBe(theirs)
   })
 })
 

@@ -7,7 +7,8 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative, nativeBalance } from '../../src/devnet/fixtures.js'
-import { pause, refused, refusedThoughForwarded } from './support/behaviours.js'
+import { dropped, pause, refused, refusedThoughForwarded } from './support/behaviours.js'
+import { pendingCode } from './support/client.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
 import { spread } from './support/spread.js'
 import {
@@ -130,6 +131,62 @@ describe('a relayer on the blocklist of the chain', () => {
     lift()
     await expectAllSettledAndTrue(world, payments)
     expect(saidOfLane()).toEqual(['lane closed', 'lane open again'])
+  })
+})
+
+describe('what every node refuses', () => {
+  it.each([
+    ['for want of gas money', 'insufficient funds for gas * price + value'],
+    ['because the chain blocks the wallet', BLOCKED],
+    ['in words that name no cause', 'not today'],
+  ])('is never called on its way: %s', async (_, message) => {
+    world = await startWorld({ hasSpare: true })
+    const [payment, later] = (await somePayments(2)) as [SignedPayment, SignedPayment]
+    const lifts = [world.proxy, world.spare].map((node) => node?.fault(SEND, refused(message)))
+    const { body } = await world.client.settle(payment)
+    expect(body).toMatchObject({ errorReason: pendingCode, transaction: '' })
+    expect(body?.errorMessage).toMatch(/^No node of the chain has taken/)
+    const untaken = { state: 'queued', transaction: null }
+    expect(await world.client.findPayment(payment)).toMatchObject(untaken)
+    await world.service().crash()
+    await world.restart()
+    // What was signed is offered again, and refused again.
+    await until('it is known to be untaken', async () => {
+      const view = await world.client.findPayment(payment)
+      return view?.transaction === null
+    })
+    for (const lift of lifts) lift?.()
+    await expectAllSettledAndTrue(world, [payment, later], { withinMs: 20_000 })
+  })
+
+  it('but one is on its way, with its hash', async () => {
+    world = await startWorld({ hasSpare: true })
+    const [payment] = (await somePayments(1)) as [SignedPayment]
+    const goOn = await world.holdBlocks()
+    world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'))
+    const { body } = await world.client.settle(payment)
+    expect(body).toMatchObject({
+      errorReason: pendingCode,
+      transaction: expect.stringMatching(/^0x/),
+    })
+    expect(await world.client.findPayment(payment)).toMatchObject({
+      state: 'submitted',
+      transaction: body?.transaction,
+    })
+    await goOn()
+    await expectAllSettledAndTrue(world, [payment])
+  })
+
+  it('or hears of and does not answer about keeps its hash', async () => {
+    world = await startWorld({ hasSpare: true })
+    const [payment] = (await somePayments(1)) as [SignedPayment]
+    world.proxy.fault(SEND, refused(BLOCKED))
+    world.spare?.fault(SEND, dropped)
+    const { body } = await world.client.settle(payment)
+    expect(body).toMatchObject({
+      errorReason: pendingCode,
+      transaction: expect.stringMatching(/^0x/),
+    })
   })
 })
 

@@ -7,6 +7,7 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { type Address, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
@@ -14,6 +15,7 @@ import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixture
 import { freePort } from '../../src/devnet/ports.js'
 import { type Service, startService } from '../faults/support/service.js'
 import { startChain } from '../support/arcus.js'
+import { type Bend, bendingAccount } from '../support/bent-signature.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -66,11 +68,13 @@ const asJson = (body: object) => ({
   body: JSON.stringify(body),
 })
 
-async function aBuyer(scheme: 'exact' | 'batch-settlement') {
+async function aBuyer(scheme: 'exact' | 'batch-settlement', wish: BuyerWish = {}) {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(chain.url, account.address, 1_000_000n)
-  const client =
-    scheme === 'exact' ? new ExactEvmScheme(account) : new BatchSettlementEvmScheme(account)
+  const { how, ...options } = wish
+  const signer = how === undefined ? account : bendingAccount(account, how)
+  const channel = new BatchSettlementEvmScheme(signer, options)
+  const client = scheme === 'exact' ? new ExactEvmScheme(account) : channel
   const fetchPaid = wrapFetchWithPayment(
     fetch,
     x402Client.fromConfig({
@@ -78,7 +82,13 @@ async function aBuyer(scheme: 'exact' | 'batch-settlement') {
       spendControls: { allowedAssets: [{ network, asset }] },
     }),
   )
-  return { account, pay: fetchPaid, balance: () => balanceOf(account.address) }
+  return { account, pay: fetchPaid, channel, balance: () => balanceOf(account.address) }
+}
+
+interface BuyerWish {
+  /** The form in which the buyer signs. */
+  how?: Bend
+  payerAuthorizer?: Address
 }
 
 async function read(path: string) {
@@ -155,6 +165,20 @@ it('sells by exact to the buyback wallet, and gives back what a metered call did
   await vi.waitUntil(async () => (await balance()) === 990_000n, SLOW)
   // The rest comes from the wallet of the host: what is bought back stays.
   expect((await bought()) - before).toBe(25_000n)
+  // Figures are net of it, and the wallet that gave it back is nobody's customer.
+  for (const path of ['/api/merchants/arcus/stats', '/api/stats']) {
+    const day = await vi.waitUntil(async () => {
+      const stats = (await read(path)) as { '24h': { refunds: { count: number } } }
+      return stats['24h'].refunds.count === 1 ? stats['24h'] : undefined
+    }, SLOW)
+    expect(day).toMatchObject({
+      settled: 2,
+      successRate: 1,
+      revenue: { amount: '10000' },
+      refunds: { count: 1, amount: '15000' },
+      payers: { unique: 1, repeat: 1 },
+    })
+  }
 })
 
 it('charges for the characters there are, and nothing for a request that is none', async () => {
@@ -193,6 +217,32 @@ it('claims on a schedule', async () => {
   const before = await bought()
   await vi.waitUntil(async () => (await bought()) > before, SLOW)
 }, 90_000)
+
+it.each(['v of 0 or 1', 'a high s', 'the compact form'] as const)(
+  'claims what was signed with %s, and brings what a refund has claimed',
+  async (how) => {
+    const { pay, channel, balance } = await aBuyer('batch-settlement', { how })
+    // Of the round before, nothing is under way any more.
+    let before = await bought()
+    for (let i = 0; i < 2; i++) expect((await pay(urlOf('fees'))).status).toBe(200)
+    await vi.waitUntil(async () => (await bought()) - before >= 10_000n, SLOW)
+    before = await bought()
+    expect((await pay(urlOf('fees'))).status).toBe(200)
+    await channel.refund(urlOf('fees'))
+    expect(await balance()).toBe(985_000n)
+    await vi.waitUntil(async () => (await bought()) - before >= 5_000n, SLOW)
+  },
+  90_000,
+)
+
+it('serves no channel whose vouchers a wallet is asked about', async () => {
+  const { pay, balance } = await aBuyer('batch-settlement', { payerAuthorizer: zeroAddress })
+  const refused = await pay(urlOf('fees'))
+  expect(refused.status).toBe(402)
+  const header = refused.headers.get('PAYMENT-REQUIRED') as string
+  expect(decodePaymentRequiredHeader(header).error).toMatch(/payerAuthorizer/)
+  expect(await balance()).toBe(1_000_000n)
+})
 
 it('is not listed any more when it is switched off', async () => {
   await arcus.stop()

@@ -16,6 +16,35 @@ function snippets(): Map<string, string> {
   return new Map(found)
 }
 
+/** Everything that shows or is a buyer's client, but for tests. */
+function buyerCode(): [path: string, text: string][] {
+  const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const code = ['src', 'examples'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name))
+      .map((name) => `${folder}/${name}`),
+  )
+  return [...documents.filter((name) => name.endsWith('.md')), ...code].map((path) => [
+    path,
+    readFileSync(join(root, path), 'utf8'),
+  ])
+}
+
+it('every buyer’s client that is shown has a limit for each payment', () => {
+  const clients = buyerCode().filter(([, text]) => /x402Client\b/.test(text))
+  const paths = clients.map(([path]) => path)
+  expect(paths).toEqual(expect.arrayContaining(['README.md', 'docs/batch-settlement.md']))
+  expect(paths).toContain('src/dashboard/merchant/snippets.ts')
+  const faults = clients.flatMap(([path, text]) => {
+    const allowed = [...text.matchAll(/allowedAssets:\s*\[([\s\S]*?)\]/g)]
+    const made = text.match(/x402Client\.fromConfig\(|new x402Client\(/g)?.length ?? 0
+    const capped = allowed.filter(([, entries = '']) => /\bmaxAmountPerPayment\b/.test(entries))
+    const isOpen = /spendControls: false|maxAmountPerPayment: false|allowedAssets: true/.test(text)
+    return capped.length === allowed.length && capped.length >= made && !isOpen ? [] : [path]
+  })
+  expect(faults).toEqual([])
+})
+
 it('every snippet of the documents compiles by itself, in a strict project', () => {
   const texts = snippets()
   expect(texts.size).toBeGreaterThan(6)

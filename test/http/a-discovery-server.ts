@@ -1,7 +1,6 @@
 import { pino } from 'pino'
 import { createDiscoveryAnswers } from '../../src/discovery/answers.js'
 import { createCatalogAnswers } from '../../src/discovery/catalog-answers.js'
-import { createCatalogSearch } from '../../src/discovery/catalog-search.js'
 import { discoveryRoutes } from '../../src/discovery/routes.js'
 import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
@@ -10,14 +9,14 @@ import { createServer } from '../../src/http/server.js'
 import { aCatalog, type CatalogChoices, whenReady } from '../unit/discovery/a-catalog.js'
 
 interface DiscoveryChoices extends CatalogChoices {
-  /** Leaves it to the test to start the index. */
+  /** Leaves it to the test to read the catalog. */
   isLoading?: boolean
   loadingPatienceMs?: number
 }
 
 /** The discovery routes over an empty catalog in memory. */
 export async function aDiscoveryServer({ isLoading = false, ...choices }: DiscoveryChoices = {}) {
-  const { store, turns, index } = await aCatalog(choices)
+  const { store, pace, catalog } = await aCatalog(choices)
   const app = createServer({
     logger: pino({ level: 'silent' }),
     bodyLimitBytes: 10_000,
@@ -27,12 +26,11 @@ export async function aDiscoveryServer({ isLoading = false, ...choices }: Discov
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  const search = createCatalogSearch(turns)
-  const made = createDiscoveryAnswers({ ...choices, index, search, items: store, turns })
+  const made = createDiscoveryAnswers({ ...choices, catalog, items: store, pace })
   const answers = createCatalogAnswers({ answers: made, listings: store })
   await app.register(discoveryRoutes, { answers })
-  app.addHook('onClose', () => index.stop())
-  if (!isLoading) await whenReady(index)
+  app.addHook('onClose', () => catalog.stop())
+  if (!isLoading) await whenReady(catalog)
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
-  return { app, store, index, get }
+  return { app, store, catalog, get }
 }

@@ -122,6 +122,15 @@ describe('signing in', () => {
     expect(answer.json().error).toBe('not_signed_in')
   })
 
+  it('goes on while one caller asks for more nonces than there are', async () => {
+    const message = await messageFor(owner)
+    const ask = (i: number) =>
+      app.inject({ url: '/api/session/nonce', remoteAddress: `198.51.100.${i % 250}` })
+    for (let i = 0; i < 10_500; i++) await ask(i)
+    const answer = await post({ message, signature: await owner.signMessage({ message }) })
+    expect(answer.statusCode).toBe(200)
+  })
+
   it('refuses the signature of somebody else', async () => {
     const message = await messageFor(owner)
     const answer = await post({ message, signature: await stranger.signMessage({ message }) })
@@ -153,6 +162,33 @@ describe('signing in', () => {
     const again = await signIn(owner)
     await app.inject({ method: 'DELETE', url: '/api/session', headers: { cookie: again } })
     expect((await get('/api/session', again)).statusCode).toBe(401)
+  })
+
+  it('is over for good once a page has said so by a cookie of its own, until somebody signs in anew', async () => {
+    const cookie = await signIn(owner)
+    const left = `${cookie}; arcus_signed_out=1`
+    for (const path of ['/api/session', '/api/merchants/weather/activity']) {
+      expect((await get(path, left)).statusCode).toBe(401)
+      expect((await get(path, cookie)).statusCode).toBe(401)
+    }
+    const message = await messageFor(owner)
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/api/session',
+      headers: { cookie: left },
+      payload: { message, signature: await owner.signMessage({ message }) },
+    })
+    const [session, signedOut] = answer.headers['set-cookie'] as string[]
+    expect(signedOut).toMatch(/^arcus_signed_out=; Max-Age=0; Path=\/api/)
+    expect((await get('/api/session', session?.split(';')[0])).statusCode).toBe(200)
+  })
+
+  it('is over where the same browser signs in anew', async () => {
+    const cookie = await signIn(owner)
+    const message = await messageFor(stranger)
+    const payload = { message, signature: await stranger.signMessage({ message }) }
+    await app.inject({ method: 'POST', url: '/api/session', headers: { cookie }, payload })
+    expect((await get('/api/session', cookie)).statusCode).toBe(401)
   })
 })
 
@@ -249,6 +285,36 @@ describe('activity', () => {
     expect((await read('7d')).summary.payers).toMatchObject({ unique: 1, repeat: 1 })
   })
 
+  it('is net of refunds, and keeps refusals apart from failures', async () => {
+    const shop = anActivity().payTo
+    const back = { payer: shop, payTo: anActivity().payer, givesBackOf: shop, merchantId: null }
+    await store.append([
+      anActivity({ amount: 30_000n }),
+      anActivity({ ...back, amount: 20_000n }),
+      anActivity({ state: 'refused', reason: 'invalid_exact_evm_signature', settlementId: null }),
+      anActivity({ state: 'failed', reason: 'asset_paused' }),
+    ])
+    const cookie = await signIn(owner)
+    const { summary, series } = (await get('/api/merchants/weather/activity', cookie)).json()
+    expect(summary).toMatchObject({
+      settle: { count: 3, settled: 1, failed: 1, refused: 1, successRate: 1 / 2 },
+      revenue: { amount: '10000', usd: '0.01' },
+      refunds: { count: 1, amount: '20000', usd: '0.02' },
+      failures: [{ kind: 'settle', reason: 'asset_paused', count: 1 }],
+      refusals: [{ kind: 'settle', reason: 'invalid_exact_evm_signature', count: 1 }],
+    })
+    expect(series).toMatchObject([{ settled: 1, failed: 1, amount: '10000' }])
+    // What was sold before a range may be given back in it: its figures end at nothing.
+    await store.append([
+      anActivity({ amount: 500n, at: clock - 3 * 86_400_000, merchantId: 'weather' }),
+      anActivity({ ...back, amount: 10_500n }),
+    ])
+    const day = (await get('/api/merchants/weather/stats')).json()['24h']
+    expect(day).toMatchObject({ settled: 0, revenue: { amount: '0' }, payers: { unique: 0 } })
+    const table = await get('/api/merchants/weather/activity/table?state=refunded', cookie)
+    expect(table.json().items).toHaveLength(2)
+  })
+
   it('pages through the table without gaps', async () => {
     await store.append(Array.from({ length: 5 }, (_, i) => anActivity({ amount: BigInt(i) })))
     const cookie = await signIn(owner)
@@ -304,6 +370,7 @@ describe('totals', () => {
       settleP50Ms: 750,
       settleP95Ms: 750,
       revenue: { amount: '10000', usd: '0.01' },
+      refunds: { count: 0, amount: '0', usd: '0' },
       payers: { unique: 1, repeat: 0, topShare: 1 },
     }
     const mine = (await get('/api/merchants/weather/stats')).json()

@@ -464,6 +464,21 @@ describe('GET /api/merchants/:id/tools.json', () => {
     })
   })
 
+  it('tells what the 402 asks for before what is listed, as the other files do', async () => {
+    const network = 'eip155:5042'
+    const accepts = [{ scheme: 'exact', network, asset, amount: '9000000', payTo }]
+    await listings.list('m', [anEndpoint({ accepts })])
+    const { tools: all, calls } = await tools()
+    const cost = '9 USD a call by its own 402, though listed at 0.01 USD'
+    expect(all[0].function.description).toContain(`Costs ${cost}.`)
+    expect(calls.weather).toMatchObject({ price: '10000', livePrice: '9000000', livePriceUsd: 9 })
+    expect((await ask('/api/merchants/m/llms.txt')).body).toContain(`GET; ${cost};`)
+    const { paths } = (await ask('/api/merchants/m/openapi.json')).json()
+    expect(paths['/v1/weather'].get['x-payment-info'].price).toMatchObject({ amount: '9' })
+    const [merchant] = (await ask('/api/merchants')).json().merchants
+    expect(merchant.endpoints[0]).toMatchObject({ price: '10000', livePrice: '9000000' })
+  })
+
   it('gives them as an answer to tools/list of MCP', async () => {
     await listings.list('m')
     expect((await tools('?format=mcp')).tools).toEqual([

@@ -96,6 +96,15 @@ describe('GET /discovery/changes', () => {
     }
   })
 
+  it('ends a page after a mebibyte, with one merchant at least', async () => {
+    const inputSchema = { type: 'object', description: 'x'.repeat(1_048_576) }
+    for (const id of ['one', 'two']) await save(store, { id }, [{ inputSchema }])
+    const first = await ask()
+    expect([first.changes.map(({ merchant }) => merchant), first.hasMore]).toEqual([['one'], true])
+    const second = await ask(`?since=${first.next}`)
+    expect(second).toMatchObject({ changes: [{ merchant: 'two' }], hasMore: false })
+  })
+
   it('shows what fails with its status, and says nothing of a mere look', async () => {
     await save(store, {}, titled('a'))
     const { next } = await ask()

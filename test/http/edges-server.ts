@@ -10,14 +10,15 @@ import { createServer, type ServerOptions } from '../../src/http/server.js'
 
 export interface Edges {
   app: FastifyInstance
-  limiter: RateLimiter
+  /** `undefined` where there is no limit. */
+  limiter: RateLimiter | undefined
   /** The log, parsed. */
   lines: Record<string, unknown>[]
 }
 
 export interface EdgesOptions extends Partial<ServerOptions> {
   rateLimitMax?: number
-  /** Adds routes of a test's own. */
+  /** Adds routes of a test's own; the limiter is there where there is a limit. */
   routes?: (app: FastifyInstance, limiter: RateLimiter) => void
 }
 
@@ -40,7 +41,7 @@ export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> 
   installErrorHandling(app)
   installNotFound(app)
   await installCors(app)
-  const limiter = await installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
+  const limiter = installRateLimit(app, { max: rateLimitMax, windowSeconds: 60 })
 
   app.post('/verify', { config: { family: 'verify' } }, (request) => echo(request.body))
   app.post('/settle', { config: { family: 'settle', limit: 'manual' } }, (request) =>
@@ -51,7 +52,7 @@ export async function anEdgesServer(options: EdgesOptions = {}): Promise<Edges> 
   app.post('/api/listings', () => ({ saved: true }))
   app.get('/api/merchants', () => ({ merchants: [] }))
   healthRoutes(app)
-  routes?.(app, limiter)
+  routes?.(app, limiter as RateLimiter)
   return { app, limiter, lines }
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
-import { payTo, save } from '../unit/discovery/a-catalog.js'
+import { aQuote, payTo, save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 
 let app: FastifyInstance
@@ -31,8 +31,10 @@ it('tells of an endpoint what is listed and how it stands', async () => {
         method: 'GET',
         price: '10000',
         priceUsd: '0.01',
+        livePrice: '10000',
+        livePriceUsd: '0.01',
         status: 'live',
-        probe: { verdict: 'live', checkedAt: 1_000 },
+        probe: { verdict: 'live', warnings: [], checkedAt: 1_000 },
         merchant: {
           id: 'weather',
           name: 'Weather House',
@@ -44,6 +46,54 @@ it('tells of an endpoint what is listed and how it stands', async () => {
     ],
     total: 1,
     next: null,
+  })
+})
+
+describe('what an endpoint asks for', () => {
+  const usdc = '0x3600000000000000000000000000000000000000'
+  const cases: [string, Record<string, unknown>[], string | null][] = [
+    ['what its 402 asked for', [aQuote({ amount: '9000000' })], '9000000'],
+    ['the most of several', [aQuote({ amount: '9000000' }), aQuote()], '9000000'],
+    [
+      'the most of several schemes',
+      [aQuote(), aQuote({ scheme: 'batch-settlement', amount: '20000' })],
+      '20000',
+    ],
+    [
+      'what it asks for in the listed asset on the listed network',
+      [
+        aQuote({ network: 'eip155:1', amount: '1' }),
+        aQuote({ asset: `0x${'11'.repeat(20)}`, amount: '2' }),
+        aQuote({ asset: usdc.toUpperCase().replace('0X', '0x'), amount: '9000000' }),
+      ],
+      '9000000',
+    ],
+    [
+      'a scheme that is not settled only where there is none that is',
+      [aQuote({ scheme: 'upto', amount: '7' })],
+      '7',
+    ],
+    ['nothing where nobody knows', [], null],
+  ]
+  it.each(cases)('is %s', async (_, accepts, livePrice) => {
+    await save(store, {}, [{ title: 'Sky', accepts }])
+    expect((await browse()).items).toMatchObject([{ price: '10000', livePrice }])
+    const most = Number(livePrice ?? 10_000)
+    expect(await titles(`?maxPrice=${most}`)).toEqual(['Sky'])
+    expect(await titles(`?maxPrice=${most - 1}`)).toEqual([])
+    expect(await titles(`?query=sky&maxPrice=${most - 1}`)).toEqual([])
+  })
+
+  it('is not known of what was never seen live', async () => {
+    await save(store, {}, [{ title: 'Sky', status: 'unverified' }])
+    expect((await browse()).items).toMatchObject([{ livePrice: null, livePriceUsd: null }])
+  })
+
+  it('stands while it fails where it was not what is listed', async () => {
+    const accepts = [aQuote({ amount: '9000000' })]
+    await save(store, {}, [{ title: 'Sky', status: 'failing', accepts }])
+    const { items } = await browse('?merchant=weather')
+    expect(items).toMatchObject([{ livePrice: '9000000', livePriceUsd: '9' }])
   })
 })
 

@@ -451,6 +451,97 @@ describe('the look at endpoints', () => {
   })
 })
 
+describe('room for what is kept', () => {
+  const from = (request: SignedRequest, id: string, remoteAddress: string) =>
+    directory.app.inject({
+      method: 'PUT',
+      url: `/api/merchants/${id}`,
+      payload: request,
+      remoteAddress,
+    })
+  const fresh = (id: string, body: unknown = aListing()) =>
+    aSignedWrite(anAccount(), { body, message: { merchantId: id } })
+
+  it('is there for so many new owners of a block an hour, and again in the next', async () => {
+    for (let i = 0; i < 30; i++) {
+      expect((await from(await fresh(`shop-${i}`), `shop-${i}`, `192.0.2.${i}`)).statusCode).toBe(
+        201,
+      )
+    }
+    const late = await fresh('late')
+    const refused = await from(late, 'late', '192.0.2.99')
+    expect([refused.statusCode, refused.json().error]).toEqual([429, 'too_many_new_owners'])
+    expect(refused.json().message).toContain('try again in 60 minutes')
+    expect(Number(refused.headers['retry-after'])).toBe(3_600)
+    expect((await from(late, 'late', '192.0.3.1')).statusCode).toBe(201)
+    directory.clock.seconds += 3_600
+    const later = await aSignedWrite(anAccount(), {
+      message: {
+        merchantId: 'later',
+        issuedAt: directory.clock.seconds,
+        deadline: directory.clock.seconds + 600,
+      },
+    })
+    expect((await from(later, 'later', '192.0.2.99')).statusCode).toBe(201)
+  })
+
+  it('is not taken by what was refused', async () => {
+    const wrong = { isDefinite: true, record: { verdict: 'not_402', message: 'No.' } }
+    directory.probes.results.set(anEndpoint().url, wrong as never)
+    for (let i = 0; i < 40; i++) {
+      expect((await from(await fresh(`bad-${i}`), `bad-${i}`, '192.0.2.1')).statusCode).toBe(422)
+    }
+    directory.probes.results.clear()
+    expect((await from(await fresh('good'), 'good', '192.0.2.1')).statusCode).toBe(201)
+  })
+
+  it('has an end for one owner, of whatever is written, and a deletion needs none', async () => {
+    await create()
+    const bulk = (revision: number) =>
+      aSignedWrite(owner, {
+        action: 'listing.update',
+        body: aListing({
+          endpoints: Array.from({ length: 20 }, (_, at) =>
+            anEndpoint({
+              url: `https://api.example.com/${at}`,
+              inputSchema: { type: 'object', description: 'x'.repeat(15_000) },
+              output: { type: 'json', example: 'x'.repeat(8_000) },
+            }),
+          ),
+        }),
+        message: { revision },
+      })
+    let revision = 2
+    let response = await send(directory, await bulk(revision))
+    while (response.statusCode === 200) response = await send(directory, await bulk(++revision))
+    expect([response.statusCode, response.json().error]).toEqual([429, 'too_much_written'])
+    expect(revision).toBeGreaterThan(5)
+    expect(revision).toBeLessThan(15)
+    const deletion = await aSignedWrite(owner, {
+      action: 'listing.delete',
+      body: {},
+      message: { revision },
+    })
+    expect((await send(directory, deletion)).statusCode).toBe(200)
+  })
+
+  it('is kept for payments where the disk is nearly full', async () => {
+    await create()
+    directory.disk.isLow = true
+    const refused = await from(await fresh('late'), 'late', '192.0.2.1')
+    expect([refused.statusCode, refused.json().error]).toEqual([503, 'storage_low'])
+    expect(refused.headers['retry-after']).toBe('300')
+    const offer = await aSignedWrite(owner, {
+      action: 'owner.offer',
+      body: { to: other.address },
+      message: { revision: 2 },
+    })
+    expect((await send(directory, offer)).statusCode).toBe(200)
+    directory.disk.isLow = false
+    expect((await from(await fresh('late'), 'late', '192.0.2.1')).statusCode).toBe(201)
+  })
+})
+
 describe('a schema', () => {
   const inputSchema = {
     type: 'object',

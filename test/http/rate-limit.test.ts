@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { callerOf } from '../../src/http/rate-limit.js'
+import { blockOf, callerOf, type HeldRequest } from '../../src/http/rate-limit.js'
 import { rateLimitFault } from '../../src/http/request-fault.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
@@ -48,31 +48,34 @@ describe('the rate limit', () => {
     expect((await app.inject('/supported')).statusCode).toBe(200)
   })
 
-  it('leaves a manual route to its handler: peek counts nothing, consume counts', async () => {
+  it('leaves a manual route to its handler: what is held counts until it is given back', async () => {
+    const held: HeldRequest[] = []
     const app = await open({
       rateLimitMax: 2,
       routes: (app, limiter) => {
         const config = { family: 'settle', limit: 'manual' } as const
-        app.post('/refused', { config }, async (request) => {
-          const { limited, retryAfterSeconds } = await limiter.peek(request)
-          if (limited) throw rateLimitFault(retryAfterSeconds)
-          return limiter.consume(request)
+        app.post('/held', { config }, async (request) => {
+          const hold = limiter.hold(request)
+          if (hold.limited) throw rateLimitFault(hold.retryAfterSeconds)
+          held.push(hold)
+          return {}
         })
-        app.post('/peeked', { config }, (request) => limiter.peek(request))
       },
     })
     const post = async (url: string) => app.inject({ method: 'POST', url, payload: {} })
-    for (let i = 0; i < 5; i++) expect((await post('/peeked')).json().limited).toBe(false)
-    for (let i = 0; i < 2; i++) expect((await post('/refused')).json().limited).toBe(false)
-    expect((await post('/peeked')).json()).toEqual({
-      limited: true,
-      retryAfterSeconds: expect.any(Number),
-    })
-    const refused = await post('/refused')
-    expect(refused.statusCode).toBe(429)
-    expect(refused.json()).toMatchObject({ success: false, errorReason: 'rate_limited' })
-    expect((await post('/settle')).statusCode).toBe(200)
+    for (let i = 0; i < 2; i++) expect((await post('/held')).statusCode).toBe(200)
+    for (let i = 0; i < 3; i++) {
+      const refused = await post('/held')
+      expect(refused.statusCode).toBe(429)
+      expect(refused.json()).toMatchObject({ success: false, errorReason: 'rate_limited' })
+    }
     expect((await app.inject(verify)).statusCode).toBe(429)
+    held.pop()?.giveBack()
+    // What was refused outside of the handler is counted too.
+    expect((await post('/held')).statusCode).toBe(429)
+    held.pop()?.giveBack()
+    expect((await post('/held')).statusCode).toBe(200)
+    expect((await post('/settle')).statusCode).toBe(200)
   })
 
   it('is off at 0', async () => {
@@ -100,8 +103,12 @@ describe('the counter', () => {
       rateLimitMax,
       routes: (app, limiter) => {
         const config = { limit: 'manual' } as const
-        app.post('/consume', { config }, (request) => limiter.consume(request))
-        app.post('/peek', { config }, (request) => limiter.peek(request))
+        app.post('/consume', { config }, async (request) => limiter.consume(request))
+        app.post('/peek', { config }, async (request) => {
+          const hold = limiter.hold(request)
+          if (!hold.limited) hold.giveBack()
+          return { limited: hold.limited, retryAfterSeconds: hold.retryAfterSeconds }
+        })
       },
     })
 
@@ -172,5 +179,14 @@ describe('who is counted', () => {
     expect(callerOf('64:ff9b::192.0.2.1')).toBe('64:ff9b:0:0::/64')
     expect(callerOf('1:2:3::5:6:192.0.2.1')).toBe('1:2:3:0::/64')
     expect(callerOf('fe80::1%eth0')).toBe(callerOf('fe80::2%eth0'))
+  })
+
+  it('is of a block: the /24 in IPv4, mapped or not, and the /48 in IPv6', () => {
+    expect(blockOf('203.0.113.9')).toBe('203.0.113.0/24')
+    expect(blockOf('::ffff:203.0.113.200')).toBe(blockOf('203.0.113.9'))
+    expect(blockOf('203.0.114.9')).not.toBe(blockOf('203.0.113.9'))
+    expect(blockOf('2001:db8:1:2::1')).toBe('2001:db8:1::/48')
+    expect(blockOf('2001:db8:1:ffff::1')).toBe(blockOf('2001:db8:1:2::1'))
+    expect(blockOf('2001:db8:2::1')).not.toBe(blockOf('2001:db8:1::1'))
   })
 })

@@ -133,6 +133,20 @@ describe('POST /discovery/validate', () => {
     },
   )
 
+  it('finds a payTo mistyped whose checksum is wrong', async () => {
+    const mistyped = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66'
+    const { url } = await anEndpointThat((_, response) =>
+      ask(response, { accepts: [aRequirement({ payTo: mistyped })] }),
+    )
+    const validate = await aServer()
+    expect((await validate({ url, method: 'GET' })).json()).toMatchObject({
+      verdict: 'wrong_payto',
+      message: expect.stringMatching(/looks mistyped: its EIP-55 checksum is wrong/),
+      seen: { payTo: mistyped },
+      listing: null,
+    })
+  })
+
   it('answers for what may not be called too, uncounted, as nobody is called', async () => {
     const validate = await aServer({ perCaller: { capacity: 1, refillMs: 60_000 } })
     for (const url of [

@@ -182,6 +182,16 @@ describe('the 402 of a resource', () => {
     })
   })
 
+  it.each([
+    ['asks more', [{ ...requirement, amount: '9000000' }]],
+    ['asks more beside what is listed', [requirement, { ...requirement, amount: '9000000' }]],
+    ['also pays somebody else', [requirement, { ...requirement, payTo: `0x${'ab'.repeat(20)}` }]],
+  ])('is not as listed where it %s', async (_, accepts) => {
+    api.required = { accepts }
+    const { structuredContent } = await call('get_payment_terms', { url: `${api.url}/weather` })
+    expect(structuredContent).toMatchObject({ isAsListed: false, verdict: 'live' })
+  })
+
   it('is asked of nobody who is not in the catalog', async () => {
     for (const url of [
       `${api.url}/secret`,

@@ -19,7 +19,7 @@ import fastify, {
 import { onTestFinished } from 'vitest'
 import { type X402Options, x402 } from '../../src/merchant/x402.js'
 
-export const payTo = '0x00000000000000000000000000000000000000aA'
+export const payTo = '0x00000000000000000000000000000000000000AA'
 export const payer = '0x00000000000000000000000000000000000000bB'
 export const transaction = `0x${'ab'.repeat(32)}`
 

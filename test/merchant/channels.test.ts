@@ -1,19 +1,28 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  decodePaymentSignatureHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http'
 import { toClientEvmSigner } from '@x402/evm'
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
+import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import fastify, { type FastifyInstance } from 'fastify'
-import { createPublicClient, http } from 'viem'
+import { createPublicClient, encodeFunctionData, http, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts, fundNative, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { call as callNode } from '../../src/devnet/rpc.js'
 import { type Channels, createChannels } from '../../src/merchant/channels.js'
 import { x402 } from '../../src/merchant/x402.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
 import { aShop, payTo as somebody } from './a-shop.js'
 
 const network = 'eip155:5042'
@@ -77,13 +86,17 @@ beforeEach(() => {
 async function aBuyer(account: PrivateKeyAccount = privateKeyToAccount(generatePrivateKey())) {
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const scheme = new BatchSettlementEvmScheme(account)
-  return { account, scheme, pay: payBy(scheme) }
+  const through = (fetcher: typeof fetch) => payBy(scheme, fetcher)
+  return { account, scheme, pay: Object.assign(payBy(scheme), { through }) }
 }
 
-function payBy(scheme: BatchSettlementEvmScheme | ExactEvmScheme): typeof fetch {
+function payBy(
+  scheme: BatchSettlementEvmScheme | ExactEvmScheme,
+  fetcher: typeof fetch = fetch,
+): typeof fetch {
   const spendControls = { allowedAssets: [{ network, asset } as const] }
   const schemes = [{ network, client: scheme } as const]
-  return wrapFetchWithPayment(fetch, x402Client.fromConfig({ schemes, spendControls }))
+  return wrapFetchWithPayment(fetcher, x402Client.fromConfig({ schemes, spendControls }))
 }
 
 const balanceOf = (address: `0x${string}`) => usdcBalance(world.chainUrl, address)
@@ -201,6 +214,125 @@ it('claims and brings what was earned, and gives the rest of the deposit back wh
   await scheme.refund(`${url}/quote`)
   expect(served).toBe(0)
   expect(await balanceOf(account.address)).toBe(1_000_000n - 3n * price)
+})
+
+const refusalOf = async (response: Response) => ({
+  status: response.status,
+  error: decodePaymentRequiredHeader(response.headers.get('PAYMENT-REQUIRED') as string).error,
+})
+
+describe('vouchers that the contract would not take as they came', () => {
+  it.each(Object.keys(bends) as Bend[])(
+    'with %s are kept in the form it takes, and claimed',
+    async (how) => {
+      const account = privateKeyToAccount(generatePrivateKey())
+      const isVoucher = (typed: { primaryType: string }) => typed.primaryType === 'Voucher'
+      const { pay, scheme } = await aBuyer(bendingAccount(account, how, isVoucher))
+      const before = await balanceOf(receiver)
+      await channels.run()
+      const earnedBefore = (await balanceOf(receiver)) - before
+      for (let i = 0; i < 3; i++) expect((await pay(`${url}/quote`)).status).toBe(200)
+      await channels.run()
+      expect((await balanceOf(receiver)) - before - earnedBefore).toBe(3n * price)
+      await scheme.refund(`${url}/quote`)
+      expect(await balanceOf(account.address)).toBe(1_000_000n - 3n * price)
+    },
+  )
+
+  type Voucher = Record<'maxClaimableAmount' | 'signature' | 'channelId', string>
+  const oddities: [string, (voucher: Voucher) => object, RegExp][] = [
+    ['a byte too many', (it) => ({ signature: `${it.signature}00` }), /voucher_signature/],
+    ['no signature', () => ({ signature: undefined }), /voucher_signature/],
+    [
+      'its amount in hex',
+      (it) => ({ maxClaimableAmount: `0x${BigInt(it.maxClaimableAmount).toString(16)}` }),
+      /maxClaimableAmount/,
+    ],
+    [
+      'its amount as a number',
+      (it) => ({ maxClaimableAmount: Number(it.maxClaimableAmount) }),
+      /maxClaimableAmount/,
+    ],
+  ]
+  it.each(oddities)('with %s are refused, and lose nothing before them', async (_, odd, said) => {
+    const { pay } = await aBuyer()
+    await pay(`${url}/quote`)
+    served = 0
+    let refused: Response | undefined
+    const bendHeader: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      const header = request.headers.get('PAYMENT-SIGNATURE')
+      if (header === null) return fetch(request)
+      const payment = decodePaymentSignatureHeader(header)
+      const { voucher } = payment.payload as { voucher: Voucher }
+      const payload = { ...payment.payload, voucher: { ...voucher, ...odd(voucher) } }
+      const bent = encodePaymentSignatureHeader({ ...payment, payload })
+      refused = await fetch(request.url, { headers: { 'PAYMENT-SIGNATURE': bent } })
+      return refused.clone()
+    }
+    await pay.through(bendHeader)(`${url}/quote`)
+    expect(await refusalOf(refused as Response)).toMatchObject({
+      status: 402,
+      error: expect.stringMatching(said),
+    })
+    expect(served).toBe(0)
+    expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+  })
+})
+
+it('refuses a channel whose vouchers the payer itself is asked about', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const open = new BatchSettlementEvmScheme(account, { payerAuthorizer: zeroAddress })
+  const refused = await refusalOf(await payBy(open)(`${url}/quote`))
+  expect(refused).toMatchObject({ status: 402, error: expect.stringMatching(/payerAuthorizer/) })
+  expect(await balanceOf(account.address)).toBe(1_000_000n)
+  expect(served).toBe(0)
+})
+
+it('serves a contract wallet that names a key for its vouchers', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  const voucherSigner = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const { deployedBytecode } = readArtifact('Wallet1271')
+  await callNode(world.chainUrl, 'anvil_setCode', [account.address, deployedBytecode])
+  const pay = payBy(new BatchSettlementEvmScheme(account, { voucherSigner }))
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(price)
+  expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+})
+
+it('brings the receiver what a buyer’s refund has claimed', async () => {
+  await channels.run()
+  const before = await balanceOf(receiver)
+  const { scheme, pay } = await aBuyer()
+  for (let i = 0; i < 3; i++) await pay(`${url}/quote`)
+  await scheme.refund(`${url}/quote`)
+  await channels.run()
+  expect((await balanceOf(receiver)) - before).toBe(3n * price)
+})
+
+it('takes nothing more of a channel whose deposit is being withdrawn', async () => {
+  const { account, pay } = await aBuyer()
+  await pay(`${url}/quote`)
+  const storage = new FileChannelStorage({ directory: folder })
+  const own = (await storage.list()).find(
+    ({ channelConfig: { payer } }) => payer === account.address,
+  )
+  if (own === undefined) throw new Error('no channel was kept')
+  const { abi } = readArtifact('BatchSettlement')
+  const args = [own.channelConfig, 1n]
+  const data = encodeFunctionData({ abi, functionName: 'initiateWithdraw', args })
+  await fundNative(world.chainUrl, account.address, 10n ** 18n)
+  await callNode(world.chainUrl, 'anvil_impersonateAccount', [account.address])
+  const transaction = { from: account.address, to: devnetContracts.batchSettlement, data }
+  await callNode(world.chainUrl, 'eth_sendTransaction', [transaction])
+  // What was read of the chain is believed for some minutes only.
+  await storage.updateChannel(own.channelId, (it) => it && { ...it, onchainSyncedAt: 0 })
+  served = 0
+  const refused = await refusalOf(await pay(`${url}/quote`))
+  expect(refused).toMatchObject({ status: 402, error: expect.stringMatching(/withdraw/) })
+  expect(served).toBe(0)
+  expect((await storage.get(own.channelId))?.pendingRequest).toBeUndefined()
 })
 
 it('claims after a restart what was earned before it, also what was claimed and not settled', async () => {

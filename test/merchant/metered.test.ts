@@ -6,7 +6,8 @@ import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { SettleError } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createRefunds, type Refunds } from '../../src/merchant/refunds.js'
+import type { RefundTransfer } from '../../src/merchant/refund-transfer.js'
+import { createRefunds, type Refunds, type RefundsOptions } from '../../src/merchant/refunds.js'
 import { aFacilitator, aShop, buy, payer, readSettlement, success, transaction } from './a-shop.js'
 
 const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
@@ -50,9 +51,9 @@ interface Till {
 /** Refunds by a facilitator that says what it is told, at first; then everything lands. */
 async function aTill(
   answers: (SettleResponse | Error)[] = [],
-  options: { path?: string; wasSettled?: () => Promise<boolean | undefined> } = {},
+  options: { path?: string } & Pick<RefundsOptions, 'wasSettled' | 'findTransfer'> = {},
 ): Promise<Till> {
-  const { path = aLedgerPath(), wasSettled } = options
+  const { path = aLedgerPath(), ...looks } = options
   const sent: PaymentPayload[] = []
   const facilitator = {
     async settle(payload: PaymentPayload) {
@@ -62,13 +63,7 @@ async function aTill(
       return answer
     },
   } as unknown as FacilitatorClient
-  const settings = {
-    facilitator,
-    signer,
-    path,
-    ...(wasSettled === undefined ? {} : { wasSettled }),
-  }
-  const refunds = await createRefunds(settings)
+  const refunds = await createRefunds({ facilitator, signer, path, ...looks })
   onTestFinished(() => refunds.close())
   return { refunds, path, sent }
 }
@@ -164,13 +159,35 @@ it('is kept in a folder that was not there', async () => {
   expect(statesIn(till.path)[0]).toBe('planned')
 })
 
-it('has landed when its transfer is called used', async () => {
-  const used = 'invalid_exact_evm_nonce_already_used'
-  const till = await aTill([{ ...failure, errorReason: used, transaction }])
+it('has landed when its transfer is called used and that very transfer is found, and not before', async () => {
+  const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
+  const asked: RefundTransfer[] = []
+  let found: string | undefined
+  const findTransfer = async (transfer: RefundTransfer) => {
+    asked.push(transfer)
+    return found
+  }
+  const till = await aTill(Array(9).fill(used), { findTransfer })
   const { app } = await aMeteredShop(till, '$0.01')
   await buy(app, { url: '/tool' })
   await till.refunds.run()
+  await till.refunds.run()
+  expect(till.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
+  expect(asked[0]).toMatchObject({ from: signer.address, to: payer, amount: '40000' })
+  found = `0x${'cd'.repeat(32)}`
+  await till.refunds.run()
   expect(till.refunds.pending()).toEqual([])
+  expect(readFileSync(till.path, 'utf8')).toContain(`"transaction":"${found}"`)
+  expect(landedIn(till.path)).toEqual(['40000'])
+})
+
+it('is not landed where a facilitator calls it used and nobody can tell', async () => {
+  const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
+  const till = await aTill(Array(9).fill(used))
+  const { app } = await aMeteredShop(till, '$0.01')
+  await buy(app, { url: '/tool' })
+  await till.refunds.run()
+  expect(till.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
 })
 
 it('of a payment that does not settle is none', async () => {

@@ -1,7 +1,12 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createChannels } from '../../src/merchant/channels.js'
+import { createRefunds } from '../../src/merchant/refunds.js'
 import { type X402Options, x402 } from '../../src/merchant/x402.js'
 import { aFacilitator, aShop, buy, payTo, readRequired } from './a-shop.js'
 
@@ -85,7 +90,7 @@ describe('a route', () => {
   })
 
   it('states who is paid, where and how long in place of the options', async () => {
-    const other = '0x00000000000000000000000000000000000000cC'
+    const other = '0x00000000000000000000000000000000000000cc'
     const token = { asset: `0x${'12'.repeat(20)}`, extra: { name: 'Other', version: '1' } }
     const { app } = await aShop((it) => {
       const x402 = {
@@ -205,6 +210,9 @@ describe('the plugin', () => {
   })
 })
 
+/** The last digit was 5. */
+const mistyped = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66'
+
 describe('a mistake in the options', () => {
   const start = async (more: Record<string, unknown>, route: Record<string, unknown> = {}) => {
     const app = anApp()
@@ -217,8 +225,11 @@ describe('a mistake in the options', () => {
     [{ baseUrl: 'https://a.example/path' }, /baseUrl is an origin/],
     [{ payTo: undefined }, /GET \/quote: payTo is missing/],
     [{ payTo: '0x12' }, /payTo must be an address/],
+    [{ payTo: mistyped }, /x402: payTo must have a right EIP-55 checksum/],
     [{ payTo: `0x${'0'.repeat(40)}` }, /able to receive/],
     [{ payTo: '0x3600000000000000000000000000000000000000' }, /able to receive/],
+    [{ payTo: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003' }, /able to receive/],
+    [{ payTo: '0x4020806089470a89826cB9fB1f4059150b550004' }, /able to receive/],
     [{ network: 'eip155:1' }, /no Arc network/],
     [{ maxTimeoutSeconds: 9 }, /at least 10/],
     [{ maxTimeoutSeconds: 60.5 }, /positive integer/],
@@ -236,6 +247,8 @@ describe('a mistake in the options', () => {
 
   it.each([
     [{ price: '0.01' }, /a price in dollars reads "\$0.01"/],
+    [{ price: '$0,01' }, /a price in dollars reads "\$0.01"/],
+    [{ price: '$1,000' }, /a price in dollars/],
     [{ price: '$0' }, /above zero/],
     [{ price: '$0.0000001' }, /at most 6 decimals/],
     [{ price: '$-1' }, /a price in dollars/],
@@ -246,10 +259,28 @@ describe('a mistake in the options', () => {
     [{ price: { amount: '0' } }, /amount must be/],
     [{ price: { amount: '1', asset: 'USDC' } }, /asset must be/],
     [{ price: { amount: '1', asset: `0x${'12'.repeat(20)}` } }, /extra must give/],
+    [{ payTo: mistyped }, /GET \/quote: payTo must have a right EIP-55 checksum/],
+    [{ price: { amount: '1', asset: mistyped } }, /asset must have a right EIP-55 checksum/],
     [{ streaming: 'now' }, /streaming is/],
     [{ description: 'x'.repeat(12_000) }, /shorten the description/],
   ])('stops the server at the declaration of a route: %j', async (route, message) => {
     await expect(start({}, route)).rejects.toThrow(message)
+  })
+
+  it('is an address with a wrong checksum, for channels and refunds as well', async () => {
+    const facilitator = 'http://127.0.0.1:1'
+    const signer = privateKeyToAccount(generatePrivateKey())
+    const path = join(tmpdir(), 'never-made.jsonl')
+    const open = (payTo: string) => createChannels({ facilitator, payTo, signer, storage: path })
+    expect(() => open(mistyped)).toThrow(/payTo must have a right EIP-55 checksum/)
+    const oddly = { ...signer, address: mistyped } as typeof signer
+    const odd = { facilitator, payTo, signer: oddly, storage: path }
+    expect(() => createChannels(odd)).toThrow(/signer must have a right EIP-55 checksum/)
+    const refunds = createRefunds({ facilitator, signer, payTo: mistyped, path })
+    await expect(refunds).rejects.toThrow(/payTo of refunds must have a right EIP-55 checksum/)
+    for (const address of [mistyped.toLowerCase(), `0x${mistyped.slice(2).toUpperCase()}`]) {
+      await open(address).close()
+    }
   })
 
   it('is to register the plugin twice in one scope', async () => {

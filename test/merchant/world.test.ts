@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -6,12 +6,15 @@ import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import fastify, { type FastifyInstance } from 'fastify'
+import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { refundNonce } from '../../src/merchant/refund-transfer.js'
 import { createRefunds, type Refunds } from '../../src/merchant/refunds.js'
 import { x402 } from '../../src/merchant/x402.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { sendToToken } from '../support/token.js'
 
 const network = 'eip155:5042'
 const priced = { config: { x402: '$0.01' } } as const
@@ -205,4 +208,71 @@ it('a payment that never came leaves its refund waiting until it can come no mor
   planned.leave()
   await refunds.run()
   expect(refunds.pending()).toEqual([])
+})
+
+/** A ledger of its own with one refund that is due. */
+async function aDueRefund(paymentNonce: string, amount: string) {
+  const path = join(folder, `${crypto.randomUUID()}.jsonl`)
+  const signer = devnetMerchant.account
+  const till = await createRefunds({ facilitator: world.url, signer, path, retrySeconds: 600 })
+  const plan = await till.plan({
+    network,
+    asset: devnetContracts.usdc,
+    extra: { name: 'USDC', version: '2' },
+    amount,
+    payer: devnetPayer.address,
+    paymentNonce,
+    paymentValidBefore: Math.floor(Date.now() / 1000) + 60,
+  })
+  await plan.confirm()
+  await till.run()
+  const landed = readFileSync(path, 'utf8').match(/"state":"landed".*"transaction":"(0x.*?)"/)?.[1]
+  return { till, landed }
+}
+
+it('a refund whose nonce is used has landed only where this very transfer is on chain', async () => {
+  await mintUsdc(world.chainUrl, devnetMerchant.address, 1_000_000n)
+  const nonce: Hex = `0x${'a1'.repeat(32)}`
+  const first = await aDueRefund(nonce, '30000')
+  expect(first.landed).toMatch(/^0x/)
+  const before = await usdcBalance(world.chainUrl, devnetPayer.address)
+  // The same refund once more, as after a crash before the ledger had it, and one of another amount.
+  const same = await aDueRefund(nonce, '30000')
+  expect(same.landed).toBe(first.landed)
+  const other = await aDueRefund(nonce, '20000')
+  expect(other.landed).toBeUndefined()
+  expect(other.till.pending()).toMatchObject([{ state: 'due', amount: '20000' }])
+  expect(await usdcBalance(world.chainUrl, devnetPayer.address)).toBe(before)
+  for (const { till } of [first, same, other]) await till.close()
+})
+
+it('a refund whose authorization was cancelled has not landed', async () => {
+  const paymentNonce: Hex = `0x${'a2'.repeat(32)}`
+  const place = {
+    network,
+    asset: devnetContracts.usdc,
+    payer: devnetPayer.address,
+    paymentNonce,
+  } as const
+  const nonce = refundNonce(place) as Hex
+  const signature = await devnetMerchant.account.signTypedData({
+    domain: { name: 'USDC', version: '2', chainId: 5042, verifyingContract: devnetContracts.usdc },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: devnetMerchant.address, nonce },
+  })
+  await sendToToken(world.chainUrl, 'cancelAuthorization', [
+    devnetMerchant.address,
+    nonce,
+    signature,
+  ])
+  const { till, landed } = await aDueRefund(paymentNonce, '30000')
+  expect(landed).toBeUndefined()
+  expect(till.pending()).toMatchObject([{ state: 'due', amount: '30000' }])
+  await till.close()
 })

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { addressWord, selectors, topics, wordOf } from '../../src/chain/abi.js'
+import { createAuthorizationUses } from '../../src/chain/authorization-uses.js'
 import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
@@ -19,7 +20,6 @@ import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createDeliveryStore } from '../../src/store/sqlite/deliveries.js'
 import type { GroupCommit } from '../../src/store/sqlite/group-commit.js'
 import { createSettlementJournal } from '../../src/store/sqlite/settlement-journal.js'
-import { createSightingStore } from '../../src/store/sqlite/sightings.js'
 import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
 import type { Payment } from '../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
@@ -76,7 +76,6 @@ export function aSettlingService(payment: Payment, world: World) {
   const judge = createJudge({
     served: new Map([[network, chain.network]]),
     journal,
-    sightings: createSightingStore(database, commit),
     computeDigest: createAuthorizationDigest(keccak256),
     recovery,
     now,
@@ -85,7 +84,7 @@ export function aSettlingService(payment: Payment, world: World) {
     judge,
     journal,
     deliveryStore,
-    deliveries: createDeliveries(deliveryStore, now),
+    deliveries: createDeliveries({ store: deliveryStore, now, log: { error: () => {} } }),
     relayers: new Map([[network, relayer.relayer]]),
     settleWaitSeconds: 30,
     checksum: (address) => address,
@@ -112,11 +111,13 @@ function aChain(
   const logs: Log[] = [
     {
       address: asset,
+      index: 0,
       topics: [topics.authorizationUsed, topic(authorization.from), authorization.nonce],
       data: '0x',
     },
     {
       address: asset,
+      index: 1,
       topics: [topics.transfer, topic(authorization.from), topic(payTo)],
       data: `0x${wordOf(authorization.value)}`,
     },
@@ -125,7 +126,7 @@ function aChain(
     transactionHash: transaction,
     blockNumber: `0x${LANDED_BLOCK}`,
     status: '0x1',
-    logs,
+    logs: logs.map((log) => ({ ...log, logIndex: `0x${log.index}` })),
   }
   const served = aNetwork(() => ({ payerHasCode }))
   /** The wallet is asked about the signature, the asset about the transfer. */
@@ -139,7 +140,9 @@ function aChain(
     async request(method, params) {
       await gate(method)
       if (method === 'eth_call') return call(params[0] as { to: string })
-      return chain.isUsed ? [{ ...logs[0], transactionHash: transaction }] : []
+      return chain.isUsed
+        ? [{ ...logs[0], transactionHash: transaction, blockNumber: `0x${LANDED_BLOCK}` }]
+        : []
     },
     async batch() {
       await gate('receipt')
@@ -155,6 +158,8 @@ function aChain(
     network: {
       ...served,
       rpc,
+      findUse: createAuthorizationUses(rpc),
+      headBlock: () => (chain.isUsed ? LANDED_BLOCK : 7),
       async readFacts(parties: Parameters<typeof served.readFacts>[0]) {
         await gate('facts asked')
         const isNonceUsed = chain.isUsed
@@ -213,8 +218,8 @@ function aRelayer(
       tracked.add(job, kind)
       void bringOnChain(job)
     },
-    untilDecided: (id: string) => tracked.until(id, isDecided),
-    isTracking: (id: string) => tracked.find(id) !== undefined,
+    untilDecided: (job: Job) => tracked.until(job, isDecided),
+    isTracking: ({ id, round }: Job) => (tracked.find(id)?.job.round ?? -1) >= round,
   } as unknown as Relayer
   return { relayer, submitted }
 }

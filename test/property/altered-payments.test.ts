@@ -17,7 +17,6 @@ beforeAll(async () => {
   judge = createJudge({
     served: new Map([[network, aNetwork()]]),
     journal: stores.journal,
-    sightings: stores.sightings,
     computeDigest: createAuthorizationDigest(keccak256),
     recovery: await loadSignerRecovery(keccak256),
     now: () => nowSeconds * 1_000,

@@ -1,9 +1,11 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HTTPFacilitatorClient } from '@x402/core/server'
+import { BatchSettlementEvmScheme as ChannelBuyer } from '@x402/evm/batch-settlement/client'
+import { BatchSettlementEvmScheme as ChannelMerchant } from '@x402/evm/batch-settlement/server'
 import { ExactEvmScheme as BuyerScheme } from '@x402/evm/exact/client'
 import { ExactEvmScheme as MerchantScheme } from '@x402/evm/exact/server'
-import { paymentMiddleware, x402ResourceServer } from '@x402/express'
+import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express'
 import {
   bazaarResourceServerExtension,
   declareDiscoveryExtension,
@@ -14,7 +16,8 @@ import express from 'express'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -35,6 +38,10 @@ beforeAll(async () => {
   world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
   const resources = new x402ResourceServer(new HTTPFacilitatorClient({ url: world.url }))
     .register(network, new MerchantScheme())
+    .register(
+      network,
+      new ChannelMerchant(devnetMerchant.address, { receiverAuthorizerSigner: anAccount() }),
+    )
     .registerExtension(bazaarResourceServerExtension)
   const price = { amount: '10000', asset, extra: { name: 'USDC', version: '2' } }
   const accepts = { scheme: 'exact', network, payTo: devnetMerchant.address, price } as const
@@ -43,6 +50,12 @@ beforeAll(async () => {
     inputSchema,
     output: { example: { celsius: 21 } },
   } as Parameters<typeof declareDiscoveryExtension>[0]
+  const metered = {
+    accepts: { ...accepts, scheme: 'batch-settlement' },
+    description: 'Skies by the degree',
+    mimeType: 'application/json',
+    extensions: declareDiscoveryExtension(declared),
+  } as const
   const app = express()
   const routes = {
     'GET /weather': {
@@ -52,7 +65,11 @@ beforeAll(async () => {
       extensions: declareDiscoveryExtension(declared),
     },
   }
-  app.use(paymentMiddleware(routes, resources))
+  app.use(paymentMiddleware({ ...routes, 'GET /metered': metered }, resources))
+  app.get('/metered', (_request, response) => {
+    setSettlementOverrides(response, { amount: '2500' })
+    response.json({ celsius: 21 })
+  })
   app.get('/weather', (_request, response) => {
     response.json({ celsius: 21 })
   })
@@ -175,4 +192,23 @@ it('fails what its first look finds wrong: out of the order and the directory, f
     status: 'rejected',
     rejectedReason: expect.stringMatching(/^a look at it found: The endpoint answered 200/),
   })
+})
+
+it('lists a metered endpoint whose first call by channel charged a part of its ceiling', async () => {
+  const account = anAccount()
+  await mintUsdc(world.chainUrl, account.address, 1_000_000n)
+  const client = x402Client.fromConfig({
+    schemes: [{ network, client: new ChannelBuyer(account) }],
+    spendControls: { allowedAssets: [{ network, asset }] },
+  })
+  const buy = wrapFetchWithPayment(fetch, client)
+  expect((await buy(`${merchantUrl}/metered?city=Porto`)).status).toBe(200)
+  const found = await vi.waitUntil(
+    async () => {
+      const items: { resource: string; accepts: object[] }[] = await listed()
+      return items.find(({ resource }) => resource === `${merchantUrl}/metered`)
+    },
+    { timeout: 15_000, interval: 50 },
+  )
+  expect(found.accepts).toMatchObject([{ scheme: 'batch-settlement', amount: '10000' }])
 })

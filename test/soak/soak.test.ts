@@ -4,6 +4,7 @@ import { pause } from '../faults/support/behaviours.js'
 import { aSignedPayment, type SignedPayment } from '../faults/support/payments.js'
 import { submitAsStranger } from '../faults/support/stranger.js'
 import { expectAllSettledAndTrue, startWorld, type World } from '../faults/support/world.js'
+import { attackers, fundAttackers } from './attackers.js'
 import { troubles } from './troubles.js'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10)
@@ -12,8 +13,10 @@ const PAYMENTS_A_SECOND = Number(process.env.SOAK_RATE ?? 50)
 const PATIENCE_MS = 120_000
 /** Else an answer that left just before would count as told. */
 const SOONER_THAN_ANY_ANSWER_MS = 5
-/** After which a sighting of a verified payment is kept. */
-const SIGHTING_KEPT_MS = 300
+/** How long a payment is waited for that may have been claimed. */
+const CLAIMED_WITHIN_MS = 2_000
+/** Between two attacks. */
+const ATTACK_MS = 2_000
 
 let world: World
 
@@ -23,12 +26,10 @@ it(
   `loses, doubles and misreports nothing in ${MINUTES} minutes of trouble`,
   async () => {
     world = await startWorld({ relayers: 2 })
+    await fundAttackers(world.chainUrl)
     const endsAt = Date.now() + MINUTES * 60_000
     const payments: SignedPayment[] = []
     const under: Promise<void>[] = []
-    /** Counted at the beginning of each trouble and at its end, so odd while one lasts. */
-    let turns = 0
-
     const load = (async () => {
       for (const startedAt = Date.now(); Date.now() < endsAt; ) {
         const due = ((Date.now() - startedAt) / 1_000) * PAYMENTS_A_SECOND
@@ -41,7 +42,7 @@ it(
       }
     })()
 
-    /** Most merchants settle; some verify first, ask twice at once, hang up, or are overtaken by a stranger. */
+    /** Most merchants settle; some ask twice at once, hang up, or are overtaken by a stranger. */
     async function pay(payment: SignedPayment, i: number): Promise<void> {
       const { client } = world
       if (i % 10 === 1) await client.settleAndHangUp(payment, SOONER_THAN_ANY_ANSWER_MS)
@@ -50,15 +51,26 @@ it(
       await client.settleUntilTold([payment], PATIENCE_MS)
     }
 
+    /** A stranger brings the payment on chain as soon as the service has claimed it. */
     async function beOvertaken(payment: SignedPayment): Promise<void> {
-      const turn = turns
-      const isValid = await world.client.verify(payment)
-      await pause(SIGHTING_KEPT_MS)
-      // What was verified just before a crash, or between two, may be forgotten: then it is for the stranger to wait.
-      // The chain itself may be in trouble then: without the stranger it is a payment like others.
-      const isCalm = turn === turns && turn % 2 === 0
-      if (isValid && isCalm) await submitAsStranger(world.chainUrl, payment).catch(() => {})
+      const settling = world.client.settle(payment)
+      for (const until = Date.now() + CLAIMED_WITHIN_MS; Date.now() < until; await pause(10)) {
+        if ((await world.client.findPayment(payment).catch(() => undefined)) === undefined) continue
+        await submitAsStranger(world.chainUrl, payment).catch(() => {})
+        break
+      }
+      await settling
     }
+
+    const attacks = new Map<string, number>()
+    const gotAwayWith: string[] = []
+    const attacking = (async () => {
+      for (let i = 0; Date.now() < endsAt; i++, await pause(ATTACK_MS)) {
+        const { name, attack } = attackers[i % attackers.length] as (typeof attackers)[number]
+        attacks.set(name, (attacks.get(name) ?? 0) + 1)
+        gotAwayWith.push(...(await attack(world)).map((what) => `${name}: ${what}`))
+      }
+    })()
 
     const seen = new Map<string, number>()
     while (Date.now() < endsAt) {
@@ -67,20 +79,26 @@ it(
         Math.floor(Math.random() * troubles.length)
       ] as (typeof troubles)[number]
       seen.set(trouble.name, (seen.get(trouble.name) ?? 0) + 1)
-      turns++
       await trouble.run(
         world,
         devnetRelayers[Math.random() < 0.5 ? 0 : 1]?.address as `0x${string}`,
       )
-      turns++
     }
     world.proxy.mend()
     await load
     await Promise.all(under)
-    const lines = [...seen].sort().map(([name, times]) => `  ${times} x ${name}`)
+    await attacking
+    const lines = [...seen, ...attacks].sort().map(([name, times]) => `  ${times} x ${name}`)
     lines.unshift(`${payments.length} payments, ${world.client.answers.length} answers`)
+    const told = new Map<string, number>()
+    for (const { status, body } of world.client.answers) {
+      const words = body?.success ? 'success' : `${status} ${body?.errorReason ?? 'no answer'}`
+      told.set(words, (told.get(words) ?? 0) + 1)
+    }
+    lines.push(...[...told].map(([words, times]) => `  told ${words} ${times} x`))
     process.stdout.write(`${lines.join('\n')}\n`)
     expect(payments.length).toBeGreaterThan(MINUTES * 60 * PAYMENTS_A_SECOND * 0.8)
+    expect(gotAwayWith).toEqual([])
     await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
   },
   (MINUTES + 10) * 60_000,

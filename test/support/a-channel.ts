@@ -3,7 +3,15 @@ import {
   createBatchSettlementEIP3009DepositPayload,
   signVoucher,
 } from '@x402/evm/batch-settlement/client'
-import { type Address, type Hex, toHex } from 'viem'
+import {
+  type Address,
+  encodeAbiParameters,
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseAbiParameters,
+  toHex,
+} from 'viem'
 import {
   generatePrivateKey,
   type HDAccount,
@@ -11,6 +19,7 @@ import {
   privateKeyToAccount,
 } from 'viem/accounts'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { callBatch } from '../../src/devnet/rpc.js'
 
 export const network = 'eip155:5042'
 export const asset = devnetContracts.usdc
@@ -157,6 +166,44 @@ export function aChannel(wish: ChannelWish = {}) {
 }
 
 export type Channel = ReturnType<typeof aChannel>
+
+/** One claim of the same total of each channel, signed by the authorizer that they share. */
+export async function aClaimOf(channels: readonly Channel[], total: string): Promise<BatchBody> {
+  const bodies = await Promise.all(channels.map((it) => it.claim({ max: total, total })))
+  const [first, { authorizer }] = [bodies[0] as BatchBody, channels[0] as Channel]
+  const rows = bodies.flatMap((body) => body.paymentPayload.payload.claims as object[])
+  const amount = BigInt(total)
+  const claims = channels.map(({ channelId }) => {
+    return { channelId, maxClaimableAmount: amount, totalClaimed: amount }
+  })
+  const typed = {
+    domain,
+    types: claimTypes,
+    primaryType: 'ClaimBatch',
+    message: { claims },
+  } as const
+  const claimAuthorizerSignature = await authorizer.signTypedData(typed)
+  Object.assign(first.paymentPayload.payload, { claims: rows, claimAuthorizerSignature })
+  return first
+}
+
+/** Writes balances of channels into the settlement contract, which saves their deposits. */
+export async function fillChannels(
+  chainUrl: string,
+  channels: readonly Channel[],
+  balance: bigint,
+): Promise<void> {
+  // The first variable of a contract whose storage begins at erc7201('arcus.devnet.BatchSettlement').
+  const namespace = BigInt(keccak256(toHex('arcus.devnet.BatchSettlement'))) - 1n
+  const base = BigInt(keccak256(numberToHex(namespace, { size: 32 }))) & ~0xffn
+  const words = parseAbiParameters('bytes32, uint256')
+  const writes = channels.map(({ channelId }) => {
+    const slot = keccak256(encodeAbiParameters(words, [channelId, base]))
+    const value = numberToHex(balance, { size: 32 })
+    return ['anvil_setStorageAt', [devnetContracts.batchSettlement, slot, value]] as const
+  })
+  await callBatch(chainUrl, writes)
+}
 
 export function anAccount(): PrivateKeyAccount {
   return privateKeyToAccount(generatePrivateKey())

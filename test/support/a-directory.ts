@@ -9,6 +9,7 @@ import { createSaveLooks } from '../../src/directory/save-looks.js'
 import { createSchemaCheck } from '../../src/directory/schema-check.js'
 import { createSigningTerms } from '../../src/directory/signing-terms.js'
 import { createWriteCheck } from '../../src/directory/write-check.js'
+import { createWriteRoom } from '../../src/directory/write-room.js'
 import { writeRoutes } from '../../src/directory/write-routes.js'
 import {
   createSignatureCheck,
@@ -44,6 +45,7 @@ export interface TestDirectory {
   store: ListingStore
   /** Unix seconds, to be moved by tests. */
   clock: { seconds: number }
+  disk: { isLow: boolean }
   /** What is answered for each URL, and what was called; live unless set. */
   probes: { results: Map<string, Partial<ProbeResult>>; called: string[]; gate: Promise<void> }
   /** What contract wallets answer; no unless set. */
@@ -57,6 +59,7 @@ export async function startDirectory(
   audience = directoryUrl,
 ): Promise<TestDirectory> {
   const clock = { seconds: startSeconds }
+  const disk = { isLow: false }
   const now = () => clock.seconds * 1000
   const database = openDatabase(':memory:')
   const commit = createGroupCommit(database)
@@ -99,6 +102,12 @@ export async function startDirectory(
       random: () => 0.5,
     }),
     allowance: createSaveAllowance({ ...allowance, now }),
+    room: createWriteRoom({
+      listings: store,
+      maxNewOwners: 30,
+      isDiskLow: () => disk.isLow,
+      now,
+    }),
     network,
     asset,
     now,
@@ -121,6 +130,7 @@ export async function startDirectory(
     app,
     store,
     clock,
+    disk,
     probes,
     contract,
     async close() {

@@ -23,6 +23,9 @@ export interface World {
   get(path: string): Promise<Answer>
   /** Every answer that was given, as text. */
   said: string[]
+  /** Ends the service and leaves the chain; `startService` starts it again on the same port and database. */
+  stopService(): Promise<void>
+  startService(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -48,24 +51,33 @@ export async function startWorld(
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
   const databasePath = join(folder, 'arcus.db')
-  const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      PATH: process.env.PATH,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      MAINNET_RPC_URLS: rpcUrl,
-      RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
-      DATABASE_URL: `sqlite:${databasePath}`,
-      LOG_LEVEL: 'silent',
-      SETTLE_WAIT_SECONDS: '3',
-      ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
-      ...options.env,
-    },
-  })
-  const exited = new Promise((resolve) => service.once('exit', resolve))
+  const env = {
+    PATH: process.env.PATH,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    MAINNET_RPC_URLS: rpcUrl,
+    RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
+    DATABASE_URL: `sqlite:${databasePath}`,
+    LOG_LEVEL: 'silent',
+    SETTLE_WAIT_SECONDS: '3',
+    ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
+    ...options.env,
+  }
   const url = `http://127.0.0.1:${port}`
-  await untilHealthy(url)
+  let stopService = async () => {}
+  async function startService(): Promise<void> {
+    const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env,
+    })
+    const exited = new Promise((resolve) => service.once('exit', resolve))
+    stopService = async () => {
+      service.kill('SIGTERM')
+      await exited
+    }
+    await untilHealthy(url)
+  }
+  await startService()
   const said: string[] = []
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(url + path, init)
@@ -85,9 +97,10 @@ export async function startWorld(
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
+    stopService: () => stopService(),
+    startService,
     async stop() {
-      service.kill('SIGTERM')
-      await exited
+      await stopService()
       await anvil.stop()
       rmSync(folder, { recursive: true })
     },

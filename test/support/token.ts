@@ -16,7 +16,9 @@ export async function sendToToken(
   args?: unknown[],
 ): Promise<Hex> {
   const [functionName, inputs] =
-    typeof what === 'string' ? [what, args ?? []] : ['transferWithAuthorization', inputsOf(what)]
+    typeof what === 'string'
+      ? [what, args ?? []]
+      : ['transferWithAuthorization', authorizationArguments(what)]
   const data = encodeFunctionData({ abi: readArtifact('MockUsdc').abi, functionName, args: inputs })
   const from = devnetRelayers[2]?.address
   const transaction = { from, to: devnetContracts.usdc, data }
@@ -28,7 +30,8 @@ export async function sendToToken(
   return hash
 }
 
-function inputsOf({ paymentPayload }: SignedPayment): unknown[] {
+/** A payment's authorization as the token takes it. */
+export function authorizationArguments({ paymentPayload }: SignedPayment): unknown[] {
   const { authorization, signature } = paymentPayload.payload
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const numbers = [value, validAfter, validBefore].map((text) => BigInt(text as string))

@@ -6,6 +6,7 @@ import { afterAll, expect, it } from 'vitest'
 import { TokenMismatchError } from '../../src/chain/token.js'
 import { explainStart } from '../../src/explain-start.js'
 import { openStores } from '../../src/store/open-stores.js'
+import { lockForService } from '../../src/store/sqlite/service-lock.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'arcus-explain-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -13,13 +14,23 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const listening = (host: string) =>
   new Promise((_, reject) => createServer().once('error', reject).listen(0, host))
 
+/** As the service does. */
+async function open(path: string): Promise<void> {
+  const release = lockForService(path)
+  try {
+    await openStores({ kind: 'sqlite', path })
+  } finally {
+    release()
+  }
+}
+
 it.each([
   ['a folder', () => folder, 'unable to open database file'],
   ['a file of something else', () => aText(), 'file is not a database'],
   ['below a file', () => join(aText(), 'arcus.db'), 'unable to open database file'],
   ['below /proc', () => '/proc/arcus/arcus.db', 'ENOENT|EPERM|EACCES'],
 ])('names DATABASE_URL in one sentence when it is %s', async (_, path, said) => {
-  const failure = await openStores({ kind: 'sqlite', path: path() }).catch((error) => error)
+  const failure = await open(path()).catch((error) => error)
   const sentence = explainStart(failure)
   expect(sentence).toMatch(new RegExp(said))
   expect(sentence).toMatch(/^Arcus cannot start: .*Check the path of DATABASE_URL/)

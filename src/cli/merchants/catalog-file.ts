@@ -9,6 +9,7 @@ import { merchantIdKind } from '../../directory/merchant-id.js'
 import { readQuotedTerms } from '../../directory/probe/quoted-terms.js'
 import { text } from '../../directory/text-field.js'
 import type { ListingStore, QuotedRequirement } from '../../store/listings.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
 
 /** The file that export writes and import reads. */
 export const FILE_FORMAT = 'arcus-merchants'
@@ -55,6 +56,9 @@ const accepts = z
       if (terms === undefined) {
         context.addIssue({ code: 'custom', message: 'must be a payment requirement' })
         return z.NEVER
+      }
+      if (hasWrongChecksum(terms.payTo)) {
+        context.addIssue({ code: 'custom', path: ['payTo'], message: CHECKSUM_PROBLEM })
       }
       return { ...terms }
     }),

@@ -19,8 +19,10 @@ export interface EndpointName {
 const tones: Record<ActivityRow['state'], Tone> = {
   valid: 'ok',
   settled: 'ok',
+  refunded: 'plain',
   invalid: 'bad',
   failed: 'bad',
+  refused: 'plain',
   pending: 'warn',
 }
 

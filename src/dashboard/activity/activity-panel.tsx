@@ -3,13 +3,14 @@ import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import type { ActivityFilter } from '../api/activity-types.js'
 import { ApiError } from '../api/http.js'
-import { activityQuery, sessionQuery } from '../api/queries.js'
+import { activityQuery } from '../api/queries.js'
 import { Dot } from '../components/badge.js'
 import { Card, Section } from '../components/card.js'
 import { Loaded } from '../components/loaded.js'
 import { isRange, RangePicker } from '../components/range-picker.js'
 import { Skeleton } from '../components/skeleton.js'
 import { oneLine } from '../format/hostile-text.js'
+import { forgetSession } from '../wallet/session.js'
 import { ActivityChart } from './activity-chart.js'
 import type { EndpointName } from './activity-columns.js'
 import { ActivityFigures } from './activity-figures.js'
@@ -70,7 +71,7 @@ export function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
               </div>
               <Card className="p-5">
                 <h3 className="mb-4 text-sm font-semibold">Failures by reason</h3>
-                <Failures failures={answer.summary.failures} />
+                <Failures {...answer.summary} />
               </Card>
             </div>
           </div>
@@ -107,8 +108,7 @@ function useSessionEnd(error: Error | null): void {
   useEffect(() => {
     if (!hasEnded) return
     // Else the next session would begin with this error.
-    client.removeQueries({ queryKey: ['activity'] })
-    client.setQueryData(sessionQuery.queryKey, null)
+    forgetSession(client)
   }, [hasEnded, client])
 }
 

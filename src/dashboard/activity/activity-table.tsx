@@ -19,7 +19,7 @@ interface TableProps {
 
 const noRows: ActivityRow[] = []
 const kinds = ['settle', 'verify'] as const
-const states = ['settled', 'failed', 'pending', 'valid', 'invalid'] as const
+const states = ['settled', 'refunded', 'failed', 'refused', 'pending', 'valid', 'invalid'] as const
 const selectLook = 'h-8 rounded-lg border border-line-strong bg-raised px-2.5 pr-7 text-xs'
 
 /** Every answer about the merchant's payments, newest first, a page at a time, and all of them as CSV. */

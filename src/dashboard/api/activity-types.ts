@@ -5,19 +5,30 @@ interface Latency {
   p95Ms: number | null
 }
 
+export interface ReasonCount {
+  kind: string
+  reason: string
+  count: number
+}
+
 export interface ActivitySummary {
   verify: { count: number; valid: number } & Latency
   settle: {
     count: number
     settled: number
     failed: number
+    refused: number
     successRate: number | null
   } & Latency
+  /** Net of refunds. */
   revenue: Money
+  refunds: { count: number } & Money
   selfPayments: { count: number } & Money
   payers: { unique: number; repeat: number; topShare: number | null }
   gasUsd: string
-  failures: { kind: string; reason: string; count: number }[]
+  failures: ReasonCount[]
+  /** Of settles that were refused, which are no failures. */
+  refusals: ReasonCount[]
 }
 
 export interface ActivityPoint extends Money {
@@ -41,7 +52,7 @@ export interface ActivityRow extends Money {
   /** ISO 8601. */
   at: string
   kind: 'verify' | 'settle'
-  state: 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
+  state: 'valid' | 'invalid' | 'settled' | 'failed' | 'refused' | 'pending' | 'refunded'
   endpointId: number | null
   resource: string | null
   payer: string

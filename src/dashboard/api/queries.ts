@@ -5,7 +5,7 @@ import type {
   ActivityTableAnswer,
   TableFilter,
 } from './activity-types.js'
-import { requestJson, withQuery } from './http.js'
+import { ApiError, requestJson, withQuery } from './http.js'
 import type { ServiceStatus } from './status-types.js'
 import type {
   ConsoleSettings,
@@ -116,15 +116,26 @@ export const ownedQuery = (address: string) =>
       requestJson<{ merchants: OwnedMerchant[] }>(`/api/owners/${address}/merchants`, { signal }),
   })
 
+let endings = 0
+
+/** What is on its way about a session is about one that has ended. */
+export function countEnding(): void {
+  endings++
+}
+
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: ({ signal }) =>
-    requestJson<{ address: string; expiresAt: number }>('/api/session', { signal }).catch(
-      (error) => {
-        if (error.status === 401) return null
-        throw error
-      },
-    ),
+  async queryFn({ signal }) {
+    const before = endings
+    const path = '/api/session'
+    try {
+      const session = await requestJson<{ address: string; expiresAt: number }>(path, { signal })
+      return endings === before ? session : null
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null
+      throw error
+    }
+  },
   staleTime: 60_000,
 })
 

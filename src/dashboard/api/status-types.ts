@@ -32,6 +32,7 @@ export interface SettlingStatus {
   since: string
   settled: number
   failed: number
+  refunds: number
   successRate: number | null
   p50Ms: number | null
   p95Ms: number | null

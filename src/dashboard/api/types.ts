@@ -40,11 +40,13 @@ export interface FoundEndpoint {
   pricing: Pricing
   price: string
   priceUsd: string
+  /** What its 402 last asked for; `null` where that is not known. */
+  livePrice: string | null
   hosted: boolean
   hasSchema: boolean
   status: EndpointStatus
   /** Unix seconds. */
-  probe: { verdict: string; checkedAt: number } | null
+  probe: { verdict: string; warnings: string[]; checkedAt: number } | null
   lastUpdated: number
   merchant: {
     id: string
@@ -80,6 +82,8 @@ export interface EndpointState {
   /** Unix seconds. */
   nextProbeAt: number | null
   probe: Probe | null
+  /** What its 402 last asked for; `null` where that is not known. */
+  livePrice: string | null
   accepts: Record<string, unknown>[]
   hosted: boolean
   lastUpdated: number
@@ -149,7 +153,9 @@ export interface Totals {
   successRate: number | null
   settleP50Ms: number | null
   settleP95Ms: number | null
+  /** Net of refunds. */
   revenue: Money
+  refunds: { count: number } & Money
   payers: { unique: number; repeat: number; topShare: number | null }
 }
 

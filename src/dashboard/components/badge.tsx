@@ -45,8 +45,30 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
 
 const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
 
-export function StatusDot({ status }: { status: EndpointStatus }) {
-  return <Dot tone={statusTones[status]}>{statusNames[status]}</Dot>
+/** Warnings after which a live endpoint is not as a buyer expects it to be. */
+const buyersWarnings = [
+  'price_drift',
+  'amount_zero',
+  'wrong_domain',
+  'scheme_not_settled',
+  'foreign_pay_to',
+]
+
+/** Green is kept for what the last look found live, asking for what is listed. */
+export function StatusDot({
+  status,
+  look = null,
+  isAsListed = true,
+}: {
+  status: EndpointStatus
+  look?: { verdict: string; warnings: readonly string[] } | null
+  isAsListed?: boolean
+}) {
+  const isSound =
+    look === null ||
+    (look.verdict === 'live' && !look.warnings.some((code) => buyersWarnings.includes(code)))
+  const tone = status === 'live' && !(isSound && isAsListed) ? 'warn' : statusTones[status]
+  return <Dot tone={tone}>{statusNames[status]}</Dot>
 }
 
 export function MethodChip({ method }: { method: string }) {

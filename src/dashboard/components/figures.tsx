@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { atomicToUsd, exactUsdc, shortUsd } from '../format/amounts.js'
+import { Badge } from './badge.js'
 
 /** Dollars cut for reading, every digit on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
@@ -19,6 +20,33 @@ export function Price({ price, pricing }: { price: string; pricing: string }) {
     >
       {pricing === 'metered' && <span className="text-xs font-normal text-muted">up to </span>}
       {shortUsd(atomicToUsd(price))}
+    </span>
+  )
+}
+
+/** The price that is paid: what the live 402 asks for, with what is listed struck through where that is another one. */
+export function AskedPrice({
+  price,
+  livePrice,
+  pricing,
+}: {
+  price: string
+  livePrice: string | null
+  pricing: string
+}) {
+  if (livePrice === null || livePrice === price) return <Price price={price} pricing={pricing} />
+  const isMore = BigInt(livePrice) > BigInt(price)
+  return (
+    <span className="inline-flex flex-wrap items-center justify-end gap-x-2 gap-y-1">
+      <Badge tone="warn">{isMore ? 'Asks more than listed' : 'Asks less than listed'}</Badge>
+      <span className="whitespace-nowrap">
+        <del className="mr-2 text-xs font-normal text-muted">
+          <span className="sr-only">listed at </span>
+          <Price price={price} pricing={pricing} />
+        </del>
+        <span className="sr-only">the live 402 asks for </span>
+        <Price price={livePrice} pricing={pricing} />
+      </span>
     </span>
   )
 }

@@ -5,6 +5,11 @@ import { Button } from './button.js'
 import { Moment } from './moment.js'
 import { Notice } from './notice.js'
 
+type Read<Data> = Pick<
+  UseQueryResult<Data>,
+  'error' | 'isFetching' | 'refetch' | 'dataUpdatedAt'
+> & { data: Data | undefined }
+
 /** What a query shows in each of its states: loading, failed, there, and there but grown old because reading failed. */
 export function Loaded<Data>({
   query,
@@ -12,7 +17,7 @@ export function Loaded<Data>({
   missing,
   children,
 }: {
-  query: UseQueryResult<Data>
+  query: Read<Data>
   skeleton: ReactNode
   /** Instead of the error, when the service says that there is no such thing. */
   missing?: ReactNode

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import type { FoundEndpoint } from '../api/types.js'
-import { MethodChip, StatusDot } from '../components/badge.js'
-import { Price } from '../components/figures.js'
+import { Badge, MethodChip, StatusDot } from '../components/badge.js'
+import { AskedPrice } from '../components/figures.js'
 import { Glyph } from '../components/glyph.js'
 import { MerchantBadges } from '../components/merchant-badges.js'
 import { Moment } from '../components/moment.js'
@@ -17,8 +17,8 @@ export function EndpointRow({
   endpoint: FoundEndpoint
   onTag: (tag: string) => void
 }) {
-  const { merchant, title, description, method, url, price, pricing, status, probe, tags } =
-    endpoint
+  const { merchant, title, description, method, url, status, probe, tags } = endpoint
+  const { price, livePrice, pricing } = endpoint
   return (
     <li className="relative flex gap-3 px-4 sm:gap-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
       <Glyph of={merchant.id} />
@@ -45,7 +45,7 @@ export function EndpointRow({
             />
           </div>
           <span className="relative font-medium sm:ml-auto">
-            <Price price={price} pricing={pricing} />
+            <AskedPrice price={price} livePrice={livePrice} pricing={pricing} />
           </span>
         </div>
         {description !== '' && (
@@ -72,7 +72,14 @@ export function EndpointRow({
             </button>
           ))}
           <span className="relative flex items-center gap-2 text-xs text-faint sm:ml-auto">
-            <StatusDot status={status} />
+            {probe?.warnings.includes('foreign_pay_to') === true && (
+              <Badge tone="warn">Also pays somebody else</Badge>
+            )}
+            <StatusDot
+              status={status}
+              look={probe}
+              isAsListed={livePrice === null || livePrice === price}
+            />
             {probe !== null && (
               <span>
                 seen <Moment at={probe.checkedAt * 1000} />

@@ -41,7 +41,11 @@ function Totals() {
         value={shortCount(month.settled)}
         title={exactCount(month.settled)}
       />
-      <Stat name="Paid to merchants" value={<Usd usd={month.revenue.usd} />} />
+      <Stat
+        name="Paid to merchants"
+        value={<Usd usd={month.revenue.usd} />}
+        note="net of refunds"
+      />
       <Stat
         name="Settles in"
         value={duration(month.settleP50Ms)}

@@ -26,12 +26,38 @@ export function atomicToUsd(atomic: string): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** Dollars as a person types them to atomic digits; `undefined` for what is not a price. */
+/**
+ * Dollars as a person types them to atomic digits; `undefined` for what is not a price. A comma is a decimal mark as
+ * well as a point is; one that may part thousands instead (`1,000`) is nobody's to guess.
+ */
 export function usdToAtomic(usd: string): string | undefined {
-  const match = /^\$?(\d{0,12})(?:\.(\d{0,6}))?$/.exec(usd.trim().replaceAll(',', ''))
+  const typed = usd.trim()
+  const plain = GROUPED.test(typed) ? typed.replaceAll(',', '') : typed
+  if (isAmbiguous(plain)) return undefined
+  const match = /^\$?(\d{0,12})(?:[.,](\d{0,6}))?$/.exec(plain)
   if (match === null || `${match[1]}${match[2] ?? ''}` === '') return undefined
   const atomic = `${match[1]}${(match[2] ?? '').padEnd(6, '0')}`.replace(/^0+/, '')
   return atomic === '' ? '0' : atomic
+}
+
+/** What is wrong with a price that was typed; `undefined` for one above zero. */
+export function priceProblem(usd: string): string | undefined {
+  const atomic = usdToAtomic(usd)
+  if (atomic !== undefined && atomic !== '0') return undefined
+  if (isAmbiguous(usd.trim())) {
+    return 'The comma may part thousands or decimals. Write 1000 for a thousand dollars, 1.00 for one.'
+  }
+  return usd.includes(',')
+    ? 'Use one comma or one point before the decimals, and nothing between thousands: 0.01, 1200.50.'
+    : 'Give dollars above zero with at most six decimals, such as 0.01.'
+}
+
+/** `1,200.50`: commas that can only part thousands, because a point comes after them. */
+const GROUPED = /^\$?[1-9]\d{0,2}(,\d{3})+\.\d*$/
+
+/** A thousand to some, one to others. */
+function isAmbiguous(usd: string): boolean {
+  return /^\$?[1-9]\d{0,2},\d{3}$/.test(usd)
 }
 
 /** `1,204`, and `12.4k` or `3.1M` where there are too many to count. */

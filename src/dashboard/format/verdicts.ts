@@ -13,7 +13,7 @@ const verdicts: Record<string, string> = {
 
 const warnings: Record<string, string> = {
   price_drift:
-    'The live 402 quotes another price than the listing. Save the listing with the quoted price, or mend the endpoint.',
+    'The live 402 quotes another price than the listing, and the live price is what is paid. Save the listing with it, or mend the endpoint.',
   amount_zero:
     'The live 402 asks for nothing, and such payments are not settled. Ask for 1 or more.',
   schema_missing:

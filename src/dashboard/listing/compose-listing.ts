@@ -1,5 +1,10 @@
-import type { Listing, ListingEndpoint, QueryValue } from '../../listing-client/listing.js'
-import { usdToAtomic } from '../format/amounts.js'
+import {
+  isMistyped,
+  type Listing,
+  type ListingEndpoint,
+  type QueryValue,
+} from '../../listing-client/listing.js'
+import { priceProblem, usdToAtomic } from '../format/amounts.js'
 import type { EndpointDraft, ListingDraft } from './draft.js'
 
 /** What is wrong with a field, by its path: `name`, `endpoints[0].price`. */
@@ -12,6 +17,9 @@ export type Composed =
 const ID = /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/
 const FOUND_ID = /^payto-0x[0-9a-f]{40}$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+/** Said where the letters of an address do not fit its digits. */
+export const MISTYPED =
+  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
 const MAX = { name: 60, description: 1_000, title: 100, tags: 10, tag: 32, endpoints: 100 }
 
 /** Makes what is signed of what was typed, or says of each field what keeps it. The service judges again. */
@@ -27,7 +35,7 @@ export function composeListing(draft: ListingDraft): Composed {
   tooLong(problems, 'description', draft.description.trim(), MAX.description)
   if (!ADDRESS.test(draft.payTo.trim())) {
     problems.payTo = 'Give the address that is paid: 0x and 40 digits.'
-  }
+  } else if (isMistyped(draft.payTo.trim())) problems.payTo = MISTYPED
   if (draft.endpoints.length === 0) problems.endpoints = 'Add at least one endpoint.'
   if (draft.endpoints.length > MAX.endpoints) {
     problems.endpoints = `A listing has at most ${MAX.endpoints} endpoints.`
@@ -55,9 +63,8 @@ function composeEndpoint(draft: EndpointDraft, path: string, problems: Problems)
   tooLong(problems, `${path}.title`, title, MAX.title)
   tooLong(problems, `${path}.description`, draft.description.trim(), MAX.description)
   const price = usdToAtomic(draft.price)
-  if (price === undefined || price === '0') {
-    problems[`${path}.price`] = 'Give dollars above zero with at most six decimals, such as 0.01.'
-  }
+  const unusable = priceProblem(draft.price)
+  if (unusable !== undefined) problems[`${path}.price`] = unusable
   const tags = readTags(draft.tags, path, problems)
   const example = readJson(draft.example, `${path}.example`, problems)
   if (draft.method === 'GET' && example !== undefined && !isRecord(example)) {

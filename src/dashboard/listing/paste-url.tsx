@@ -113,7 +113,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           <StrangerText text={refused.message} max={600} />
           <p className="mt-1">
             {refused.verdict === 'unreachable'
-              ? 'It may be listed all the same: it counts as unverified until it answers.'
+              ? 'It may be listed all the same: it is unverified, and outside the default order of the directory, until it answers.'
               : 'It cannot be saved like this. Mend it and check again.'}
           </p>
         </Notice>

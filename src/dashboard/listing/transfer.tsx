@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import type { Address } from 'viem'
+import { isMistyped } from '../../listing-client/listing.js'
 import type { MerchantView } from '../api/types.js'
 import { Button } from '../components/button.js'
 import { Card, Section } from '../components/card.js'
@@ -7,6 +8,7 @@ import { Field, inputLook } from '../components/field.js'
 import { Hex } from '../components/hex.js'
 import { Moment } from '../components/moment.js'
 import { sameAddress } from '../format/hostile-text.js'
+import { MISTYPED } from './compose-listing.js'
 import { useWrite } from './use-write.js'
 import { WriteOutcome } from './write-outcome.js'
 
@@ -49,6 +51,7 @@ function Offer({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
     const address = to.trim()
     if (!/^0x[0-9a-fA-F]{40}$/.test(address))
       return setProblem('Give an address: 0x and 40 digits.')
+    if (isMistyped(address)) return setProblem(MISTYPED)
     if (sameAddress(address, merchant.owner)) return setProblem('That is the present owner.')
     offer.mutate(address as Address)
   }

@@ -3,12 +3,10 @@ import type { MerchantEndpoint } from '../api/types.js'
 import { Badge, MethodChip, StatusDot } from '../components/badge.js'
 import { CodeBlock } from '../components/code-block.js'
 import { CopyButton } from '../components/copy-button.js'
-import { Price, Usd } from '../components/figures.js'
+import { AskedPrice } from '../components/figures.js'
 import { Icon } from '../components/icons.js'
 import { StrangerText, UrlText } from '../components/stranger-text.js'
 import { useHash } from '../components/use-hash.js'
-import { atomicToUsd } from '../format/amounts.js'
-import { quotedPrice } from './prices.js'
 import { ProbeReport } from './probe-report.js'
 import { TryIt } from './try-it.js'
 
@@ -23,6 +21,7 @@ export function EndpointCard({
   isOpenAtFirst: boolean
 }) {
   const { state, title, description, method, url, price, pricing, tags } = endpoint
+  const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
   const isMeant = useHash() === `#${anchor}`
   const [isOpen, setIsOpen] = useState(isOpenAtFirst || isMeant)
@@ -61,9 +60,11 @@ export function EndpointCard({
           </span>
           <span className="flex flex-col items-end gap-1">
             <span className="font-medium">
-              <Price price={price} pricing={pricing} />
+              <AskedPrice price={price} livePrice={state.livePrice} pricing={pricing} />
             </span>
-            {!isOpen && <StatusDot status={state.status} />}
+            {!isOpen && (
+              <StatusDot status={state.status} look={state.probe} isAsListed={isAsListed} />
+            )}
           </span>
         </button>
       </h3>
@@ -88,7 +89,6 @@ export function EndpointCard({
             ))}
           </div>
           <ProbeReport {...state} />
-          <Prices endpoint={endpoint} />
           <TryIt endpoint={endpoint} merchantId={merchantId} />
           {endpoint.inputSchema !== null && (
             <details className="text-sm">
@@ -106,18 +106,5 @@ export function EndpointCard({
         </div>
       )}
     </li>
-  )
-}
-
-/** What is listed beside what the live 402 asked for: the latter is what a buyer pays. */
-function Prices({ endpoint }: { endpoint: MerchantEndpoint }) {
-  const { price } = endpoint
-  const quoted = quotedPrice(endpoint)
-  if (quoted === undefined || quoted === price) return null
-  return (
-    <p className="rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
-      Listed at <Usd usd={atomicToUsd(price)} />, but the live 402 asks for{' '}
-      <Usd usd={atomicToUsd(quoted)} />. The live price is what is paid.
-    </p>
   )
 }

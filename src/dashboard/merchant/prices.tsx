@@ -1,19 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { activityQuery, sessionQuery } from '../api/queries.js'
+import { activityQuery } from '../api/queries.js'
 import type { MerchantEndpoint, MerchantView } from '../api/types.js'
 import { Price, Usd } from '../components/figures.js'
 import { atomicToUsd, exactCount } from '../format/amounts.js'
 import { sameAddress } from '../format/hostile-text.js'
-
-/** What the live 402 last asked for a call, in atomic digits; `undefined` when it quoted nothing usable. */
-export function quotedPrice({ state }: Pick<MerchantEndpoint, 'state'>): string | undefined {
-  const quoted = state.accepts.find(
-    ({ scheme, amount }) =>
-      scheme === 'exact' && typeof amount === 'string' && /^\d+$/.test(amount),
-  )
-  return quoted?.amount as string | undefined
-}
+import { useSession } from '../wallet/session.js'
 
 /** What a call costs by the listing, by the live 402, and by what was really paid, side by side, for the owner. */
 export function PriceComparison({
@@ -24,15 +16,15 @@ export function PriceComparison({
   merchant: MerchantView
 }) {
   const { price, pricing, state } = endpoint
-  const quoted = quotedPrice(endpoint)
-  const differs = quoted !== undefined && quoted !== price
+  const { livePrice } = state
+  const differs = livePrice !== null && livePrice !== price
   return (
     <dl className="grid max-w-xl grid-cols-3 gap-4">
       <Figure name="Listed" title="What the listing says">
         <Price price={price} pricing={pricing} />
       </Figure>
       <Figure name="Quoted" title="By the live 402, when it was last looked at" isOff={differs}>
-        {quoted === undefined ? '–' : <Price price={quoted} pricing={pricing} />}
+        {livePrice === null ? '–' : <Price price={livePrice} pricing={pricing} />}
       </Figure>
       <Figure name="Settled, 30 days" title="The mean of what was paid">
         <Settled merchant={merchant} endpointId={state.id} />
@@ -43,7 +35,7 @@ export function PriceComparison({
 
 /** The mean of what was paid; figures are the owner's, so they need his session, and an address that stands behind him. */
 function Settled({ merchant, endpointId }: { merchant: MerchantView; endpointId: number }) {
-  const session = useQuery(sessionQuery)
+  const session = useSession()
   const isOwner = sameAddress(session.data?.address, merchant.owner)
   const { data } = useQuery({
     ...activityQuery(merchant.id, { range: '30d', endpoint: endpointId }),

@@ -11,7 +11,7 @@ export function ProbeReport({ status, probe, nextProbeAt }: Health) {
   return (
     <div className="space-y-2 text-sm">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
-        <StatusDot status={status} />
+        <StatusDot status={status} look={probe} />
         {probe === null ? (
           <span>never looked at</span>
         ) : (

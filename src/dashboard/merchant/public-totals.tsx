@@ -50,7 +50,10 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
             />
           </dl>
         )}
-        <p className="mt-4 text-xs text-faint">Payments of an owner to himself are left out.</p>
+        <p className="mt-4 text-xs text-faint">
+          Net of refunds. Payments of owners to themselves, and what was never a sound payment, are
+          left out.
+        </p>
       </Card>
     </section>
   )

@@ -29,12 +29,18 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
-// Needs USDC on ${network}, and no gas. A call costs ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC.
+// Needs USDC on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC; for more than that nothing is signed.
 const account = privateKeyToAccount(process.env.PAYER_KEY)
 const client = x402Client.fromConfig({
   schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
   spendControls: {
-    allowedAssets: [{ network: ${quote(network)}, asset: ${quote(asset.address)} }],
+    allowedAssets: [
+      {
+        network: ${quote(network)},
+        asset: ${quote(asset.address)},
+        maxAmountPerPayment: ${quote(endpoint.price)},
+      },
+    ],
   },
 })
 const pay = wrapFetchWithPayment(fetch, client)

@@ -94,7 +94,11 @@ function Settling({ title, settling }: { title: string; settling: SettlingStatus
         <Stat
           name="Settled"
           value={exactCount(settling.settled)}
-          note={`${exactCount(settling.failed)} failed`}
+          note={
+            settling.refunds > 0
+              ? `${exactCount(settling.failed)} failed, ${exactCount(settling.refunds)} refunds besides`
+              : `${exactCount(settling.failed)} failed`
+          }
         />
         <Stat name="Success rate" value={percent(settling.successRate)} />
         <Stat

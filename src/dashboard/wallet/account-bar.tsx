@@ -1,5 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useConnection, useDisconnect, useSwitchChain } from 'wagmi'
+import { useConfig, useConnection, useSwitchChain } from 'wagmi'
+import { disconnect, getConnections } from 'wagmi/actions'
 import { Button } from '../components/button.js'
 import { Glyph } from '../components/glyph.js'
 import { InHeader } from '../components/header-slot.js'
@@ -7,6 +9,7 @@ import { Hex } from '../components/hex.js'
 import { Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { oneLine } from '../format/hostile-text.js'
+import { endSession } from './session.js'
 import { useLateReconnect } from './use-late-reconnect.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
@@ -16,7 +19,7 @@ import { WrongAddress } from './wrong-address.js'
 /** Who is connected, beside the navigation; on the page, what keeps the wallet from signing. */
 export function AccountBar() {
   const { address, connector, status } = useConnection()
-  const { mutate: disconnect } = useDisconnect()
+  const leave = useLeave()
   const [isPicking, setIsPicking] = useState(false)
   useLateReconnect()
   return (
@@ -46,7 +49,7 @@ export function AccountBar() {
             {address === undefined ? 'Connect wallet' : 'Switch wallet'}
           </Button>
           {address !== undefined && (
-            <Button size="sm" look="quiet" onClick={() => disconnect()}>
+            <Button size="sm" look="quiet" onClick={leave}>
               Disconnect
             </Button>
           )}
@@ -59,6 +62,18 @@ export function AccountBar() {
       {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
     </>
   )
+}
+
+/** Leaves with every wallet that was connected: the one before would else come forward. */
+function useLeave() {
+  const config = useConfig()
+  const client = useQueryClient()
+  return async () => {
+    endSession(client)
+    for (const { connector } of getConnections(config)) {
+      await disconnect(config, { connector }).catch(() => undefined)
+    }
+  }
 }
 
 function WrongChain() {

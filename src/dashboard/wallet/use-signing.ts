@@ -1,8 +1,11 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { createSiweMessage } from 'viem/siwe'
 import { type Config, useConfig } from 'wagmi'
 import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/actions'
 import { createListingClient, type ListingClient } from '../../listing-client/client.js'
 import { requestJson, sendJson } from '../api/http.js'
+import { sameAddress } from '../format/hostile-text.js'
+import { endSession, whenEnded } from './session.js'
 import { useListedNetwork } from './wallet-provider.js'
 import { useOtherOrigin } from './wrong-address.js'
 
@@ -28,6 +31,7 @@ export class WrongOriginError extends Error {
 /** Signed writes and the sign-in, by the wallet that is connected at that moment and on the right chain. */
 export function useSigning() {
   const config = useConfig()
+  const client = useQueryClient()
   const { chainId } = useListedNetwork()
   const otherOrigin = useOtherOrigin()
 
@@ -74,7 +78,16 @@ export function useSigning() {
         issuedAt: new Date(),
       })
       const signature = await signMessage(config, { message, account: address })
-      return sendJson('POST', '/api/session', { message, signature })
+      await whenEnded()
+      const body = { message, signature }
+      const session = await sendJson<{ address: string; expiresAt: number }>(
+        'POST',
+        '/api/session',
+        body,
+      )
+      if (sameAddress(getConnection(config).address, address)) return session
+      endSession(client)
+      throw new NoWalletError('The wallet left this account meanwhile. Sign in again with it.')
     },
   }
 }

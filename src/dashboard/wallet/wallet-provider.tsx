@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
 import { type Config, WagmiProvider } from 'wagmi'
 import { settingsQuery } from '../api/queries.js'
@@ -6,6 +6,7 @@ import type { Network } from '../api/types.js'
 import { Loaded } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
 import { Skeleton } from '../components/skeleton.js'
+import { watchAccount } from './session.js'
 import { createWalletConfig } from './wallet-config.js'
 
 const ListedNetwork = createContext<Network | undefined>(undefined)
@@ -44,15 +45,16 @@ let made: { chainId: number; config: Config } | undefined
  * One for the life of the page, whatever React does with a first render: one that is thrown away would else have taken
  * the wallet's answer with it.
  */
-function configFor(network: Network): Config {
+function configFor(network: Network, client: QueryClient): Config {
   if (made?.chainId !== network.chainId) {
     made = { chainId: network.chainId, config: createWalletConfig(network) }
+    watchAccount(made.config, client)
   }
   return made.config
 }
 
 function WithNetwork({ network, children }: { network: Network; children: ReactNode }) {
-  const config = configFor(network)
+  const config = configFor(network, useQueryClient())
   return (
     <ListedNetwork value={network}>
       <WagmiProvider config={config}>{children}</WagmiProvider>

@@ -5,8 +5,7 @@ import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { payToProofOf } from '../../store/pay-to-proof.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
 import { formatNative } from '../../x402/amounts.js'
 import { answerWithDetails } from '../fault-details.js'
 import { presentInPublic } from '../merchant-fault.js'
@@ -110,8 +109,7 @@ export async function activityRoutes(
 
 /** Why the totals are those of nobody; `null` where they are the merchant's. */
 function noteOf(merchant: Merchant): string | null {
-  const isCounted = payToProofOf(merchant) !== null || isUnclaimed(merchant)
-  return isCounted ? null : tellUnproven(merchant)
+  return speaksForPayTo(merchant) ? null : tellUnproven(merchant)
 }
 
 function toFilter(

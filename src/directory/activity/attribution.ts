@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { type PayToProof, payToProofOf } from '../../store/pay-to-proof.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { createPathIndex, type PathIndex } from './path-index.js'
 
@@ -58,7 +57,8 @@ export function createAttributor(
     if (known !== undefined) return known
     if (found.size >= MAX_RECIPIENTS || endpoints >= MAX_ENDPOINTS) forgetAll()
     const paid = (await listings.merchantsPaidTo(payTo))
-      .filter(isAttributed)
+      // Whoever else lists the address gets nothing of what it was paid, now or later.
+      .filter(speaksForPayTo)
       .sort((a, b) => rankOf(a) - rankOf(b))
       .slice(0, MAX_MERCHANTS)
       .map(({ id, owner }) => ({ id, owner, paths: undefined }))
@@ -108,14 +108,6 @@ export function createAttributor(
   }
 }
 
-/**
- * Whose activity a payment may be: of the listings that the address behind it stands behind, or of what was found in
- * payments to it, which its key alone can claim. Whoever else lists the address gets nothing of it, now or later.
- */
-function isAttributed(merchant: Merchant): boolean {
-  return payToProofOf(merchant) !== null || isUnclaimed(merchant)
-}
-
 /** The listing of the key itself comes first, then those it confirmed, then what nobody claimed; hidden ones come last. */
 function rankOf(merchant: Merchant): number {
   const order: (PayToProof | null)[] = ['owner', 'confirmation', 'operator', null]
@@ -129,12 +121,14 @@ export function readResource(url: string | undefined): URL | undefined {
   return read?.protocol === 'https:' || read?.protocol === 'http:' ? read : undefined
 }
 
-/** Longest resource that is kept; what is longer than any listed URL is nobody's. */
-const MAX_RESOURCE_CHARS = 2_048
+/** Longest resource that is kept; the end of a longer one is left out. */
+const MAX_RESOURCE_CHARS = 256
 
 /** Origin and path of a paid URL: its query is the buyer's own business. */
 export function canonicalResource(url: URL | undefined): string | null {
   if (url === undefined) return null
   const resource = url.origin + url.pathname
-  return resource.length <= MAX_RESOURCE_CHARS ? resource : null
+  return resource.length <= MAX_RESOURCE_CHARS
+    ? resource
+    : `${resource.slice(0, MAX_RESOURCE_CHARS - 1)}…`
 }

@@ -16,7 +16,10 @@ const KEPT_TIMES = 20
 const MAX_KEPT_MS = 60_000
 const MAX_KEPT = 1_000
 
-/** Reads what everybody may see of a merchant, or of all together: totals of each range, without those who pay themselves. */
+/**
+ * Reads what everybody may see of a merchant, or of all together: totals of each range, net of refunds and without those
+ * who pay themselves. Nothing in them is of a payment that was never found sound.
+ */
 export function createPublicTotals({ store, now }: PublicTotalsOptions) {
   const kept = new Map<string | undefined, { totals: ReturnType<typeof readAll>; until: number }>()
 
@@ -24,8 +27,16 @@ export function createPublicTotals({ store, now }: PublicTotalsOptions) {
     const { span, since } = spanOf(range, now())
     const { summary } = await readActivity(store, { merchantId, span, since })
     const { settled, successRate, p50Ms, p95Ms } = summary.settle
-    const { revenue, payers } = summary
-    return { settled, successRate, settleP50Ms: p50Ms, settleP95Ms: p95Ms, revenue, payers }
+    const { revenue, refunds, payers } = summary
+    return {
+      settled,
+      successRate,
+      settleP50Ms: p50Ms,
+      settleP95Ms: p95Ms,
+      revenue,
+      refunds,
+      payers,
+    }
   }
 
   async function readAll(merchantId: string | undefined) {

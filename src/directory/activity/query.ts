@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { choiceParameter, integerParameter } from '../../http/query.js'
+import { activityStates } from '../../store/activity.js'
 import { activityRanges } from './ranges.js'
 
 /** Rows of a page of the table. */
@@ -15,7 +16,7 @@ const filters = {
 const tableFilters = {
   ...filters,
   kind: choiceParameter(['verify', 'settle']).optional(),
-  state: choiceParameter(['valid', 'invalid', 'settled', 'failed', 'pending']).optional(),
+  state: choiceParameter(activityStates).optional(),
 }
 
 /** Parameters of the three reads of activity; others are refused, as a filter that does nothing misleads. */

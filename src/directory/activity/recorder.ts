@@ -1,19 +1,27 @@
 import type { Address } from 'viem'
 import type { ActivityStore, NewActivity } from '../../store/activity.js'
 import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import { createStateJudge } from './answer-states.js'
 import {
   type Attribution,
   type Attributor,
   canonicalResource,
   readResource,
 } from './attribution.js'
+import { createRowBounds, type Keeping } from './row-bounds.js'
 
 export interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget' | 'foldHours'>
   attributor: Attributor
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
+  /** Wallets that give back what was paid at another address than their own, with that address; lower-case. */
+  refundWallets?: ReadonlyMap<Address, Address>
   retentionDays: number
+  /** While the disk is nearly full nothing is kept. */
+  isDiskLow: () => boolean
+  /** Whether other processes keep activity in the same store: a refund may be answered here and its sale there. */
+  isShared?: boolean
   /** Told the merchants that have something new. */
   onRecorded?: (merchantIds: ReadonlySet<string>) => void
   /** Unix milliseconds. */
@@ -24,7 +32,7 @@ export interface ActivityRecorderOptions {
 export interface ActivityRecorder {
   /** Notes an answer; as cheap as a push, and never throws. */
   record(answer: PaymentAnswer): void
-  /** Answers that were given up: they came faster than they could be kept, or the store failed them. */
+  /** Answers that were given up: they came faster than they could be kept, the store failed them, or the disk is low. */
   dropped(): number
   /** Keeps what waits; the last call. */
   stop(): Promise<void>
@@ -36,6 +44,10 @@ const FLUSH_MS = 1_000
 const SLICE = 100
 /** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
+/** Longer than any CAIP-2 name. */
+const MAX_NETWORK_CHARS = 64
+/** Longer than another process takes to keep what it answered before. */
+const SALES_FIRST_MS = 3_000
 const SWEEP_MS = 60_000
 /** Rows of one commit of a sweep: what a loop turn can spare. */
 const SWEEP_ROWS = 200
@@ -46,7 +58,9 @@ const HOURS_KEPT_MS = 3 * DAY_MS
 
 /** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
 export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
-  const { store, attributor, now, log } = options
+  const { store, attributor, now, log, refundWallets = new Map() } = options
+  const boundsOf = createRowBounds(now)
+  const judgeState = createStateJudge()
   let waiting: PaymentAnswer[] = []
   let dropped = 0
   let toldDropped = 0
@@ -58,33 +72,56 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   const sweeper = setInterval(startSweep, SWEEP_MS)
   sweeper.unref()
 
-  function toRow(answer: PaymentAnswer, resource: string | null, found?: Attribution): NewActivity {
+  function toRow(
+    answer: PaymentAnswer,
+    resource: string | null,
+    found: Attribution | undefined,
+    keeping: Keeping,
+  ): NewActivity {
     const { network, payTo, amount, payer } = answer.payment
+    const isOfEndpoint = keeping === 'row' || keeping === 'endpoint'
     return {
       at: answer.at,
       kind: answer.kind,
-      network,
-      merchantId: found?.merchantId ?? null,
-      endpointId: found?.endpointId ?? null,
+      network: network.slice(0, MAX_NETWORK_CHARS),
+      merchantId: keeping === 'everybody' ? null : (found?.merchantId ?? null),
+      endpointId: isOfEndpoint ? (found?.endpointId ?? null) : null,
       resource,
       payTo,
       payer,
       amount,
-      state: answer.state,
+      state: judgeState(answer),
       reason: answer.reason,
       transaction: answer.transaction,
       settlementId: answer.settlementId,
       latencyMs: answer.latencyMs,
       gasCost: answer.gasCost,
       isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
+      isSumOnly: keeping !== 'row',
+      // Who pays for a listed endpoint buys; else it may be money that goes back to a buyer.
+      givesBackOf: found?.endpointId == null ? (refundWallets.get(payer) ?? payer) : null,
     }
+  }
+
+  /** All that waits, but for what may give back a payment that another process has yet to keep. */
+  function takeDue(): PaymentAnswer[] {
+    const before = now() - SALES_FIRST_MS
+    const isHeld = ({ state, at, payment }: PaymentAnswer) =>
+      state === 'settled' && payment.resourceUrl === undefined && at > before
+    const all = waiting
+    waiting = options.isShared && !isStopping ? all.filter(isHeld) : []
+    return waiting.length === 0 ? all : all.filter((answer) => !isHeld(answer))
   }
 
   async function flush(): Promise<void> {
     await attributor.refresh()
-    while (waiting.length > 0) {
-      const slice = waiting.slice(0, SLICE)
-      waiting = waiting.slice(SLICE)
+    if (options.isDiskLow()) {
+      dropped += waiting.length
+      waiting = []
+    }
+    const due = takeDue()
+    for (let start = 0; start < due.length; start += SLICE) {
+      const slice = due.slice(start, start + SLICE)
       await keep(slice).catch((err) => {
         dropped += slice.length
         log.warn({ err, answers: slice.length }, 'activity could not be kept')
@@ -100,7 +137,8 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     for (const answer of answers) {
       const { payTo, resourceUrl } = answer.payment
       const url = readResource(resourceUrl)
-      rows.push(toRow(answer, canonicalResource(url), await attributor.find(payTo, url)))
+      const found = await attributor.find(payTo, url)
+      rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)
     const merchantIds = new Set(rows.flatMap(({ merchantId }) => merchantId ?? []))
@@ -140,6 +178,10 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
 
   return {
     record(answer) {
+      if (options.isDiskLow()) {
+        dropped++
+        return
+      }
       waiting.push(answer)
       if (waiting.length > MAX_WAITING) {
         waiting.shift()

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import { answerWithDetails } from '../fault-details.js'
@@ -17,9 +18,18 @@ export interface ActivityStreamOptions extends OwnerCheckOptions {
 const HEARTBEAT_MS = 25_000
 /** News of one merchant come together: who hears them reads the table anew. */
 const NEWS_MS = 1_000
-/** Open pages of one merchant, and of all. */
-const MAX_STREAMS_EACH = 8
+/** Open pages in all, and of what a few callers have: so that nobody uses them up. */
 const MAX_STREAMS = 500
+const bounds = [
+  { member: 'merchant', most: 8, words: 'of one merchant' },
+  { member: 'owner', most: 16, words: 'of one owner' },
+  { member: 'caller', most: 32, words: 'from one address' },
+  { member: 'block', most: 64, words: 'from neighbouring addresses' },
+] as const
+
+/** Whose page it is, and from where. */
+type Follower = Record<(typeof bounds)[number]['member'], string>
+
 /** What a browser waits before it comes back. */
 const RETRY_MS = 5_000
 
@@ -32,7 +42,7 @@ export async function activityStreamRoutes(
   options: ActivityStreamOptions,
 ): Promise<void> {
   answerWithDetails(app)
-  const open = new Map<ServerResponse, string>()
+  const open = new Map<ServerResponse, Follower>()
   let isClosing = false
   // A stream never ends by itself: closing the server would wait for it.
   app.addHook('preClose', async () => {
@@ -44,11 +54,13 @@ export async function activityStreamRoutes(
     '/api/merchants/:id/activity/stream',
     { exposeHeadRoute: false, ...describedAs(activityStreamOperation) },
     async (request, reply) => {
-      const { id } = await requireOwner(request, options)
-      refuseCrowd(open, id)
+      const { id, owner } = await requireOwner(request, options)
+      const from = { caller: callerOf(request.ip), block: blockOf(request.ip) }
+      const follower = { merchant: id, owner: owner ?? '', ...from }
+      refuseCrowd([...open.values()], follower)
       reply.hijack()
       const response = reply.raw
-      open.set(response, id)
+      open.set(response, follower)
       for (const [name, value] of Object.entries(reply.getHeaders())) {
         if (value !== undefined) response.setHeader(name, value)
       }
@@ -87,13 +99,16 @@ export async function activityStreamRoutes(
   )
 }
 
-function refuseCrowd(open: ReadonlyMap<ServerResponse, string>, id: string): void {
-  const ofMerchant = [...open.values()].filter((other) => other === id).length
-  if (ofMerchant < MAX_STREAMS_EACH && open.size < MAX_STREAMS) return
+function refuseCrowd(open: readonly Follower[], newcomer: Follower): void {
+  const full = bounds.find(
+    ({ member, most }) => open.filter((one) => one[member] === newcomer[member]).length >= most,
+  )
+  if (full === undefined && open.length < MAX_STREAMS) return
+  const what = full === undefined ? `${MAX_STREAMS} pages` : `${full.most} pages ${full.words}`
   throw new RequestFault({
     statusCode: 503,
     code: 'busy',
-    message: `At most ${MAX_STREAMS_EACH} pages may follow the activity of one merchant, ${MAX_STREAMS} of all.`,
+    message: `At most ${what} may follow activity at once.`,
     headers: { 'retry-after': '5' },
   })
 }

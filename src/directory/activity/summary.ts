@@ -1,7 +1,6 @@
 import type {
   ActivityKind,
   ActivityScope,
-  ActivityState,
   ActivityStore,
   ActivitySum,
   PayerTotals,
@@ -12,9 +11,9 @@ type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
 
 /**
- * What a merchant sees of a range: its sums, and the same by hour or day. Payments of the owner, the recipient or a
- * relayer to themselves stand apart in `selfPayments` and in nothing else. Amounts are decimal strings of atomic units
- * beside their dollars.
+ * What a merchant sees of a range: its sums, and the same by hour or day, net of refunds. Payments of the owner, the
+ * recipient or a relayer to themselves stand apart in `selfPayments` and in nothing else; refusals stand apart from
+ * failures, for anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
  */
 export async function readActivity(store: Reads, scope: ActivityScope) {
   const [sums, payers, verifies, settles] = await Promise.all([
@@ -41,6 +40,9 @@ function summarize(
 ) {
   const settled = of(sums, 'settle', 'settled')
   const failed = of(sums, 'settle', 'failed')
+  const refused = of(sums, 'settle', 'refused')
+  const pending = of(sums, 'settle', 'pending')
+  const refunds = of(sums, 'settle', 'refunded')
   return {
     verify: {
       count: count(of(sums, 'verify')),
@@ -48,21 +50,24 @@ function summarize(
       ...percentiles(verifies),
     },
     settle: {
-      count: count(of(sums, 'settle')),
-      settled: count(settled),
+      count: [settled, failed, refused, pending].reduce((all, some) => all + count(some), 0),
+      settled: sales(sums),
       failed: count(failed),
+      refused: count(refused),
       successRate: rate(count(settled), count(settled) + count(failed)),
       ...percentiles(settles),
     },
-    revenue: money(total(settled)),
+    revenue: money(revenue(sums)),
+    refunds: { count: count(refunds), ...money(total(refunds)) },
     payers: {
       unique: payers.unique,
       repeat: payers.repeat,
       topShare:
         payers.amount === 0n ? null : Number((payers.topAmount * 10_000n) / payers.amount) / 10_000,
     },
-    gasUsd: gasUsd(settled),
-    failures: failuresByReason(sums),
+    gasUsd: gasUsd([...settled, ...refunds]),
+    failures: byReason(sums.filter(({ state }) => state === 'failed' || state === 'invalid')),
+    refusals: byReason(refused),
   }
 }
 
@@ -70,9 +75,9 @@ function summarizeOwn(sums: readonly ActivitySum[]) {
   const settled = of(sums, 'settle', 'settled')
   return {
     verifies: count(of(sums, 'verify')),
-    count: count(settled),
+    count: sales(sums),
     failed: count(of(sums, 'settle', 'failed')),
-    ...money(total(settled)),
+    ...money(revenue(sums)),
     gasUsd: gasUsd(settled),
   }
 }
@@ -85,24 +90,32 @@ function toSeries(all: readonly ActivitySum[]) {
     if (bucket === undefined) buckets.set(sum.bucket, [sum])
     else bucket.push(sum)
   }
-  return [...buckets].map(([bucket, sums]) => {
-    const settled = of(sums, 'settle', 'settled')
-    return {
-      at: bucket,
-      verifies: count(of(sums, 'verify')),
-      settled: count(settled),
-      failed: count(of(sums, 'settle', 'failed')),
-      ...money(total(settled)),
-    }
-  })
+  return [...buckets].map(([bucket, sums]) => ({
+    at: bucket,
+    verifies: count(of(sums, 'verify')),
+    settled: sales(sums),
+    failed: count(of(sums, 'settle', 'failed')),
+    ...money(revenue(sums)),
+  }))
 }
 
 function of(
   sums: readonly ActivitySum[],
   kind: ActivityKind,
-  state?: ActivityState,
+  state?: ActivitySum['state'],
 ): readonly ActivitySum[] {
   return sums.filter((sum) => sum.kind === kind && (state === undefined || sum.state === state))
+}
+
+/** Payments that settled and were not given back in full. What was sold before the range may be given back in it. */
+function sales(sums: readonly ActivitySum[]): number {
+  return Math.max(0, count(of(sums, 'settle', 'settled')) - count(of(sums, 'settle', 'undone')))
+}
+
+/** What was paid, less what was given back. */
+function revenue(sums: readonly ActivitySum[]): bigint {
+  const net = total(of(sums, 'settle', 'settled')) - total(of(sums, 'settle', 'refunded'))
+  return net > 0n ? net : 0n
 }
 
 function gasUsd(sums: readonly ActivitySum[]): string {
@@ -116,10 +129,9 @@ export function money(amount: bigint): { amount: string; usd: string } {
   return { amount: amount.toString(), usd: formatAtomic(amount) }
 }
 
-function failuresByReason(sums: readonly ActivitySum[]) {
+function byReason(sums: readonly ActivitySum[]) {
   const reasons = new Map<string, { kind: string; reason: string; count: number }>()
-  for (const { kind, state, reason, count } of sums) {
-    if (state !== 'failed' && state !== 'invalid') continue
+  for (const { kind, reason, count } of sums) {
     const key = `${kind} ${reason}`
     const known = reasons.get(key) ?? { kind, reason: reason ?? 'unknown', count: 0 }
     reasons.set(key, { ...known, count: known.count + count })

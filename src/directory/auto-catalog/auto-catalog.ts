@@ -23,6 +23,8 @@ export interface AutoCatalogOptions extends OfferRules {
   look: (endpointId: number) => void
   /** Unix milliseconds. */
   now: () => number
+  /** While the disk is nearly full nothing new is taken in. */
+  isDiskLow: () => boolean
   log: {
     info(details: object, message: string): void
     warn(details: object, message: string): void
@@ -103,6 +105,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     const place = await placeOf(offer)
     const standing = judgePlace(offer, place)
     if (standing !== undefined) return standing
+    if (options.isDiskLow()) return rejected('no new resources are kept at the moment.')
     if (place.state === 'free') {
       const { payer, payTo } = terms
       const full = growth.refuse({ payer, payTo, host: new URL(resource.url).host })

@@ -3,7 +3,7 @@ import type { Address } from 'viem'
 import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json-walk.js'
-import { readQuotedTerms } from '../probe/quoted-terms.js'
+import { type QuotedTerms, readQuotedTerms } from '../probe/quoted-terms.js'
 import { judgeTarget, type TargetRules } from '../probe/target-rules.js'
 import { agrees } from './health.js'
 
@@ -57,7 +57,8 @@ export function readOffer(
   if (requirement === undefined) {
     return rejected('accepted and paymentRequirements must agree on what was paid, and to whom.')
   }
-  const { network, asset, payTo, payer, amount, settlementId } = settled
+  const { network, asset, payTo, payer, settlementId } = settled
+  const amount = BigInt(requirement.amount)
   if (rules.networks.get(network)?.asset !== asset) {
     return rejected(`payments on ${network} are not listed here.`)
   }
@@ -67,7 +68,7 @@ export function readOffer(
     key: `${payTo} ${network} ${resource.method} ${resource.url}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
-    terms: { network, asset, payTo, payer, amount, requirement },
+    terms: { network, asset, payTo, payer, amount, requirement: { ...requirement } },
     blockedBecause: target.isAllowed ? undefined : target.message,
     settlementId,
   }
@@ -75,7 +76,7 @@ export function readOffer(
 }
 
 /** The requirement as discovery shows it, when payload and requirements agree with what was settled. */
-function readAgreedTerms(settled: SettledPayment): QuotedRequirement | undefined {
+function readAgreedTerms(settled: SettledPayment): QuotedTerms | undefined {
   const requirement = readQuotedTerms(settled.requirements)
   const accepted = readQuotedTerms(memberOf(settled.payload, 'accepted'))
   if (requirement === undefined || accepted === undefined) return undefined
@@ -84,7 +85,17 @@ function readAgreedTerms(settled: SettledPayment): QuotedRequirement | undefined
     requirement.asset.toLowerCase() === settled.asset &&
     requirement.payTo.toLowerCase() === settled.payTo &&
     requirement.amount === settled.amount.toString()
-  return isPaid && agrees([{ ...requirement }], [{ ...accepted }]) ? { ...requirement } : undefined
+  if (!isPaid) return undefined
+  const asked = { ...requirement, amount: askedAmount(requirement, accepted) }
+  return agrees([{ ...asked }], [{ ...accepted }]) ? asked : undefined
+}
+
+/** Of a metered price the merchant settles what was used, where its scheme lets it; what it asks for is the ceiling. */
+function askedAmount(requirement: QuotedTerms, accepted: QuotedTerms): string {
+  const isPart =
+    requirement.scheme === 'batch-settlement' &&
+    BigInt(requirement.amount) < BigInt(accepted.amount)
+  return isPart ? accepted.amount : requirement.amount
 }
 
 function fingerprintOf(value: unknown): string {

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, EndpointMethod, ListingReader } from '../../store/listings.js'
+import { isHiddenStranger, speaksForPayTo } from '../../store/pay-to-proof.js'
 import { unclaimedId } from '../../store/unclaimed.js'
 
 /** Entries that nobody confirmed cost nothing to make, so each address and each URL gets a few. */
@@ -41,10 +42,12 @@ export async function findPlace(
 ): Promise<Place> {
   const id = unclaimedId(payTo)
   const paid = await store.merchantsPaidTo(payTo)
-  if (paid.some(({ hiddenReason }) => hiddenReason !== null)) {
+  if (paid.some((merchant) => merchant.hiddenReason !== null && speaksForPayTo(merchant))) {
     return taken('the operator hides the listings of this payTo')
   }
-  const sameUrl = await store.findByUrl(url, method)
+  const sameUrl = (await store.findByUrl(url, method)).filter(
+    ({ merchant }) => !isHiddenStranger(merchant),
+  )
   const owned = sameUrl.filter(({ merchant }) => merchant.owner !== null)
   const listed = owned.find(({ merchant }) => merchant.payTo === payTo)
   if (listed !== undefined) return { state: 'listed', endpoint: listed.endpoint }

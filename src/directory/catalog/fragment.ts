@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
-import { paramNames, priceUsd, publishedIdentity } from './published.js'
+import { livePrices, paramNames, priceUsd, publishedIdentity } from './published.js'
 
 /** One merchant of the catalog as JSON after a comma: the spec's members first, then ours. */
 export function toFragment(
@@ -14,7 +14,7 @@ export function toFragment(
     name,
     network,
     asset: checksum(merchant.asset),
-    endpoints: endpoints.map(toCatalogEndpoint),
+    endpoints: endpoints.map((endpoint) => toCatalogEndpoint(endpoint, merchant)),
     description: merchant.description,
     payTo: checksum(merchant.payTo),
     official: merchant.isOfficial,
@@ -25,7 +25,7 @@ export function toFragment(
   return Buffer.from(`,${json}`)
 }
 
-function toCatalogEndpoint(endpoint: Endpoint): Record<string, unknown> {
+function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): Record<string, unknown> {
   const { method, url, title, pricing, price } = endpoint
   return {
     method,
@@ -34,6 +34,7 @@ function toCatalogEndpoint(endpoint: Endpoint): Record<string, unknown> {
     pricing,
     price: price.toString(),
     priceUsd: priceUsd(price),
+    ...livePrices(endpoint, merchant),
     params: paramNames(endpoint),
     description: endpoint.description,
     tags: endpoint.tags,

@@ -1,4 +1,5 @@
-import type { Endpoint } from '../../store/listings.js'
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { isRecord, propertiesOf } from './published.js'
@@ -16,6 +17,7 @@ const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9*][a-z0-9.+-]*$/
 /** What calling an endpoint is like, as an Operation of OpenAPI 3.1. `base` is where its input schema stands. */
 export function toOperation(
   endpoint: Endpoint,
+  merchant: Merchant,
   operationId: string,
   base: string,
 ): Record<string, unknown> {
@@ -34,7 +36,7 @@ export function toOperation(
       '200': success(endpoint),
       '402': { $ref: '#/components/responses/PaymentRequired' },
     },
-    'x-payment-info': paymentInfo(endpoint),
+    'x-payment-info': paymentInfo(endpoint, merchant),
   }
 }
 
@@ -109,9 +111,10 @@ function success({ output, extras }: Endpoint) {
   }
 }
 
-/** The price in the form other directories read, and the requirements as the endpoint quoted them. */
-function paymentInfo({ pricing, price, accepts }: Endpoint) {
-  const amount = formatAtomic(price)
+/** The price, live before listed, in the form other directories read, and the requirements as the endpoint quoted them. */
+function paymentInfo(endpoint: Endpoint, merchant: Merchant) {
+  const { pricing, price, accepts } = endpoint
+  const amount = formatAtomic(livePriceOf(endpoint, merchant) ?? price)
   return {
     price:
       pricing === 'fixed'

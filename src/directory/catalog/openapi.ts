@@ -35,7 +35,7 @@ export async function writeOpenApi(
     const method = endpoint.method.toLowerCase()
     // Two endpoints may differ in host or query alone; a fragment, which is never sent, tells them apart.
     const path = paths.get(pathname)?.has(method) ? `${pathname}#${name}` : pathname
-    const operation = toOperation(endpoint, name, base)
+    const operation = toOperation(endpoint, merchant, name, base)
     const servers = origin === server ? {} : { servers: [{ url: origin }] }
     const item = paths.get(path) ?? new Map<string, string>()
     paths.set(path, item.set(method, member(method, { ...operation, ...servers })))

@@ -1,4 +1,5 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
+import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 import { formatAtomic } from '../../x402/amounts.js'
 
@@ -17,6 +18,22 @@ export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
 export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[]): Endpoint[] {
   const isWaiting = ({ status }: Endpoint) => isUnclaimed(merchant) && status !== 'live'
   return endpoints.filter((endpoint) => !isWaiting(endpoint))
+}
+
+/** What its own 402 asked for, as numbers go in catalogs; both `null` where that is not known. */
+export function livePrices(endpoint: Endpoint, merchant: Merchant) {
+  const { livePrice, livePriceUsd } = tellLivePrice(endpoint, merchant)
+  return { livePrice, livePriceUsd: livePriceUsd === null ? null : Number(livePriceUsd) }
+}
+
+/** What a call costs in words: what its own 402 asked for, and what is listed where that is another price. */
+export function costOf(endpoint: Endpoint, merchant: Merchant): string {
+  const { price, pricing } = endpoint
+  const live = livePriceOf(endpoint, merchant) ?? price
+  const cost = `${pricing === 'metered' ? 'at most ' : ''}${formatAtomic(live)} USD a call`
+  return live === price
+    ? cost
+    : `${cost} by its own 402, though listed at ${formatAtomic(price)} USD`
 }
 
 /** Dollars as the nearest number to the exact decimal: 10000 is 0.01. */

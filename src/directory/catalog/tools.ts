@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
-import { priceUsd } from './published.js'
+import { costOf, livePrices, priceUsd } from './published.js'
 import { nameTools } from './tool-names.js'
 
 /** `function` is what most makers of language models take, `mcp` the answer to `tools/list`. */
@@ -17,7 +17,7 @@ export function toTools(
   const names = nameTools(endpoints)
   const tools = endpoints.map((endpoint, i) => {
     const name = names[i] as string
-    const description = describe(endpoint)
+    const description = describe(endpoint, merchant)
     const inputSchema = inputSchemaOf(endpoint)
     return format === 'mcp'
       ? { name, title: endpoint.title, description, inputSchema }
@@ -29,9 +29,11 @@ export function toTools(
   return { tools, calls }
 }
 
-function describe({ title, description, pricing, price }: Endpoint): string {
-  const cost = `Costs ${pricing === 'metered' ? 'at most ' : ''}${priceUsd(price)} USD a call.`
-  return [title, description, cost].filter((part) => part !== '').join('\n')
+function describe(endpoint: Endpoint, merchant: Merchant): string {
+  const { title, description } = endpoint
+  return [title, description, `Costs ${costOf(endpoint, merchant)}.`]
+    .filter((part) => part !== '')
+    .join('\n')
 }
 
 /** The stored schema as it is; where none is stored, one with the parameters of the example. */
@@ -67,6 +69,7 @@ function toCall(
     pricing,
     price: price.toString(),
     priceUsd: priceUsd(price),
+    ...livePrices(endpoint, merchant),
     network: merchant.network,
     asset: checksum(merchant.asset),
     payTo: checksum(merchant.payTo),

@@ -79,7 +79,7 @@ export const activityStreamOperation: Operation = {
 export const merchantStatsOperation: Operation = {
   id: 'getMerchantStats',
   tag,
-  summary: 'Public totals of a merchant',
+  summary: 'Public totals of a merchant, net of refunds',
   params: ofMerchant,
   answers: { 200: { description: 'By range.', schema: statsAnswer } },
   codes: [merchantNotFound, merchantDeleted, merchantHidden],
@@ -89,7 +89,7 @@ export const merchantStatsOperation: Operation = {
 export const statsOperation: Operation = {
   id: 'getStats',
   tag,
-  summary: 'Public totals of all together',
+  summary: 'Public totals of all together, net of refunds',
   answers: { 200: { description: 'By range.', schema: statsAnswer } },
   examples: { all: { summary: 'All of it', status: 200 } },
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { address, amount, anyObject, network, seconds } from '../../http/openapi/fields.js'
+import {
+  address,
+  amount,
+  anyObject,
+  livePrice,
+  livePriceUsd,
+  network,
+  seconds,
+} from '../../http/openapi/fields.js'
 import { listingActions } from '../../listing-client/listing-write.js'
 
 const probeRecord = z
@@ -36,6 +44,8 @@ const listedEndpoint = z
     state: z.object({
       id: z.int(),
       ...endpointHealth,
+      livePrice,
+      livePriceUsd,
       accepts: z.array(anyObject).describe('What the endpoint quoted when it was last seen.'),
       extras: anyObject,
       hosted: z.boolean(),
@@ -164,6 +174,8 @@ export const catalogAnswer = z.object({
           pricing: z.enum(['fixed', 'metered']),
           price: amount,
           priceUsd: z.number(),
+          livePrice,
+          livePriceUsd: z.number().nullable(),
           params: z.array(z.string()),
           description: z.string(),
           tags: z.array(z.string()),
@@ -198,6 +210,8 @@ export const toolsAnswer = z.object({
       pricing: z.enum(['fixed', 'metered']),
       price: amount,
       priceUsd: z.number(),
+      livePrice,
+      livePriceUsd: z.number().nullable(),
       network,
       asset: address,
       payTo: address,

@@ -80,6 +80,8 @@ export const signOutOperation: Operation = {
   id: 'signOut',
   tag,
   summary: 'End the session, if there is one',
+  description:
+    'A page that cannot reach the service sets the cookie `arcus_signed_out` instead: a session that comes with it is ended, and opens nothing.',
   answers: { 204: { description: 'There is none any more.' } },
   examples: { done: { summary: 'With or without a session', status: 204 } },
 }

@@ -1,13 +1,12 @@
 import { type Address, getAddress, isAddress } from 'viem'
+import { dearestAsked, settledSchemes } from '../../store/live-price.js'
 import { zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { hasWrongChecksum } from '../../x402/checksum.js'
 import type { QuotedPayment } from './payment-required.js'
 import { inputHintsOf } from './quoted-bazaar.js'
 import { isSameAddress, type QuotedTerms } from './quoted-terms.js'
 import type { Expected, Verdict, VerdictState, VerdictWarning } from './verdict.js'
-
-/** What this service can settle, preferred first; of these every endpoint should offer one. */
-const settledSchemes = ['exact', 'batch-settlement']
 
 /** Values repeated in a message. */
 const MAX_NAMED = 3
@@ -41,16 +40,21 @@ export function judgeAccepts(quoted: QuotedPayment, expected: Expected): Verdict
     return wrong('wrong_asset', message, { network: expected.network, asset })
   }
   const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
-  if (toPayee.length === 0) {
+  const sound = toPayee.filter(({ payTo }) => !hasWrongChecksum(payTo))
+  if (sound.length === 0) {
     const payTo = named(inAsset.map((terms) => terms.payTo))
+    if (toPayee.length > 0) {
+      const message = `The 402 pays to ${payTo}, which looks mistyped: its EIP-55 checksum is wrong, and no payment to it is settled here.`
+      return wrong('wrong_payto', message, { network: expected.network, payTo })
+    }
     const message =
       expected.payTo === undefined
         ? `The 402 pays to ${payTo}, which is no address that can be paid on ${expected.network}.`
         : `The 402 pays to ${payTo}, but the payout address of the listing is ${getAddress(expected.payTo)}; make the two one.`
     return wrong('wrong_payto', message, { network: expected.network, payTo })
   }
-  const chosen = choose(toPayee, expected.price)
-  return toLive(quoted, chosen, expected, base)
+  const chosen = choose(sound, expected.price)
+  return toLive(quoted, { chosen, dearest: dearestOf(sound, chosen) }, expected, base)
 }
 
 /** Whom nobody expects must at least be somebody who can be paid. */
@@ -67,15 +71,27 @@ function choose(terms: readonly QuotedTerms[], price: bigint | undefined): Quote
   return atPrice ?? (candidates[0] as QuotedTerms)
 }
 
+/** Which of several a buyer takes is up to his client, so the dearest is what the endpoint may cost. */
+function dearestOf(terms: readonly QuotedTerms[], { network, asset, amount }: QuotedTerms): bigint {
+  const asked = terms.map((each) => ({ ...each }))
+  return dearestAsked(asked, { network, asset: asset as Address }) ?? BigInt(amount)
+}
+
+interface Asked {
+  /** What a buyer would choose who means to pay what is listed. */
+  chosen: QuotedTerms
+  dearest: bigint
+}
+
 function toLive(
   quoted: QuotedPayment,
-  chosen: QuotedTerms,
+  { chosen, dearest }: Asked,
   expected: Expected,
   base: Verdict['seen'],
 ): Verdict {
   const { scheme, network, amount, asset, payTo } = chosen
   const foreign = quoted.accepts.filter((terms) => isForeign(terms, chosen))
-  const oddities = findOddities(quoted, chosen, expected)
+  const oddities = findOddities(quoted, { chosen, dearest }, expected)
   if (foreign.length > 0) oddities.set('foreign_pay_to', tellForeign(foreign, chosen))
   return {
     state: 'live',
@@ -83,7 +99,9 @@ function toLive(
     warnings: [...oddities.keys()],
     seen: { ...base, scheme, network, amount, asset, payTo },
     chosen,
-    accepts: quoted.accepts.filter((terms) => !foreign.includes(terms)),
+    accepts: quoted.accepts.filter(
+      (terms) => !foreign.includes(terms) && !hasWrongChecksum(terms.payTo),
+    ),
     quoted,
   }
 }
@@ -100,7 +118,7 @@ function tellForeign(foreign: readonly QuotedTerms[], { network, payTo }: Quoted
 
 function findOddities(
   quoted: QuotedPayment,
-  { scheme, amount, extra }: QuotedTerms,
+  { chosen: { scheme, amount, extra }, dearest }: Asked,
   { price, asset, hasSchema }: Expected,
 ): Map<VerdictWarning, string> {
   const odd = new Map<VerdictWarning, string>()
@@ -109,10 +127,11 @@ function findOddities(
       'amount_zero',
       'It asks for an amount of 0, which is not settled here: ask for 1 or more.',
     )
-  } else if (price !== undefined && BigInt(amount) !== price) {
+  }
+  if (dearest > 0n && price !== undefined && dearest !== price) {
     odd.set(
       'price_drift',
-      `It asks for ${dollars(BigInt(amount))}, the listing says ${dollars(price)}: list the price it asks for.`,
+      `It asks for ${dollars(dearest)}, the listing says ${dollars(price)}: list the price it asks for.`,
     )
   }
   if (extra.name !== asset.name || extra.version !== asset.version) {

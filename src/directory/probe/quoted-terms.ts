@@ -1,5 +1,6 @@
 import { type Address, getAddress, isAddress } from 'viem'
 import { parseUint256 } from '../../x402/amounts.js'
+import { hasWrongChecksum } from '../../x402/checksum.js'
 import { isRecord } from './clean-json.js'
 import { cleanText } from './clean-text.js'
 
@@ -11,6 +12,7 @@ export interface QuotedTerms {
   amount: string
   /** On an EVM network an address with checksum. */
   asset: string
+  /** The same; as it was spelled where its checksum is wrong. */
   payTo: string
   maxTimeoutSeconds: number
   extra: Record<string, string | number>
@@ -37,7 +39,9 @@ export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
   const network = word(entry.network)
   const amount = typeof entry.amount === 'string' ? parseUint256(entry.amount) : undefined
   const asset = account(entry.asset)
-  const payTo = account(entry.payTo)
+  // A wrong checksum stays to be seen: who is paid there may be mistyped.
+  const spelled = word(entry.payTo) ?? ''
+  const payTo = hasWrongChecksum(spelled) ? spelled : account(entry.payTo)
   const { maxTimeoutSeconds } = entry
   if (scheme === undefined || network === undefined || !network.includes(':')) return undefined
   if (amount === undefined || asset === undefined || payTo === undefined) return undefined

@@ -1,10 +1,11 @@
 import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
+import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
-import { SESSION_COOKIE } from '../../http/session-cookie.js'
-import type { Session } from '../../store/sessions.js'
+import { SESSION_COOKIE, SIGNED_OUT_COOKIE } from '../../http/session-cookie.js'
+import type { Origin, Session } from '../../store/sessions.js'
 import {
   nonceOperation,
   sessionOperation,
@@ -34,8 +35,8 @@ export async function sessionRoutes(
     reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/session/nonce', describedAs(nonceOperation), async () => {
-    const { nonce, expiresAt } = await sessions.issueNonce()
+  app.get('/api/session/nonce', describedAs(nonceOperation), async ({ ip }) => {
+    const { nonce, expiresAt } = await sessions.issueNonce(originOf(ip))
     const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
     return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
   })
@@ -51,8 +52,11 @@ export async function sessionRoutes(
     }
     const result = await signIn(body.data.message, body.data.signature)
     if (!result.ok) throw notSignedIn(`Sign-in refused: ${result.message}.`)
-    const { id, session } = await sessions.open(result.address)
+    const before = request.cookies[SESSION_COOKIE]
+    if (before !== undefined) await sessions.close(before)
+    const { id, session } = await sessions.open(result.address, originOf(request.ip))
     setCookie(reply, id, SESSION_SECONDS)
+    takeBackSignOut(request, reply)
     return tell(session)
   })
 
@@ -64,8 +68,15 @@ export async function sessionRoutes(
     const id = request.cookies[SESSION_COOKIE]
     if (id !== undefined) await sessions.close(id)
     setCookie(reply, '', 0)
+    takeBackSignOut(request, reply)
     return reply.code(204).send()
   })
+
+  /** Whoever signs in anew is not signed out any more; where the session is ended for good, nothing need say so. */
+  function takeBackSignOut(request: FastifyRequest, reply: FastifyReply): void {
+    if (request.cookies[SIGNED_OUT_COOKIE] === undefined) return
+    reply.setCookie(SIGNED_OUT_COOKIE, '', { sameSite: 'strict', path: '/api', maxAge: 0 })
+  }
 
   function setCookie(reply: FastifyReply, value: string, maxAge: number): void {
     reply.setCookie(SESSION_COOKIE, value, {
@@ -82,14 +93,20 @@ export async function sessionRoutes(
   }
 }
 
-/** Rejects with 401 unless somebody is signed in. */
+/** Rejects with 401 unless somebody is signed in; ends the session of who was signed out without the service knowing. */
 export async function requireSession(
   request: FastifyRequest,
   sessions: Sessions,
 ): Promise<Session> {
-  const session = await sessions.find(request.cookies[SESSION_COOKIE])
+  const { [SESSION_COOKIE]: id, [SIGNED_OUT_COOKIE]: signedOut } = request.cookies
+  if (id !== undefined && signedOut !== undefined) await sessions.close(id)
+  const session = signedOut === undefined ? await sessions.find(id) : undefined
   if (session === undefined) throw notSignedIn('Sign in with the wallet that owns the listing.')
   return session
+}
+
+function originOf(ip: string): Origin {
+  return { caller: callerOf(ip), block: blockOf(ip) }
 }
 
 function notSignedIn(message: string): RequestFault {

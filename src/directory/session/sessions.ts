@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Address } from 'viem'
-import type { Session, SessionStore } from '../../store/sessions.js'
+import type { Origin, Session, SessionStore } from '../../store/sessions.js'
 
 export interface Sessions {
   /** A word to be signed, good once and for five minutes. */
-  issueNonce(): Promise<{ nonce: string; expiresAt: number }>
+  issueNonce(from: Origin): Promise<{ nonce: string; expiresAt: number }>
   /** Whether it was issued here and not used yet; it is used up by asking. */
   takeNonce(nonce: string): Promise<boolean>
-  open(address: Address): Promise<{ id: string; session: Session }>
+  open(address: Address, from: Origin): Promise<{ id: string; session: Session }>
   find(id: string | undefined): Promise<Session | undefined>
   close(id: string): Promise<void>
 }
@@ -18,20 +18,20 @@ const NONCE_MS = 300_000
 /** Gives out nonces and sessions, and ends them in time. `now` is in Unix milliseconds. */
 export function createSessions(store: SessionStore, now: () => number): Sessions {
   return {
-    async issueNonce() {
+    async issueNonce(from) {
       const nonce = randomBytes(16).toString('hex')
       const expiresAt = now() + NONCE_MS
-      await store.addNonce(nonce, expiresAt)
+      await store.addNonce(nonce, expiresAt, from)
       return { nonce, expiresAt }
     },
     async takeNonce(nonce) {
       const expiresAt = await store.takeNonce(nonce)
       return expiresAt !== undefined && expiresAt > now()
     },
-    async open(address) {
+    async open(address, from) {
       const id = randomBytes(32).toString('base64url')
       const session = { address, expiresAt: now() + SESSION_SECONDS * 1000 }
-      await store.addSession(id, session)
+      await store.addSession(id, session, from)
       return { id, session }
     },
     async find(id) {

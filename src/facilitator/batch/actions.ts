@@ -1,4 +1,5 @@
 import { type Address, concat, encodeAbiParameters, type Hex, keccak256 } from 'viem'
+import { zeroAddress } from '../../x402/address.js'
 import type { Claim, ClaimRow, Deposit, EnrichedRefund } from '../../x402/batch-schemas.js'
 import { hashChannel, hashClaims, hashDeposit, hashRefund } from './typed-data.js'
 
@@ -29,6 +30,8 @@ export interface ClaimDetails {
   authorizer: Address
   payTo: Address
   claims: { channelId: Hex; totalClaimed: string }[]
+  /** The accounts whose code checks signatures of it, if they have any; rows of earlier versions lack them. */
+  runners?: readonly Address[]
 }
 
 export interface SettleDetails {
@@ -47,6 +50,10 @@ export interface RefundDetails {
   nonce: string
   amount: string
   rows: number
+  /** As for a claim. */
+  runners?: readonly Address[]
+  /** What it was found to move, with what its rows claim; rows of earlier versions lack it. */
+  gain?: string
 }
 
 /** A signature under which a thing is asked for. */
@@ -117,7 +124,12 @@ export function identifyClaim(claims: Claim['claims'], chainId: number, signatur
     key: digest,
     digest,
     expiresAt: never,
-    details: { authorizer: receiverAuthorizer, payTo: receiver, claims: totalsOf(claims, chainId) },
+    details: {
+      authorizer: receiverAuthorizer,
+      payTo: receiver,
+      claims: totalsOf(claims, chainId),
+      runners: runnersOf(claims, receiverAuthorizer),
+    },
     proof: { hash: digest, signature, signer: receiverAuthorizer },
   }
 }
@@ -140,14 +152,24 @@ export function identifyRefund(payload: EnrichedRefund, chainId: number, signatu
   const refund = hashRefund(message, chainId)
   const { payer, receiver: payTo, token: asset, receiverAuthorizer: authorizer } = channelConfig
   const rows = claims.length
+  const runners = runnersOf(claims, authorizer)
   return {
     action: 'refund',
     key: `${channelId}/${message.nonce}`,
     digest: keccak256(concat([refund, hashClaims(claims, chainId)])),
     expiresAt: never,
-    details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows },
+    details: { channelId, payer, payTo, asset, authorizer, nonce, amount, rows, runners },
     proof: { hash: refund, signature, signer: authorizer },
   }
+}
+
+/** The accounts that the settlement contract asks about signatures, if they have code (ERC-1271). */
+function runnersOf(claims: readonly ClaimRow[], authorizer: Address): Address[] {
+  const ofRows = claims.flatMap(({ voucher: { channel } }) => [
+    channel.receiverAuthorizer,
+    ...(channel.payerAuthorizer === zeroAddress ? [channel.payer] : []),
+  ])
+  return [...new Set([authorizer, ...ofRows])]
 }
 
 function totalsOf(claims: readonly ClaimRow[], chainId: number) {

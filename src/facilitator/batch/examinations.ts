@@ -1,17 +1,21 @@
-import type { Address, Hex } from 'viem'
-import { addressOf, topics } from '../../chain/abi.js'
+import type { Hex } from 'viem'
+import { wordOf } from '../../chain/abi.js'
 import {
   addressTopic,
   batchContracts,
   claimedTopic,
-  findSettlementReceipt,
+  findClaim,
+  findPayout,
   readChannel,
   readClaimed,
   readHead,
   readReceiver,
+  readSettlementLogs,
+  refundedTopic,
+  type SettlementLog,
   settledTopic,
 } from '../../chain/batch-settlement.js'
-import type { Receipt } from '../../chain/receipts.js'
+import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Examination } from '../../relayer/job-kind.js'
@@ -24,23 +28,38 @@ export interface Since {
   atLeastBlock: number
 }
 
+/** How far back what was done already is looked for: some minutes of blocks. A node may have lagged when a job began. */
+export const LOOK_BACK_BLOCKS = 5_000
+
 /** Claimed is claimed, whoever sent it: the totals on chain decide. */
 export async function examineClaim(
   rpc: Rpc,
   { claims }: ClaimDetails,
   since: Since,
 ): Promise<Examination> {
-  const head = await headAfter(rpc, since)
+  const to = await headAfter(rpc, since)
   const ids = claims.map(({ channelId }) => channelId)
-  const claimed = await readClaimed(rpc, ids, head)
+  const claimed = await readClaimed(rpc, ids, to)
   if (!claims.every(({ totalClaimed }, i) => BigInt(totalClaimed) <= (claimed[i] ?? 0n))) {
     return { state: 'open' }
   }
-  for (const channelId of ids) {
-    const receipt = await findClaim(rpc, channelId, since.from, head)
-    if (receipt !== undefined) return { state: 'confirmed', receipt }
-  }
+  const log = await findClaims(rpc, claims, { from: lookBack(since.from), to })
+  if (log !== undefined) return confirmedBy(rpc, log)
   throw new RpcUnavailableError('the chain node shows the totals claimed but not yet by whom')
+}
+
+/** The newest transaction that claimed one of these totals. Throws `RpcUnavailableError`. */
+export async function findClaims(
+  rpc: Rpc,
+  claims: ClaimDetails['claims'],
+  blocks: { from: number; to: number },
+): Promise<SettlementLog | undefined> {
+  let newest: SettlementLog | undefined
+  for (const { channelId, totalClaimed } of claims) {
+    const log = await findClaim(rpc, { channelId, totalClaimed: BigInt(totalClaimed) }, blocks)
+    if (log !== undefined && log.blockNumber >= (newest?.blockNumber ?? 0)) newest = log
+  }
+  return newest
 }
 
 /** Paid out is paid out, whoever asked for it. */
@@ -49,84 +68,122 @@ export async function examineSettle(
   details: SettleDetails,
   since: Since,
 ): Promise<Examination> {
-  const { receiver, token, settledBefore } = details
-  const head = await headAfter(rpc, since)
-  const { totalSettled } = await readReceiver(rpc, receiver, token, head)
-  if (totalSettled <= BigInt(settledBefore)) return { state: 'open' }
-  const receipt = await findPayout(rpc, receiver, token, since.from, head)
-  if (receipt !== undefined) return { state: 'confirmed', receipt }
+  const { receiver, token } = details
+  const settledBefore = BigInt(details.settledBefore)
+  const to = await headAfter(rpc, since)
+  const { totalSettled } = await readReceiver(rpc, receiver, token, to)
+  if (totalSettled <= settledBefore) return { state: 'open' }
+  const log = await findPayout(rpc, details, { from: lookBack(since.from), to }, settledBefore)
+  if (log !== undefined) return confirmedBy(rpc, log)
   throw new RpcUnavailableError('the chain node shows the payout but not yet its transaction')
 }
 
-/** A nonce that went by was used by this refund if the money of this refund moved with it. */
+/** A nonce that went by was used by this refund if its own amount was given back under it. */
 export async function examineRefund(
   rpc: Rpc,
   details: RefundDetails,
+  calldata: Hex,
   since: Since,
 ): Promise<Examination> {
-  const { channelId, nonce, amount } = details
-  const head = await headAfter(rpc, since)
-  const { refundNonce } = await readChannel(rpc, channelId, head)
+  const { channelId, nonce } = details
+  const to = await headAfter(rpc, since)
+  const { refundNonce } = await readChannel(rpc, channelId, to)
   if (refundNonce <= BigInt(nonce)) return { state: 'open' }
-  const fits = (receipt: Receipt) => {
-    const moved = refundedIn(receipt, details)
-    return moved !== undefined && moved <= BigInt(amount)
+  const topics = [refundedTopic, channelId]
+  for await (const log of readSettlementLogs(rpc, topics, { from: since.from, to })) {
+    if (await isOwnRefund(rpc, log, details, calldata)) return confirmedBy(rpc, log)
   }
-  // Every event about a channel has its id as the topic after its name.
-  const blocks = { from: since.from, to: head }
-  const receipt = await findSettlementReceipt(rpc, [null, channelId], blocks, fits)
-  if (receipt !== undefined) return { state: 'confirmed', receipt }
   const message = `Nonce ${nonce} of channel ${channelId} was used by another refund.`
   return { state: 'failed', ...reject('batchRefundSimulationFailed', message) }
 }
 
-/** What a transaction gave back to the payer, 6-decimal units. */
-export function refundedIn(
-  receipt: Receipt,
-  { asset, payer }: { asset: Address; payer: Address },
-): bigint | undefined {
-  const log = receipt.logs.find(
-    (it) =>
-      it.address === asset &&
-      it.topics[0] === topics.transfer &&
-      addressOf(it.topics[1] ?? '') === batchContracts.settlement &&
-      addressOf(it.topics[2] ?? '') === payer,
-  )
-  return log === undefined ? undefined : BigInt(log.data)
+/** Selector, and the words of the channel's configuration that follow it. */
+const REFUND_CALL = /b77433e9[0-9a-f]{448}/
+
+/**
+ * Less than was asked for may be given back, where less was left; then only the call itself tells this refund from
+ * another one under its nonce.
+ */
+async function isOwnRefund(
+  rpc: Rpc,
+  { transactionHash, data }: SettlementLog,
+  { amount, nonce }: RefundDetails,
+  calldata: Hex,
+): Promise<boolean> {
+  const moved = BigInt(data)
+  const asked = BigInt(amount)
+  if (moved > asked) return false
+  const transaction = await rpc.request('eth_getTransactionByHash', [transactionHash])
+  const input = (transaction as { input?: string } | null)?.input?.toLowerCase()
+  if (input === undefined) throw new RpcUnavailableError('no node shows the refund')
+  const [call] = REFUND_CALL.exec(calldata) ?? []
+  if (call === undefined || !input.includes(call)) return moved === asked
+  return input.includes(`${call}${wordOf(asked)}${wordOf(BigInt(nonce))}`)
 }
 
-export function isPaidOut(receipt: Receipt, details: SettleDetails): boolean {
-  return paidOutIn(receipt, details) !== undefined
+/** Whether something of these channels was claimed in a transaction. */
+export function isClaimed({ logs, isSuccess }: Receipt, { claims }: ClaimDetails): boolean {
+  const ids = new Set(claims.map(({ channelId }) => channelId as string))
+  const isOwn = ({ address, topics }: Receipt['logs'][number]) =>
+    address === batchContracts.settlement &&
+    topics[0] === claimedTopic &&
+    ids.has(topics[1]?.toLowerCase() ?? '')
+  return isSuccess && logs.some(isOwn)
+}
+
+/** What a transaction gave back to the payer of a channel, 6-decimal units. */
+export function refundedIn(receipt: Receipt, { channelId }: { channelId: Hex }) {
+  return amountIn(receipt, [refundedTopic, channelId])
 }
 
 /** What a transaction paid out to the receiver, 6-decimal units. */
-export function paidOutIn(
-  receipt: Receipt,
-  { receiver, token }: { receiver: Address; token: Address },
-): bigint | undefined {
-  const log = receipt.logs.find(
-    (it) =>
-      it.address === batchContracts.settlement &&
-      it.topics[0] === settledTopic &&
-      addressOf(it.topics[1] ?? '') === receiver &&
-      addressOf(it.topics[2] ?? '') === token,
+export function paidOutIn(receipt: Receipt, { receiver, token }: SettleDetails) {
+  return amountIn(receipt, [settledTopic, addressTopic(receiver), addressTopic(token)])
+}
+
+function amountIn({ logs }: Receipt, wanted: readonly Hex[]): bigint | undefined {
+  const log = logs.find(
+    ({ address, topics }) =>
+      address === batchContracts.settlement &&
+      wanted.every((topic, i) => topics[i]?.toLowerCase() === topic),
   )
   return log === undefined ? undefined : BigInt(log.data)
+}
+
+/** What a transaction claimed for receivers, of all its channels, 6-decimal units. */
+export function claimedIn(receipt: Receipt): bigint {
+  return receipt.logs
+    .filter((it) => it.address === batchContracts.settlement && it.topics[0] === claimedTopic)
+    .reduce((sum, { data }) => sum + BigInt(data.slice(0, 2 + 64)), 0n)
+}
+
+/** What each of these totals adds to what is claimed of its channel by now, 6-decimal units. Throws `RpcUnavailableError`. */
+export async function readGains(
+  rpc: Rpc,
+  totals: readonly { channelId: Hex; totalClaimed: string }[],
+): Promise<bigint[]> {
+  const ids = totals.map(({ channelId }) => channelId)
+  const before = await readClaimed(rpc, ids, 'latest')
+  return totals.map(({ totalClaimed }, i) => BigInt(totalClaimed) - (before[i] ?? 0n))
+}
+
+/** What totals claim together; what was claimed before takes nothing away. */
+export function gainOf(gains: readonly bigint[]): bigint {
+  return gains.reduce((sum, gain) => (gain > 0n ? sum + gain : sum), 0n)
+}
+
+async function confirmedBy(rpc: Rpc, { transactionHash }: SettlementLog): Promise<Examination> {
+  const receipt = await findReceiptAnywhere(rpc, transactionHash)
+  if (receipt !== undefined) return { state: 'confirmed', receipt }
+  throw new RpcUnavailableError('the chain node shows an event but no node its receipt yet')
+}
+
+function lookBack(block: number): number {
+  return Math.max(0, block - LOOK_BACK_BLOCKS)
 }
 
 async function headAfter(rpc: Rpc, { atLeastBlock }: Since): Promise<number> {
   const head = await readHead(rpc)
   if (head >= atLeastBlock) return head
   throw new RpcUnavailableError('the chain node is behind the block that was already seen')
-}
-
-/** The newest transaction in which something was claimed of a channel. Throws `RpcUnavailableError`. */
-export function findClaim(rpc: Rpc, channelId: Hex, from: number, to: number) {
-  return findSettlementReceipt(rpc, [claimedTopic, channelId], { from, to }, () => true)
-}
-
-/** The newest transaction in which a receiver was paid out. Throws `RpcUnavailableError`. */
-export function findPayout(rpc: Rpc, receiver: Address, token: Address, from: number, to: number) {
-  const wanted = [settledTopic, addressTopic(receiver), addressTopic(token)]
-  return findSettlementReceipt(rpc, wanted, { from, to }, () => true)
 }

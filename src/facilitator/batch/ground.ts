@@ -1,11 +1,13 @@
 import type { Address } from 'viem'
+import { isChannelContract } from '../../x402/address.js'
 import type { BatchRequest } from '../../x402/batch-request.js'
 import type { ChannelConfig, ClaimRow } from '../../x402/batch-schemas.js'
 import { isNetwork } from '../../x402/networks.js'
 import { quote } from '../../x402/parse-request.js'
-import type { Rejection } from '../../x402/reasons.js'
+import { type Rejection, reasons } from '../../x402/reasons.js'
 import type { ServedNetwork } from '../judge.js'
 import { judgeMinimum, judgeParties, reject, type Terms } from '../ladder.js'
+import { hashChannel } from './typed-data.js'
 
 /** One network as it serves `batch-settlement`. */
 export interface BatchNetwork {
@@ -49,7 +51,23 @@ export function findGround(
   }
   const mismatch = ground.served.tokenMismatch()
   if (mismatch !== undefined) throw mismatch
-  return judgeTerms(request, ground) ?? ground
+  return judgeTerms(request, ground) ?? judgeRepetition(request, ground) ?? ground
+}
+
+/** Asks the budgets of gas about who answers for it, and about all whose code would run. Throws `RpcUnavailableError`. */
+export async function guardAccounts(
+  { served }: BatchNetwork,
+  answerer: Address,
+  runners: readonly Address[],
+  amount?: bigint,
+): Promise<Rejection | undefined> {
+  const coded = await served.readCoded(runners)
+  const worth = amount === undefined ? {} : { amount }
+  for (const account of new Set([answerer, ...coded])) {
+    const refusal = await served.guardGas({ account, hasCode: coded.has(account), ...worth })
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
 }
 
 export function isRejected(value: BatchNetwork | Rejection): value is Rejection {
@@ -82,8 +100,13 @@ function judgeTerms(request: BatchRequest, { served }: BatchNetwork): Rejection 
         judgeChannel(payload.channelConfig, terms)
       )
     case 'voucher':
-    case 'refund':
       return judgeChannel(payload.channelConfig, terms)
+    case 'refund':
+      return (
+        judgeChannel(payload.channelConfig, terms) ??
+        judgeToken(payload.channelConfig.token, terms) ??
+        judgeRows('claims' in payload ? payload.claims : [], terms)
+      )
     case 'claim':
       return judgeRows(payload.claims, terms)
     case 'settle':
@@ -135,12 +158,26 @@ function judgeRows(rows: readonly ClaimRow[], terms: Terms): Rejection | undefin
   return undefined
 }
 
+/** Of several rows of one channel only the highest counts on chain, and each costs gas. */
+function judgeRepetition(
+  { payload }: BatchRequest,
+  { chainId }: BatchNetwork,
+): Rejection | undefined {
+  const rows = 'claims' in payload ? payload.claims : []
+  const channels = new Set(rows.map(({ voucher }) => hashChannel(voucher.channel, chainId)))
+  if (channels.size === rows.length) return undefined
+  return reject('batchRepeatedChannel', reasons.batchRepeatedChannel.meaning)
+}
+
 function judgeToken(token: Address, terms: Terms): Rejection | undefined {
   if (token === terms.token.address) return undefined
   return reject('batchTokenMismatch', `The token ${token} is not the asset ${terms.token.address}.`)
 }
 
 function judgeReceiver(receiver: Address, terms: Terms): Rejection | undefined {
+  if (isChannelContract(receiver)) {
+    return reject('invalidPayTo', `The receiver ${receiver} is a contract of x402.`)
+  }
   if (!terms.isPayToBlocked(receiver)) return undefined
   return reject(
     'payToNotAllowed',

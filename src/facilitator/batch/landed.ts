@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { findAuthorizationUse } from '../../chain/authorization-uses.js'
 import { batchContracts } from '../../chain/batch-settlement.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { confirmation } from '../../relayer/outcomes.js'
 import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
 import type { BatchRequest } from '../../x402/batch-request.js'
 import type { Rejection } from '../../x402/reasons.js'
@@ -33,28 +33,17 @@ export function createLandedFinder(options: { journal: SettlementJournal; now: (
     rejection: Rejection | undefined,
   ): Promise<Job | undefined> => {
     if (job.action !== 'deposit' || !isAfterSignature(rejection)) return undefined
-    const receipt = await findLandedDeposit(job.details, ground)
-    if (receipt === undefined) return undefined
-    const { transactionHash, blockNumber } = receipt
+    const use = await findLandedDeposit(job.details, ground)
+    if (use === undefined) return undefined
+    const { blockNumber } = use.receipt
     const { key, digest, expiresAt } = job
     const kind = batchKinds.deposit
     const failed = await journal.findJob(kind, network, key)
     const details = JSON.stringify(job.details)
     const place = { to: batchContracts.settlement, calldata: '0x', seenBlock: blockNumber } as const
     const row = { id: randomUUID(), kind, network, key, digest, expiresAt, details, ...place }
-    const kept = await journal.recordFound(
-      row,
-      failed,
-      {
-        state: 'confirmed',
-        transaction: transactionHash,
-        blockNumber,
-        reason: null,
-        message: null,
-        gasCost: null,
-      },
-      now(),
-    )
+    const outcome = confirmation(use.receipt, use, null)
+    const kept = await journal.recordFound(row, failed, outcome, now())
     return kept ?? journal.findJob(kind, network, key)
   }
 }
@@ -83,9 +72,9 @@ async function findLandedDeposit(
   const facts = await served.readFacts(expected)
   if (!facts.isNonceUsed) return undefined
   const from = Math.max(0, facts.blockNumber - LOOK_BACK_BLOCKS)
-  const use = await findAuthorizationUse(served.rpc, expected, from, facts.blockNumber)
+  const use = await served.findUse(expected, from, facts.blockNumber)
   if (use.state === 'unread') {
     throw new RpcUnavailableError('the chain shows the deposit but no node its receipt yet')
   }
-  return use.state === 'paid' ? use.receipt : undefined
+  return use.state === 'paid' ? use : undefined
 }

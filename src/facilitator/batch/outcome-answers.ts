@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
-import { type Channel, readChannel } from '../../chain/batch-settlement.js'
+import { type Channel, findPayout, readChannel, readHead } from '../../chain/batch-settlement.js'
 import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
+import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
 import { type BatchRequest, payerOf } from '../../x402/batch-request.js'
@@ -8,7 +9,7 @@ import { type ReasonKey, type Rejection, reasons } from '../../x402/reasons.js'
 import { isReasonKey, type SettleAnswer, settleRejection } from '../answers.js'
 import type { Deliveries } from '../deliveries.js'
 import { reject } from '../ladder.js'
-import type { SettleRequest, SettleResult } from '../settler.js'
+import { pendingOf, type SettleRequest, type SettleResult } from '../settler.js'
 import {
   type BatchAction,
   type BatchJob,
@@ -18,7 +19,7 @@ import {
   type RefundDetails,
   type SettleDetails,
 } from './actions.js'
-import { findClaim, findPayout, paidOutIn, refundedIn } from './examinations.js'
+import { findClaims, LOOK_BACK_BLOCKS, paidOutIn, refundedIn } from './examinations.js'
 import type { BatchNetwork } from './ground.js'
 import { detailsOf } from './kinds.js'
 
@@ -28,9 +29,6 @@ export interface OutcomeAnswersOptions {
   checksum: (address: Address) => Address
   log: { warn(details: object, message: string): void }
 }
-
-/** Where the transaction behind what is done already is looked for, to name its hash: some minutes of blocks. */
-const HINT_BLOCKS = 5_000
 
 /** Turns rows into answers: for whoever brought one about, waited with him, or asks again later. */
 export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
@@ -43,7 +41,7 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
       const rejection = reject(reasonOf(job), job.message ?? 'It did not settle.')
       return { ...refuse(request, rejection, job.transaction), settlementId }
     }
-    return { ...refuse(request, pending, job.transaction), settlementId }
+    return { ...refuse(request, pendingOf(job), job.transaction), settlementId }
   }
 
   /** What landed is never called failed: where its details cannot be read now, it is pending. */
@@ -69,14 +67,11 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
   async function claimed(
     { details }: Extract<BatchJob, { action: 'claim' }>,
     request: BatchRequest,
-    { served, headBlock }: BatchNetwork,
+    { served }: BatchNetwork,
   ): Promise<SettleResult> {
-    const [first] = details.claims
-    const to = headBlock()
-    const from = Math.max(0, to - HINT_BLOCKS)
-    const receipt = first && (await findClaim(served.rpc, first.channelId, from, to))
-    if (receipt === undefined) return refuse(request, nothingToClaim)
-    const transaction = receipt.transactionHash
+    const log = await findClaims(served.rpc, details.claims, await recentBlocks(served.rpc))
+    if (log === undefined) return refuse(request, nothingToClaim)
+    const transaction = log.transactionHash
     return { status: 200, body: { success: true, transaction, network: request.network } }
   }
 
@@ -86,18 +81,14 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
     request: BatchRequest,
     ground: BatchNetwork,
   ): Promise<SettleResult> {
-    const { receiver, token, settledBefore } = details
-    const to = ground.headBlock()
-    const from = Math.max(0, to - HINT_BLOCKS)
-    const receipt = await findPayout(ground.served.rpc, receiver, token, from, to)
-    const paid = receipt && paidOutIn(receipt, details)
-    if (paid === undefined) return refuse(request, nothingToSettle)
-    const { key } = identifySettle(receiver, token, BigInt(settledBefore) - paid)
+    const { rpc } = ground.served
+    const log = await findPayout(rpc, details, await recentBlocks(rpc))
+    if (log === undefined) return refuse(request, nothingToSettle)
+    const { receiver, token } = details
+    const { key } = identifySettle(receiver, token, log.settledBefore)
     const row = await journal.findJob(batchKinds.settle, request.network, key)
     const isOwed = row?.state === 'confirmed' && row.deliveredAt === null
-    return isOwed
-      ? of(row, request, ground)
-      : refuse(request, nothingToSettle, receipt?.transactionHash)
+    return isOwed ? of(row, request, ground) : refuse(request, nothingToSettle, log.transactionHash)
   }
 
   /** Keeps that a success was told, so that a payout of which nobody heard is known. */
@@ -128,6 +119,12 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
 
   const clash = (action: BatchAction): ReasonKey => simulationReasons[action]
   return { of, claimed, paidOut, noteTelling, clash }
+}
+
+/** Up to the very head: what was done a moment ago is in a block that the feed may not have seen. */
+async function recentBlocks(rpc: Rpc): Promise<{ from: number; to: number }> {
+  const to = await readHead(rpc)
+  return { from: Math.max(0, to - LOOK_BACK_BLOCKS), to }
 }
 
 /** What the answer adds to a success, as of the block it landed in or a later one. */
@@ -202,10 +199,6 @@ function reasonOf({ kind, reason }: Job): ReasonKey {
 
 const nothingToClaim = reject('nothingToClaim', reasons.nothingToClaim.meaning)
 const nothingToSettle = reject('batchNothingToSettle', reasons.batchNothingToSettle.meaning)
-const pending = reject(
-  'settlementPending',
-  'The transaction is on its way and not mined yet; settle again to wait on.',
-)
 const unread = reject(
   'settlementPending',
   'The transaction landed, but its outcome could not be read; settle again to have it told.',

@@ -11,15 +11,16 @@ import { reject } from '../ladder.js'
 import { createOutcomeWait } from '../outcome-wait.js'
 import type { Settle, SettleResult } from '../settler.js'
 import { type BatchJob, batchKinds } from './actions.js'
-import { type BatchNetwork, findGround, isRejected } from './ground.js'
+import { type BatchNetwork, findGround, guardAccounts, isRejected } from './ground.js'
 import { createJobSender, type SendTerms } from './job-sender.js'
 import { createLandedFinder } from './landed.js'
 import { createOutcomeAnswers } from './outcome-answers.js'
 import { isSameRequest } from './proof.js'
 import { createRequestSigner } from './request-signer.js'
 import { settleByScheme } from './scheme.js'
+import { withCanonicalSignatures } from './signatures.js'
 import { summaryOf } from './summary.js'
-import { judgeWork, type SettledPayload, type Work } from './work.js'
+import { judgeWork, judgeWorth, type SettledPayload, type Work } from './work.js'
 
 export interface BatchSettlerOptions {
   networks: ReadonlyMap<string, BatchNetwork>
@@ -65,11 +66,12 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     return { ...(await answers.noteTelling(result, asked)), payment: summaryOf(request) }
   }
 
-  async function settle(request: BatchRequest, deadline: number): Promise<SettleResult> {
-    const { payload } = request
-    if (!isSettled(payload)) return refuse(request, notSettled)
-    const ground = findGround(request, networks)
-    if (isRejected(ground)) return refuse(request, ground)
+  async function settle(asked: BatchRequest, deadline: number): Promise<SettleResult> {
+    if (!isSettled(asked.payload)) return refuse(asked, notSettled)
+    const ground = findGround(asked, networks)
+    if (isRejected(ground)) return refuse(asked, ground)
+    const payload = await withCanonicalSignatures(asked.payload, ground.served.rpc)
+    const request = { ...asked, payload }
     const work = await judgeWork(payload, ground)
     if (work.state === 'refused') return refuse(request, work.rejection)
     const { job } = work
@@ -80,7 +82,8 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
       }
       if (row.digest !== job.digest) return settleAfter(row, job, request, deadline)
     }
-    const refusal = work.refusal ?? (await ground.served.guardGas(work.gasPayer))
+    const { gasPayer, runners, amount } = work
+    const refusal = work.refusal ?? (await guardAccounts(ground, gasPayer, runners, amount))
     if (refusal !== undefined) return refuse(request, refusal)
     return carryOut(request, ground, work, { failed: row, deadline })
   }
@@ -94,12 +97,17 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
   ): Promise<SettleResult> {
     const { job, isDone = false } = work
     let hasPassed = false
+    let worthless: Rejection | undefined
     const behind = createRequestSigner({
       rpc: ground.served.rpc,
       relayers: ground.relayers,
+      authorization:
+        job.action === 'deposit' ? { digest: job.digest, asset: job.details.asset } : undefined,
       async send(call) {
         hasPassed = true
         if (isDone) throw new Error('a transaction would change nothing')
+        worthless = await judgeWorth(work, call, ground)
+        if (worthless !== undefined) throw new Error(worthless.message)
         return sendJob(job, call, request, ground, terms)
       },
     })
@@ -115,9 +123,11 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     if (landed !== undefined) {
       return answers.of(await waitForOutcome(landed, terms.deadline, false), request, ground)
     }
-    if (job.action === 'settle' && isDone) return answers.paidOut(job, request, ground)
+    // Somebody may have asked for the payout while it was judged.
+    const isPaidOut = isDone || rejection?.reason === 'batchNothingToSettle'
+    if (job.action === 'settle' && isPaidOut) return answers.paidOut(job, request, ground)
     if (job.action === 'claim' && isDone && hasPassed) return answers.claimed(job, request, ground)
-    return refuse(request, rejection as Rejection)
+    return refuse(request, worthless ?? (rejection as Rejection))
   }
 
   async function findRow(job: BatchJob, request: BatchRequest): Promise<Job | undefined> {

@@ -1,49 +1,56 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { SettlementJournal } from '../../store/settlement-journal.js'
-import type { SightingStore } from '../../store/sightings.js'
 import { type BatchRequest, parseBatchRequest, payerOf } from '../../x402/batch-request.js'
-import type { Deposit } from '../../x402/batch-schemas.js'
+import type { Deposit, Refund, Voucher } from '../../x402/batch-schemas.js'
 import { readPayer } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
-import { verifyRejection } from '../answers.js'
+import { verifyRejection, verifyUnavailable } from '../answers.js'
 import { reject } from '../ladder.js'
-import { MAX_SIGHTING_SECONDS, type Verify } from '../verifier.js'
+import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verified.js'
+import type { Verify } from '../verifier.js'
 import { batchKinds, identifyDeposit } from './actions.js'
-import { type BatchNetwork, findGround, isRejected } from './ground.js'
+import { type BatchNetwork, findGround, guardAccounts, isRejected } from './ground.js'
 import { isLandedElsewhere } from './landed.js'
 import { isSameRequest } from './proof.js'
 import { createRequestSigner } from './request-signer.js'
 import { type SchemeVerdict, verifyByScheme } from './scheme.js'
+import { judgeClaimable, withCanonicalSignatures } from './signatures.js'
 import { summaryOf } from './summary.js'
 
 export interface BatchVerifierOptions {
   networks: ReadonlyMap<string, BatchNetwork>
   journal: SettlementJournal
-  sightings: SightingStore
+  verified: VerifiedPayments
   checksum: (address: Address) => Address
-  /** Unix milliseconds. */
-  now: () => number
+  /** Whether a wallet can bring anything of this network on chain at present. */
+  canSettle: (network: string) => boolean
 }
 
-/** Tells whether a body holds a deposit that was seen valid here before. */
+type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
+
+/** The same as `createVerifiedCheck` for the deposit in a body. */
 export function createVerifiedDepositCheck(
-  sightings: SightingStore,
+  verified: VerifiedPayments,
   networks: ReadonlyMap<string, BatchNetwork>,
-) {
-  return async (body: unknown): Promise<boolean> => {
+): TakeVerified {
+  return (body) => {
     const parsed = parseBatchRequest(body)
     if (!parsed.ok || parsed.request.payload.type !== 'deposit') return false
-    const { network, payload } = parsed.request
-    const ground = networks.get(network)
-    if (ground === undefined) return false
-    const { digest } = identifyDeposit(payload, ground.chainId, ground.served.terms.token)
-    return (await sightings.findSighting(network, digest)) !== undefined
+    const ground = networks.get(parsed.request.network)
+    return ground !== undefined && verified.take(signedDeposit(parsed.request.payload, ground))
   }
+}
+
+function signedDeposit(payload: Deposit, { chainId, served }: BatchNetwork): SignedDigest {
+  const { token } = served.terms
+  const { digest } = identifyDeposit(payload, chainId, token)
+  const { signature } = payload.deposit.authorization.erc3009Authorization
+  return { network: token.network, digest, signature }
 }
 
 /** Answers `POST /verify` for deposits, vouchers and refunds. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export function createBatchVerifier(options: BatchVerifierOptions): Verify {
-  const { networks, journal, sightings, checksum, now } = options
+  const { networks, journal, verified, checksum } = options
 
   return async (body) => {
     const parsed = parseBatchRequest(body)
@@ -58,6 +65,7 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     if (!verdict.ok) {
       return { ...verifyRejection(verdict.rejection, payer && checksum(payer)), payment }
     }
+    if (!options.canSettle(request.network)) return verifyUnavailable(payer && checksum(payer))
     const { extra } = verdict
     return {
       status: 200,
@@ -66,37 +74,32 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     }
   }
 
-  async function judge(request: BatchRequest): Promise<SchemeVerdict> {
-    const { payload } = request
-    if (payload.type === 'claim' || payload.type === 'settle') return refused(notVerified)
-    const ground = findGround(request, networks)
+  async function judge(asked: BatchRequest): Promise<SchemeVerdict> {
+    if (asked.payload.type === 'claim' || asked.payload.type === 'settle') {
+      return refused(notVerified)
+    }
+    const ground = findGround(asked, networks)
     if (isRejected(ground)) return refused(ground)
+    const payload = await withCanonicalSignatures(asked.payload, ground.served.rpc)
+    const request = { ...asked, payload }
     if (payload.type === 'voucher') return ask(request, ground)
     const verdict = await (payload.type === 'deposit'
       ? judgeDeposit(request, payload, ground)
       : ask(request, ground))
     if (!verdict.ok) return verdict
     const { payer, receiverAuthorizer } = payload.channelConfig
-    const gasRefusal = await ground.served.guardGas(
-      payload.type === 'deposit' ? payer : receiverAuthorizer,
-    )
+    const gasRefusal = await (payload.type === 'deposit'
+      ? guardAccounts(ground, payer, [payer], BigInt(payload.deposit.amount))
+      : guardAccounts(ground, receiverAuthorizer, [receiverAuthorizer]))
     if (gasRefusal !== undefined) return refused(gasRefusal)
-    if (payload.type === 'deposit') note(payload, ground)
+    // What was found valid is not refused for the pace of its merchant.
+    if (payload.type === 'deposit') verified.note(signedDeposit(payload, ground))
     return verdict
-  }
-
-  /** What was found good is not refused for the pace of its merchant. */
-  function note(payload: Deposit, { chainId, served, headBlock }: BatchNetwork): void {
-    const { network } = served.terms.token
-    const { digest, expiresAt } = identifyDeposit(payload, chainId, served.terms.token)
-    const end = Math.floor(now() / 1000) + MAX_SIGHTING_SECONDS
-    const blockNumber = headBlock()
-    sightings.note({ network, digest, blockNumber, expiresAt: Math.min(expiresAt, end) })
   }
 
   /** A deposit that landed is settled again with its hash, so it is as good as its voucher. */
   async function judgeDeposit(
-    request: BatchRequest,
+    request: VerifiedRequest,
     payload: Deposit,
     ground: BatchNetwork,
   ): Promise<SchemeVerdict> {
@@ -111,7 +114,7 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
       payload: { type: 'voucher', channelConfig, voucher },
     } as const
     if (await hasLanded()) return ask(voucherOnly, ground)
-    const verdict = await ask(request, ground)
+    const verdict = await ask(request, ground, job.digest)
     if (verdict.ok) return verdict
     // It may have landed while it was looked at, or by other hands.
     const isOnChain =
@@ -119,9 +122,21 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     return isOnChain ? ask(voucherOnly, ground) : verdict
   }
 
-  function ask(request: BatchRequest, { served, relayers }: BatchNetwork): Promise<SchemeVerdict> {
+  /** What the scheme finds good, the settlement contract must be able to claim. */
+  async function ask(
+    request: VerifiedRequest,
+    { served, relayers }: BatchNetwork,
+    digest?: Hex,
+  ): Promise<SchemeVerdict> {
+    const { rpc } = served
     const send = () => Promise.reject(new Error('verify sends nothing'))
-    return verifyByScheme(request, createRequestSigner({ rpc: served.rpc, relayers, send }))
+    const authorization = digest && { digest, asset: request.requirements.asset }
+    const behind = createRequestSigner({ rpc, relayers, send, authorization })
+    const verdict = await verifyByScheme(request, behind)
+    if (!verdict.ok) return verdict
+    const { channelConfig, voucher } = request.payload
+    const rejection = await judgeClaimable(rpc, channelConfig, voucher, behind.deposit())
+    return rejection === undefined ? verdict : refused(rejection)
   }
 }
 

@@ -1,6 +1,7 @@
-import type { Address } from 'viem'
-import { readChannel, readClaimed, readReceiver } from '../../chain/batch-settlement.js'
-import { zeroAddress } from '../../x402/address.js'
+import type { Address, Hex } from 'viem'
+import { readChannel, readReceiver } from '../../chain/batch-settlement.js'
+import { judgeGain } from '../../relayer/preparation.js'
+import { simulateSingle } from '../../relayer/simulation.js'
 import type { Claim, Deposit, EnrichedRefund, ReceiverSettle } from '../../x402/batch-schemas.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { judgeMinimum, reject } from '../ladder.js'
@@ -11,7 +12,9 @@ import {
   identifyDeposit,
   identifyRefund,
   identifySettle,
+  type RefundDetails,
 } from './actions.js'
+import { gainOf, readGains } from './examinations.js'
 import type { BatchNetwork } from './ground.js'
 import { hashChannel } from './typed-data.js'
 
@@ -23,8 +26,14 @@ export type Work =
   | {
       state: 'toDo'
       job: BatchJob
-      /** Whom gas that buys nothing is booked on. */
+      /** The account that is charged for gas that buys nothing. */
       gasPayer: Address
+      /** The accounts whose code runs in it, if they have any. */
+      runners: readonly Address[]
+      /** What it moves, 6-decimal units; left out of what must bear its gas. */
+      amount?: bigint
+      /** What must bear the gas, 6-decimal units; left out where it need not. */
+      gain?: bigint
       /** Said unless a row answers. */
       refusal?: Rejection
       /** It is done already: a transaction would change nothing. */
@@ -38,11 +47,12 @@ export type Work =
 export async function judgeWork(payload: SettledPayload, ground: BatchNetwork): Promise<Work> {
   const { chainId, served } = ground
   switch (payload.type) {
-    case 'deposit':
-      return toDo(
-        identifyDeposit(payload, chainId, served.terms.token),
-        payload.channelConfig.payer,
-      )
+    case 'deposit': {
+      const { payer } = payload.channelConfig
+      const job = identifyDeposit(payload, chainId, served.terms.token)
+      const amount = BigInt(payload.deposit.amount)
+      return { state: 'toDo', job, gasPayer: payer, runners: [payer], amount }
+    }
     case 'claim':
       return judgeClaim(payload, ground)
     case 'settle':
@@ -52,63 +62,83 @@ export async function judgeWork(payload: SettledPayload, ground: BatchNetwork): 
   }
 }
 
+/**
+ * A refund must reach the minimum, and be worth its gas together with what its rows claim. One that leaves nothing behind need not be: then no
+ * minimum stands between a payer and the last of their money. Such a one drains little, for before the next the channel
+ * needs another deposit, for which the minimum holds; and it may have no rows but one of its own channel, for rows of
+ * others would cost gas each time.
+ */
 async function judgeRefund(payload: EnrichedRefund, ground: BatchNetwork): Promise<Work> {
-  const { claims, refundAuthorizerSignature, claimAuthorizerSignature } = payload
+  const { claims, refundAuthorizerSignature, claimAuthorizerSignature, channelConfig } = payload
   if (refundAuthorizerSignature === undefined) return unsigned
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
-  const { receiverAuthorizer } = payload.channelConfig
-  const job = identifyRefund(payload, ground.chainId, refundAuthorizerSignature)
-  const refusal = judgeMinimum(BigInt(payload.amount), ground.served.terms)
-  const isLast = refusal !== undefined && (await isEmptying(payload, ground))
-  return toDo(job, receiverAuthorizer, isLast ? undefined : refusal)
-}
-
-/**
- * Whether a refund leaves nothing behind. Then no minimum stands between a payer and the last of his money, and no
- * gas is drained either: to be emptied once more, the channel needs another deposit, for which the minimum holds.
- */
-async function isEmptying(
-  { channelConfig, amount, claims }: EnrichedRefund,
-  { served, chainId }: BatchNetwork,
-): Promise<boolean> {
-  const channelId = hashChannel(channelConfig, chainId)
-  const { balance, totalClaimed } = await readChannel(served.rpc, channelId, 'latest')
-  const claimed = claims
-    .filter(({ voucher }) => hashChannel(voucher.channel, chainId) === channelId)
-    .reduce(
-      (most, row) => (BigInt(row.totalClaimed) > most ? BigInt(row.totalClaimed) : most),
-      totalClaimed,
-    )
-  return balance > claimed && BigInt(amount) >= balance - claimed
+  const { served, chainId } = ground
+  const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
+  const details = job.details as RefundDetails
+  const { channelId, runners = [] } = details
+  const totals = claims.map(({ voucher, totalClaimed }) => {
+    return { channelId: hashChannel(voucher.channel, chainId), totalClaimed }
+  })
+  const [channel, gains] = await Promise.all([
+    readChannel(served.rpc, channelId, 'latest'),
+    readGains(served.rpc, totals),
+  ])
+  const own = totals.findIndex((row) => row.channelId === channelId)
+  const claimed = channel.totalClaimed + gainOf(gains.slice(own, own + 1))
+  const left = channel.balance > claimed ? channel.balance - claimed : 0n
+  const wanted = BigInt(payload.amount)
+  const moved = wanted < left ? wanted : left
+  const gain = moved + gainOf(gains)
+  Object.assign(details, { gain: gain.toString() })
+  const work = { state: 'toDo', job, gasPayer: channelConfig.receiverAuthorizer, runners } as const
+  // What is wrong with it, the scheme says.
+  if (gain === 0n && wanted > 0n) return { ...work, isDone: true }
+  const isEmptying =
+    left > 0n && wanted >= left && totals.every((row) => row.channelId === channelId)
+  if (isEmptying) return { ...work, amount: gain }
+  const refusal = judgeMinimum(moved, served.terms)
+  return { ...work, gain, ...(refusal && { refusal }) }
 }
 
 async function judgeClaim(payload: Claim, { served, chainId }: BatchNetwork): Promise<Work> {
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
   const job = identifyClaim(payload.claims, chainId, signature)
-  const { claims, authorizer } = job.details as ClaimDetails
-  const ids = claims.map(({ channelId }) => channelId)
-  const before = await readClaimed(served.rpc, ids, 'latest')
-  const gain = claims.reduce((sum, { totalClaimed }, i) => {
-    const more = BigInt(totalClaimed) - (before[i] ?? 0n)
-    return more > 0n ? sum + more : sum
-  }, 0n)
-  if (gain === 0n) return { state: 'toDo', job, gasPayer: authorizer, isDone: true }
-  return toDo(job, authorizer, judgeMinimum(gain, served.terms))
+  const { claims, authorizer, runners = [] } = job.details as ClaimDetails
+  const gain = gainOf(await readGains(served.rpc, claims))
+  const work = { state: 'toDo', job, gasPayer: authorizer, runners } as const
+  if (gain === 0n) return { ...work, isDone: true }
+  const refusal = judgeMinimum(gain, served.terms)
+  return { ...work, gain, ...(refusal && { refusal }) }
 }
 
 async function judgeSettle(payload: ReceiverSettle, { served }: BatchNetwork): Promise<Work> {
   const { receiver, token } = payload
   const { totalClaimed, totalSettled } = await readReceiver(served.rpc, receiver, token, 'latest')
   const job = identifySettle(receiver, token, totalSettled)
-  const due = totalClaimed - totalSettled
-  if (due === 0n) return { state: 'toDo', job, gasPayer: zeroAddress, isDone: true }
-  return toDo(job, zeroAddress, judgeMinimum(due, served.terms))
+  const gain = totalClaimed - totalSettled
+  const work = { state: 'toDo', job, gasPayer: receiver, runners: [] } as const
+  if (gain === 0n) return { ...work, isDone: true }
+  const refusal = judgeMinimum(gain, served.terms)
+  return { ...work, gain, ...(refusal && { refusal }) }
 }
 
-function toDo(job: BatchJob, gasPayer: Address, refusal?: Rejection): Work {
-  return { state: 'toDo', job, gasPayer, ...(refusal && { refusal }) }
+/** Why what must bear its gas does not, as the chain stands. Throws `RpcUnavailableError`. */
+export async function judgeWorth(
+  { gain }: Pick<Extract<Work, { state: 'toDo' }>, 'gain'>,
+  { to, calldata }: { to: Address; calldata: Hex },
+  { served }: BatchNetwork,
+): Promise<Rejection | undefined> {
+  if (gain === undefined) return undefined
+  const call = { to, data: calldata }
+  const fate = await simulateSingle(served.rpc, served.relayer, call, GAS_CAP)
+  // What cannot be simulated says itself why, when it is about to be signed.
+  if (!fate.ok || fate.gas >= GAS_CAP) return undefined
+  return judgeGain(gain, fate.gas * served.gasPrice())
 }
+
+/** More than the largest claim takes. */
+const GAS_CAP = 25_000_000n
 
 const unsigned: Work = {
   state: 'refused',

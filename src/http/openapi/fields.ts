@@ -23,6 +23,14 @@ export const usd = z
   .regex(/^[0-9]+(\.[0-9]+)?$/)
   .meta({ id: 'Usd', description: 'Dollars as an exact decimal.' })
 
+export const livePrice = amount
+  .nullable()
+  .describe(
+    'What its 402 asked for when it was last seen live, the most of it where it asks for several; `null` where that is not known.',
+  )
+
+export const livePriceUsd = usd.nullable().describe('The same in dollars.')
+
 export const network = z
   .string()
   .regex(/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/)

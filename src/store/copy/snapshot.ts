@@ -13,7 +13,9 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { RESTORED_KEY } from '../deliveries.js'
 import { makeFolder, schemaVersion } from '../sqlite/database.js'
+import { DatabaseInUseError, lockForService } from '../sqlite/service-lock.js'
 import { CopyError } from './copy-error.js'
 
 export interface Snapshot {
@@ -53,8 +55,9 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
 }
 
 /**
- * Puts a backup in place of a database that is gone. Rejects with `CopyError` where there is one still, or when the file
- * is no whole database of Arcus.
+ * Puts a backup in place of a database that is gone. Payments that were not told as paid when it was made may have been
+ * told since, so none of them is ever told again. Rejects with `CopyError` where there is a database still, or when the
+ * file is no whole database of Arcus.
  */
 export async function restore(backup: string, target: string): Promise<Snapshot> {
   if (target === ':memory:') {
@@ -73,20 +76,51 @@ export async function restore(backup: string, target: string): Promise<Snapshot>
       'stop the service and move the old database away first, with its -wal and -shm',
     )
   }
-  makeFolder(dirname(target))
-  const partial = `${target}.partial`
-  copyFileSync(backup, partial)
-  chmodSync(partial, OWNER_ONLY)
-  return finish(partial, target)
+  // A service whose file was taken away works on without a name to it.
+  const release = lockForRestore(target)
+  try {
+    const partial = `${target}.partial`
+    copyFileSync(backup, partial)
+    chmodSync(partial, OWNER_ONLY)
+    return await finish(partial, target, markAsTold)
+  } finally {
+    release()
+  }
+}
+
+function lockForRestore(target: string): () => void {
+  try {
+    return lockForService(target)
+  } catch (error) {
+    if (!(error instanceof DatabaseInUseError)) throw error
+    throw new CopyError(`Stop the service first: ${error.message}.`, { cause: error })
+  }
+}
+
+/** Leaves no success to tell of payments that were under way: a payment that is signed anew later begins afresh. */
+function markAsTold(database: Sqlite.Database): void {
+  // What was signed may have landed since, also where no node had taken it by then.
+  database.exec(
+    `UPDATE jobs SET state = 'submitted', "transaction" = (
+       SELECT max(hash) FROM attempt_jobs WHERE job_id = jobs.id)
+     WHERE state = 'queued' AND id IN (SELECT job_id FROM attempt_jobs)`,
+  )
+  database
+    .prepare('UPDATE jobs SET delivered_at = ?, delivered_key = ? WHERE delivered_at IS NULL')
+    .run(Date.now(), RESTORED_KEY)
 }
 
 function refuseExisting(path: string, why: string): void {
   if (existsSync(path)) throw new CopyError(`${path} exists already: ${why}.`)
 }
 
-async function finish(partial: string, target: string): Promise<Snapshot> {
+async function finish(
+  partial: string,
+  target: string,
+  change: (database: Sqlite.Database) => void = () => {},
+): Promise<Snapshot> {
   try {
-    const counts = inspect(partial)
+    const counts = inspect(partial, change)
     syncFile(partial)
     const sha256 = await digestOf(partial)
     const { size: bytes } = statSync(partial)
@@ -104,8 +138,11 @@ function removeDatabase(path: string): void {
   for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(path + rest, { force: true })
 }
 
-/** Opens the copy alone: whole, ours, and not of a version to come. */
-function inspect(path: string): Pick<Snapshot, 'payments' | 'merchants'> {
+/** Opens the copy alone: whole, ours, and not of a version to come; then changes it. */
+function inspect(
+  path: string,
+  change: (database: Sqlite.Database) => void,
+): Pick<Snapshot, 'payments' | 'merchants'> {
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(path, { fileMustExist: true })
@@ -120,6 +157,7 @@ function inspect(path: string): Pick<Snapshot, 'payments' | 'merchants'> {
         `The file has schema version ${version}, this version of Arcus knows ${schemaVersion()}: use the newer version.`,
       )
     }
+    change(database)
     const count = (table: string) =>
       database?.prepare(`SELECT count(*) FROM ${table}`).pluck().get() as number
     return { payments: count('jobs'), merchants: version >= 3 ? count('merchants') : 0 }

@@ -11,9 +11,9 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'jobs', key: ['id'] },
   { name: 'attempts', key: ['hash'] },
   { name: 'attempt_jobs', key: ['hash', 'position'] },
+  { name: 'gas_risks', key: ['hash', 'bearer'] },
   { name: 'lanes', key: ['network', 'relayer'] },
   { name: 'idempotency_keys', key: ['key'] },
-  { name: 'sightings', key: ['network', 'digest'] },
   { name: 'gas_spending', key: ['network', 'day', 'payer'] },
   { name: 'blocks', key: ['role', 'address'] },
   { name: 'merchants', key: ['id'] },
@@ -31,5 +31,6 @@ export const copiedTables: readonly CopiedTable[] = [
     key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'kind', 'up_to_ms'],
   },
   { name: 'activity_payers', key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'payer'] },
+  { name: 'activity_buyers', key: ['pay_to', 'payer'] },
   { name: 'hosted_records', key: ['kind', 'id'] },
 ]

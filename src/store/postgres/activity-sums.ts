@@ -1,5 +1,4 @@
-import type { NewActivity } from '../activity.js'
-import { MAX_SUM, type TallyEntry, tally } from '../rows/activity-tally.js'
+import { type CountedActivity, MAX_SUM, type TallyEntry, tally } from '../rows/activity-tally.js'
 import type { Queries } from './database.js'
 
 const place = ['span::text', 'merchant_id::text', 'bucket::bigint', 'endpoint_id::bigint'] as const
@@ -18,7 +17,7 @@ const statements = {
 }
 
 /** Adds rows to the sums, inside a transaction; equal keys of one call are added up first. */
-export async function addSums(sql: Queries, rows: readonly NewActivity[]): Promise<void> {
+export async function addSums(sql: Queries, rows: readonly CountedActivity[]): Promise<void> {
   if (rows.length === 0) return
   const { sums, latencies, payers } = tally(rows)
   await add(sql, 'activity_sums', [...sums], ['amount', 'gas'])

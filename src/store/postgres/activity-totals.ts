@@ -63,9 +63,9 @@ export function createTotals(
         top: string
         amount: string
       }>(
-        `SELECT count(*) AS payers, count(*) FILTER (WHERE times >= 2) AS repeat,
+        `SELECT count(*) FILTER (WHERE times >= 1) AS payers, count(*) FILTER (WHERE times >= 2) AS repeat,
            coalesce(max(paid), 0)::text AS top, coalesce(sum(paid), 0)::text AS amount
-         FROM (SELECT sum(count) AS times, sum(amount) AS paid FROM activity_payers WHERE ${scoped}
+         FROM (SELECT sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers WHERE ${scoped}
            GROUP BY payer) AS each`,
         valuesOf(scope),
       )

@@ -1,5 +1,7 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
 import { activityValues } from '../rows/activity-rows.js'
+import type { CountedActivity } from '../rows/activity-tally.js'
+import { judgeRefunds, noteBuyers } from './activity-buyers.js'
 import { createFolding } from './activity-folding.js'
 import { addSums } from './activity-sums.js'
 import { createTable } from './activity-table.js'
@@ -15,8 +17,12 @@ export function createActivityStore(database: Database): ActivityStore {
       if (rows.length === 0) return
       // Not tried twice: an answer that was lost would be counted twice.
       await database.once.inTransaction(async (sql) => {
-        const fresh = await withoutOldSuccesses(sql, rows)
-        await addSums(sql, await insert(sql, fresh))
+        const fresh = await withoutToldSuccesses(sql, await withoutOldSuccesses(sql, rows))
+        const summed = fresh.filter(({ isSumOnly }) => isSumOnly === true)
+        const whole = fresh.filter(({ isSumOnly }) => isSumOnly !== true)
+        const kept = await insert(sql, await judgeRefunds(sql, whole))
+        await addSums(sql, [...kept, ...summed])
+        await noteBuyers(sql, kept)
       })
     },
     async latestOf(merchantIds) {
@@ -60,10 +66,34 @@ async function withoutOldSuccesses(
   })
 }
 
-/** Resolves with those that were kept: a payment told as settled before is left out. */
-async function insert(sql: Queries, rows: readonly NewActivity[]): Promise<NewActivity[]> {
+/** A success that is told again counts neither as a sale nor as a refund. */
+async function withoutToldSuccesses(
+  sql: Queries,
+  rows: readonly NewActivity[],
+): Promise<readonly NewActivity[]> {
+  const ids = rows.flatMap(({ state, settlementId }) =>
+    state === 'settled' && settlementId !== null ? [settlementId] : [],
+  )
+  if (ids.length === 0) return rows
+  const found = await sql.rows<{ settlement_id: string }>(
+    `SELECT settlement_id FROM activity
+     WHERE settlement_id = ANY($1) AND state IN ('settled', 'refunded')`,
+    [ids],
+  )
+  const told = new Set(found.map((row) => row.settlement_id))
+  return rows.filter(({ state, settlementId }) => {
+    if (state !== 'settled' || settlementId === null) return true
+    const isFirst = !told.has(settlementId)
+    told.add(settlementId)
+    return isFirst
+  })
+}
+
+const countsOnce = ({ state }: { state: string }) => state === 'settled' || state === 'refunded'
+
+/** Resolves with those that were kept: another process may have kept the same success at this moment. */
+async function insert(sql: Queries, rows: readonly CountedActivity[]): Promise<CountedActivity[]> {
   if (rows.length === 0) return []
-  const seen = new Set<string>()
   const columns = rows.map(activityValues)
   const inserted = await sql.rows<{ settlement_id: string | null; state: string }>(
     `INSERT INTO activity (at, kind, network, merchant_id, endpoint_id, resource, pay_to, payer, amount, state,
@@ -74,13 +104,8 @@ async function insert(sql: Queries, rows: readonly NewActivity[]): Promise<NewAc
      ON CONFLICT DO NOTHING RETURNING settlement_id, state`,
     Array.from({ length: 16 }, (_, i) => columns.map((column) => column[i])),
   )
-  const kept = new Set(
-    inserted.flatMap(({ settlement_id: id, state }) => (state === 'settled' && id ? [id] : [])),
+  const kept = new Set(inserted.filter(countsOnce).map((row) => row.settlement_id))
+  return rows.filter(
+    (row) => !countsOnce(row) || row.settlementId === null || kept.has(row.settlementId),
   )
-  return rows.filter(({ state, settlementId }) => {
-    if (state !== 'settled' || settlementId === null) return true
-    const isFirst = kept.has(settlementId) && !seen.has(settlementId)
-    seen.add(settlementId)
-    return isFirst
-  })
 }

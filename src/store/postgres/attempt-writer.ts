@@ -1,6 +1,8 @@
+import type { GasBearer } from '../budgets.js'
 import { JobsTakenError } from '../leases.js'
 import { attemptValues } from '../rows/settlement-rows.js'
 import type { Attempt } from '../settlement-journal.js'
+import { reserveGas } from './budgets.js'
 import type { Queries } from './database.js'
 import { requireLease } from './lease-check.js'
 
@@ -10,6 +12,7 @@ export async function recordAttempt(
   worker: string,
   attempt: Attempt,
   epoch: number,
+  bearers: readonly GasBearer[],
 ): Promise<void> {
   const { hash, network, relayer, relayerNonce, createdAt, jobIds } = attempt
   await requireLease(sql, worker, { network, relayer, epoch })
@@ -20,13 +23,16 @@ export async function recordAttempt(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
     attemptValues(attempt),
   )
+  await reserveGas(sql, attempt, bearers)
   if (jobIds.length > 0) {
     await sql.run(
       `WITH member AS (
          INSERT INTO attempt_jobs (hash, position, job_id)
          SELECT $1, position - 1, id FROM unnest($2::text[]) WITH ORDINALITY AS j (id, position)
          ON CONFLICT DO NOTHING)
-       UPDATE jobs SET state = 'submitted', "transaction" = $1, updated_at = $3
+       UPDATE jobs SET state = 'submitted', "transaction" = $1, updated_at = $3,
+         delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
+         delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        WHERE id = ANY($2) AND state IN ('queued', 'submitted')`,
       [hash, jobIds, createdAt],
     )

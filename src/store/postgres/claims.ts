@@ -1,10 +1,11 @@
 import { insertValues, type JobRow, newRow, toJob } from '../rows/settlement-rows.js'
 import type { Claim, Job, NewJob } from '../settlement-journal.js'
 import type { Database, Queries } from './database.js'
+import { clockMs } from './deliveries.js'
 
 export async function findByKey(sql: Queries, kind: string, network: string, key: string) {
   const [row] = await sql.rows<JobRow>(
-    'SELECT * FROM jobs WHERE kind = $1 AND network = $2 AND key = $3',
+    `SELECT *, ${clockMs} AS read_at FROM jobs WHERE kind = $1 AND network = $2 AND key = $3`,
     [kind, network, key],
   )
   return toJob(row)

@@ -1,5 +1,14 @@
-import type { DeliveryLease, DeliveryStore } from '../deliveries.js'
-import type { Database } from './database.js'
+import { CopyError } from '../copy/copy-error.js'
+import {
+  type DeliveryLease,
+  type DeliveryStore,
+  MAX_KEYS_OF_JOB,
+  RESTORED_KEY,
+} from '../deliveries.js'
+import { type Database, openDatabase } from './database.js'
+
+/** The clock of the database, Unix milliseconds: those of the replicas may differ by seconds. */
+export const clockMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 export function createDeliveryStore(database: Database): DeliveryStore {
   const findIdempotencyKey = async (key: string) => {
@@ -10,22 +19,26 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     return row?.job_id
   }
   return {
-    async leaseDelivery(jobId, token, now, until): Promise<DeliveryLease> {
-      // Its own token: the answer to the first try was lost.
+    async leaseDelivery(jobId, token, leaseMs): Promise<DeliveryLease> {
+      // Its own token: it is renewed, or the answer to the first try was lost.
       const granted = await database.run(
-        `UPDATE jobs SET delivery_token = $1, delivery_until = $2
+        `UPDATE jobs SET delivery_token = $1, delivery_until = ${clockMs} + $2
          WHERE id = $3 AND state = 'confirmed' AND delivered_at IS NULL
-           AND (delivery_until IS NULL OR delivery_until <= $4 OR delivery_token = $1)`,
-        [token, until, jobId, now],
+           AND (delivery_until IS NULL OR delivery_until <= ${clockMs} OR delivery_token = $1)`,
+        [token, leaseMs, jobId],
       )
       if (granted === 1) return { state: 'granted' }
       const [row] = await database.rows<{
-        delivery_until: number | null
+        left_ms: number
         delivered_at: number | null
         delivered_key: string | null
-      }>('SELECT delivery_until, delivered_at, delivered_key FROM jobs WHERE id = $1', [jobId])
+      }>(
+        `SELECT greatest(0, coalesce(delivery_until, 0) - ${clockMs}) AS left_ms, delivered_at, delivered_key
+         FROM jobs WHERE id = $1`,
+        [jobId],
+      )
       return row?.delivered_at == null
-        ? { state: 'leased', until: row?.delivery_until ?? now }
+        ? { state: 'leased', leftMs: row?.left_ms ?? 0 }
         : { state: 'delivered', key: row.delivered_key }
     },
     async completeDelivery(jobId, token, key, now) {
@@ -45,11 +58,48 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     dropLeases: async () => {},
     async bindIdempotencyKey(key, jobId, now) {
       await database.run(
-        'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        `INSERT INTO idempotency_keys (key, job_id, created_at) SELECT $1, $2, $3::bigint
+         WHERE (SELECT count(*) FROM idempotency_keys WHERE job_id = $2) < ${MAX_KEYS_OF_JOB}
+         ON CONFLICT DO NOTHING`,
         [key, jobId, now],
       )
-      return (await findIdempotencyKey(key)) as string
+      return (await findIdempotencyKey(key)) ?? jobId
     },
     findIdempotencyKey,
+    forgetIdempotencyKeys: (before, limit) =>
+      database.run(
+        `DELETE FROM idempotency_keys WHERE key IN (
+           SELECT key FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2)`,
+        [before, limit],
+      ),
+  }
+}
+
+/**
+ * Marks a restored database, as `npm run restore` does with a SQLite file: payments that were not told when the backup was
+ * made may have been told since. Gives how many. Rejects with `StoreUnavailableError`, and with `CopyError` while a
+ * service is connected.
+ */
+export async function markRestored(url: string): Promise<number> {
+  const database = openDatabase({ url, poolSize: 1 })
+  try {
+    const services = await database.rows(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'arcus'
+         AND pid <> pg_backend_pid()`,
+    )
+    if (services.length > 0)
+      throw new CopyError('The database is in use: stop every service first.')
+    // What was signed may have landed since, also where no node had taken it by then.
+    await database.run(
+      `UPDATE jobs SET state = 'submitted', "transaction" = (
+         SELECT max(hash) FROM attempt_jobs WHERE job_id = jobs.id)
+       WHERE state = 'queued' AND id IN (SELECT job_id FROM attempt_jobs)`,
+    )
+    return await database.run(
+      `UPDATE jobs SET delivered_at = ${clockMs}, delivered_key = $1 WHERE delivered_at IS NULL`,
+      [RESTORED_KEY],
+    )
+  } finally {
+    await database.close()
   }
 }

@@ -1,8 +1,9 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import { type PublishedEndpoint, publishedChars } from '../published.js'
+import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
+  indexedColumns,
   type MerchantRow,
   outlineColumns,
   toEndpoint,
@@ -23,8 +24,8 @@ import type { Queries } from './database.js'
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
 
 /** Only these columns are read for an index. */
-const indexed = `id, merchant_id, url, method, title, description, pricing, price, tags, extras, accepts, status,
-  (input_schema IS NOT NULL)::int AS has_schema`
+const indexed = `SELECT ${indexedColumns}, (e.input_schema IS NOT NULL)::int AS has_schema
+  FROM endpoints e JOIN merchants m ON m.id = e.merchant_id`
 
 export function createListingReader(sql: Queries): ListingReader {
   const merchants = async (text: string, values: readonly unknown[] = []) =>
@@ -73,15 +74,6 @@ export function createListingReader(sql: Queries): ListingReader {
       )
       return withMerchants(endpoints, publishedMerchants)
     },
-    async publishedOf(merchantId, most) {
-      const endpoints = await sql.rows<PublishedEndpoint>(
-        `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = $1 ORDER BY id LIMIT $2`,
-        [merchantId, most.endpoints + 1],
-      )
-      const chars = endpoints.reduce((sum, endpoint) => sum + publishedChars(endpoint), 0)
-      if (endpoints.length > most.endpoints || chars > most.chars) return undefined
-      return withMerchants(endpoints, publishedMerchants)
-    },
     scanEntries: (after, limit) =>
       entries(
         `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
@@ -89,17 +81,14 @@ export function createListingReader(sql: Queries): ListingReader {
         [after, limit],
       ),
     scanForIndex: (after, limit) =>
-      forIndex(`SELECT ${indexed} FROM endpoints WHERE id > $1 ORDER BY id LIMIT $2`, [
-        after,
-        limit,
-      ]),
+      forIndex(`${indexed} WHERE e.id > $1 ORDER BY e.id LIMIT $2`, [after, limit]),
     scanOutline: (after, limit) =>
       sql.rows<OutlinedEndpoint>(
         `SELECT ${outlineColumns} FROM endpoints WHERE id > $1 ORDER BY id LIMIT $2`,
         [after, limit],
       ),
     indexedOf: (merchantId) =>
-      forIndex(`SELECT ${indexed} FROM endpoints WHERE merchant_id = $1 ORDER BY id`, [merchantId]),
+      forIndex(`${indexed} WHERE e.merchant_id = $1 ORDER BY e.id`, [merchantId]),
     scanMerchants: (after, limit) =>
       merchants(
         `SELECT m.* FROM merchants m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`,

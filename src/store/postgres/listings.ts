@@ -1,5 +1,6 @@
 import type { ListingStore, Merchant } from '../listings.js'
-import { isOfAgent, type MerchantRow } from '../rows/listing-rows.js'
+import { isHiddenStranger } from '../pay-to-proof.js'
+import { isOfAgent, type MerchantRow, toMerchant } from '../rows/listing-rows.js'
 import { saysTheSame } from '../rows/published-rows.js'
 import type { Database, Queries } from './database.js'
 import { applyChange, findRow } from './listing-changes.js'
@@ -57,13 +58,13 @@ export function createListingStore(database: Database): ListingStore {
     saveUnclaimed: (merchant, endpoint, now, evicted) =>
       write(async (endpoints, sql) => {
         // An owner who never got its endpoint to answer keeps nobody else from the URL.
-        const owned = await sql.rows(
-          `SELECT 1 FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+        const owned = await sql.rows<MerchantRow>(
+          `SELECT m.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
            WHERE e.url = $1 AND e.method = $2 AND m.owner IS NOT NULL AND m.deleted_at IS NULL
              AND (m.pay_to = $3 OR e.status = 'live')`,
           [endpoint.url, endpoint.method, merchant.payTo],
         )
-        if (owned.length > 0) return { state: 'owned' }
+        if (!owned.map(toMerchant).every(isHiddenStranger)) return { state: 'owned' }
         const row = await findRow(sql, merchant.id)
         if (row !== undefined && row.owner !== null) return { state: 'owned' }
         const known = await endpoints.find(merchant.id, endpoint.url, endpoint.method)

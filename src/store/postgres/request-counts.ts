@@ -21,7 +21,7 @@ export function createRequestCountStore(database: Database): RequestCountStore {
         `INSERT INTO request_counts AS c (caller, count, ends_at)
          SELECT caller, count, $4 FROM unnest($1::text[], $2::bigint[]) AS t (caller, count) ORDER BY caller
          ON CONFLICT (caller) DO UPDATE SET
-           count = CASE WHEN c.ends_at <= $3 THEN excluded.count ELSE c.count + excluded.count END,
+           count = CASE WHEN c.ends_at <= $3 THEN greatest(0, excluded.count) ELSE c.count + excluded.count END,
            ends_at = CASE WHEN c.ends_at <= $3 THEN excluded.ends_at ELSE c.ends_at END
          RETURNING caller, count, ends_at`,
         [counts.map(({ caller }) => caller), counts.map(({ count }) => count), now, now + windowMs],

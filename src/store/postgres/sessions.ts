@@ -1,33 +1,51 @@
 import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
-import type { SessionStore } from '../sessions.js'
+import { nonceBounds, type SessionStore, sessionBounds } from '../sessions.js'
 import type { Database } from './database.js'
 
-/** Asking for a nonce costs nothing, so the oldest give way. */
-const MAX_NONCES = 10_000
-/** How often it is looked whether there are too many. */
+/** How often it is looked whether there are too many in all. */
 const TRIM_EVERY = 100
+
+type Table = 'session_nonces' | 'sessions'
+type Column = 'address' | 'caller' | 'block'
 
 /** Sessions every replica knows. Who reads the table finds no id in it that would open one. */
 export function createSessionStore(database: Database): SessionStore {
   let added = 0
 
-  async function trim(now: number): Promise<void> {
-    await database.run('DELETE FROM sessions WHERE expires_at <= $1', [now])
+  /** Drops the oldest of those that have this in common. */
+  async function trimGroup(table: Table, column: Column, value: string, most: number) {
     await database.run(
-      `DELETE FROM session_nonces WHERE expires_at <= $1 OR expires_at <= (
-         SELECT expires_at FROM session_nonces ORDER BY expires_at DESC LIMIT 1 OFFSET ${MAX_NONCES})`,
-      [now],
+      `DELETE FROM ${table} WHERE ctid IN (
+         SELECT ctid FROM ${table} WHERE ${column} = $1 ORDER BY expires_at DESC OFFSET ${most})`,
+      [value],
     )
   }
 
+  async function trimAll(table: Table, most: number): Promise<void> {
+    await database.run(
+      `DELETE FROM ${table} WHERE expires_at <= $1 OR expires_at <= (
+         SELECT expires_at FROM ${table} ORDER BY expires_at DESC LIMIT 1 OFFSET ${most})`,
+      [Date.now()],
+    )
+  }
+
+  async function trimNowAndThen(): Promise<void> {
+    if (added++ % TRIM_EVERY !== 0) return
+    await trimAll('session_nonces', nonceBounds.inAll)
+    await trimAll('sessions', sessionBounds.inAll)
+  }
+
   return {
-    async addNonce(nonce, expiresAt) {
+    async addNonce(nonce, expiresAt, { caller, block }) {
       await database.run(
-        'INSERT INTO session_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-        [nonce, expiresAt],
+        `INSERT INTO session_nonces (nonce, expires_at, caller, block) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING`,
+        [nonce, expiresAt, caller, block],
       )
-      if (added++ % TRIM_EVERY === 0) await trim(Date.now())
+      await trimGroup('session_nonces', 'caller', caller, nonceBounds.ofCaller)
+      await trimGroup('session_nonces', 'block', block, nonceBounds.ofBlock)
+      await trimNowAndThen()
     },
     async takeNonce(nonce) {
       const [row] = await database.once.rows<{ expires_at: number }>(
@@ -36,11 +54,16 @@ export function createSessionStore(database: Database): SessionStore {
       )
       return row?.expires_at
     },
-    async addSession(id, { address, expiresAt }) {
+    async addSession(id, { address, expiresAt }, { caller, block }) {
       await database.run(
-        'INSERT INTO sessions (digest, address, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-        [digestOf(id), address, expiresAt],
+        `INSERT INTO sessions (digest, address, expires_at, caller, block) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT DO NOTHING`,
+        [digestOf(id), address, expiresAt, caller, block],
       )
+      await trimGroup('sessions', 'address', address, sessionBounds.ofAddress)
+      await trimGroup('sessions', 'caller', caller, sessionBounds.ofCaller)
+      await trimGroup('sessions', 'block', block, sessionBounds.ofBlock)
+      await trimNowAndThen()
     },
     async findSession(id) {
       const [row] = await database.rows<{ address: Address; expires_at: number }>(

@@ -1,7 +1,14 @@
 import type { Address } from 'viem'
 import { dayOf } from '../budgets.js'
-import { type AttemptRow, type JobRow, newRow, toAttempt, toJob } from '../rows/settlement-rows.js'
-import type { Job, NewJob, Outcome, SettlementJournal } from '../settlement-journal.js'
+import {
+  type AttemptRow,
+  type JobRow,
+  newRow,
+  toAttempt,
+  toJob,
+  transferTaken,
+} from '../rows/settlement-rows.js'
+import type { Decision, Job, NewJob, Outcome, SettlementJournal } from '../settlement-journal.js'
 import { recordAttempt } from './attempt-writer.js'
 import { bookGas } from './budgets.js'
 import { claim, findByKey, insert } from './claims.js'
@@ -13,17 +20,19 @@ export function createSettlementJournal(database: Database, worker: string): Set
   return {
     findJob: (kind, network, key) => findByKey(database, kind, network, key),
     claim: (job, idempotencyKey, now) => claim(database, worker, job, idempotencyKey, now),
-    reopen: (failed, job, now) => reopen(database, worker, failed, job, now),
+    reopen: (failed, job, now) => reopen(database, worker, failed, job, now, 'untold'),
     recordFound: (job, failed, outcome, now) =>
-      database.inTransaction(async (sql) => {
-        const row =
-          failed === undefined
-            ? (await insert(sql, worker, job, now)) && newRow(job, now)
-            : await reopen(sql, worker, failed, job, now)
-        if (!row) return undefined
-        await decide(sql, worker, [{ id: row.id, round: row.round, outcome }], now)
-        return findById(sql, row.id)
-      }),
+      keepingTransfersApart(async (decide) =>
+        database.inTransaction(async (sql) => {
+          const row =
+            failed === undefined
+              ? (await insert(sql, worker, job, now)) && newRow(job, now)
+              : await reopen(sql, worker, failed, job, now, 'asIs')
+          if (!row) return undefined
+          await decide(sql, worker, [{ id: row.id, round: row.round, outcome }], now)
+          return findById(sql, row.id)
+        }),
+      ),
     async findByTransaction(transaction) {
       const rows = await database.rows<JobRow>(
         `SELECT jobs.* FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
@@ -31,6 +40,7 @@ export function createSettlementJournal(database: Database, worker: string): Set
       )
       const found = await database.rows<JobRow>(
         `SELECT * FROM jobs WHERE "transaction" = $1 AND state = 'confirmed' AND gas_cost IS NULL
+         UNION SELECT * FROM jobs WHERE "transaction" = $1 AND transfer_log IS NOT NULL
          ORDER BY created_at`,
         [transaction],
       )
@@ -44,8 +54,18 @@ export function createSettlementJournal(database: Database, worker: string): Set
       )
       return rows.map((row) => toJob(row) as Job)
     },
-    recordAttempt: (attempt, epoch) =>
-      database.inTransaction((sql) => recordAttempt(sql, worker, attempt, epoch)),
+    recordAttempt: (attempt, epoch, bearers = []) =>
+      database.inTransaction((sql) => recordAttempt(sql, worker, attempt, epoch, bearers)),
+    async nameTransaction({ id, round }, from, to, now) {
+      // Also where it does so already: what is asked may happen twice.
+      const changes = await database.run(
+        `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3
+         WHERE id = $4 AND round = $5 AND state IN ('queued', 'submitted')
+           AND ("transaction" IS NOT DISTINCT FROM $6 OR "transaction" IS NOT DISTINCT FROM $2)`,
+        [to === null ? 'queued' : 'submitted', to, now, id, round, from],
+      )
+      return changes === 1
+    },
     async openAttempts(network, relayer) {
       const rows = await database.rows<AttemptRow & { job_ids: string[] }>(
         `SELECT a.*, ARRAY(SELECT job_id FROM attempt_jobs j WHERE j.hash = a.hash ORDER BY position) AS job_ids
@@ -64,27 +84,32 @@ export function createSettlementJournal(database: Database, worker: string): Set
       return rows.length > 0
     },
     resolve: ({ slot, outcomes, spending, now }) =>
-      database.inTransaction(async (sql) => {
-        let isClosed = false
-        if (slot !== undefined) {
-          const { network, relayer, relayerNonce, epoch } = slot
-          await requireLease(sql, worker, { network, relayer, epoch })
-          const closed = await sql.run(
-            `UPDATE attempts SET is_open = 0
-             WHERE network = $1 AND relayer = $2 AND relayer_nonce = $3 AND is_open = 1`,
-            [network, relayer, relayerNonce],
-          )
-          isClosed = closed > 0
-        }
-        const decided = await decide(sql, worker, outcomes, now)
-        // A commit whose answer was lost is run again, and must not book again.
-        const isNew =
-          isClosed || decided.length > 0 || (slot === undefined && outcomes.length === 0)
-        if (spending !== undefined && isNew) {
-          await bookGas(sql, spending, dayOf(now))
-        }
-        return decided
-      }),
+      keepingTransfersApart((decide) =>
+        database.inTransaction(async (sql) => {
+          let closed: string[] = []
+          if (slot !== undefined) {
+            const { network, relayer, relayerNonce, epoch } = slot
+            await requireLease(sql, worker, { network, relayer, epoch })
+            const rows = await sql.rows<{ hash: string }>(
+              `UPDATE attempts SET is_open = 0
+             WHERE network = $1 AND relayer = $2 AND relayer_nonce = $3 AND is_open = 1 RETURNING hash`,
+              [network, relayer, relayerNonce],
+            )
+            closed = rows.map(({ hash }) => hash)
+          }
+          const decided = await decide(sql, worker, outcomes, now)
+          // A commit whose answer was lost is run again, and must not book again.
+          const isNew =
+            closed.length > 0 || decided.length > 0 || (slot === undefined && outcomes.length === 0)
+          if (spending !== undefined && isNew) {
+            await bookGas(sql, spending, dayOf(now))
+          }
+          if (closed.length > 0) {
+            await sql.run('DELETE FROM gas_risks WHERE hash = ANY($1)', [closed])
+          }
+          return decided
+        }),
+      ),
     async findNextNonce(network, relayer) {
       const [row] = await database.rows<{ next_nonce: number }>(
         'SELECT next_nonce FROM lanes WHERE network = $1 AND relayer = $2',
@@ -122,33 +147,88 @@ async function reopen(
   failed: Job,
   job: NewJob,
   now: number,
+  /** What is found on chain may have been told before the database was restored; what is sent anew was not. */
+  told: 'asIs' | 'untold',
 ): Promise<Job | undefined> {
   const { digest, to, calldata, details, seenBlock, expiresAt } = job
   const [row] = await sql.rows<JobRow>(
     `UPDATE jobs SET round = round + 1, state = 'queued', digest = $1, "to" = $2, calldata = $3, details = $4,
        seen_block = $5, expires_at = $6, updated_at = $7, reason = NULL, message = NULL, "transaction" = NULL,
-       block_number = NULL, gas_cost = NULL, worker = $8
+       block_number = NULL, gas_cost = NULL, worker = $8,
+       delivered_at = CASE WHEN $11 THEN delivered_at END, delivered_key = CASE WHEN $11 THEN delivered_key END
      WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,
-    [digest, to, calldata, details, seenBlock, expiresAt, now, worker, failed.id, failed.round],
+    [
+      digest,
+      to,
+      calldata,
+      details,
+      seenBlock,
+      expiresAt,
+      now,
+      worker,
+      failed.id,
+      failed.round,
+      told === 'asIs',
+    ],
   )
   return toJob(row)
 }
 
-/** Resolves with the ids of those it decided: open, in this round, and this process's own. */
+type Outcomes = readonly { id: string; round: number; outcome: Outcome }[]
+type Decide = typeof decide
+
+const UNIQUE_VIOLATION = '23505'
+
+/** Runs a transaction; when a transfer in it backs another job already, runs it again with those members failed. */
+async function keepingTransfersApart<Result>(
+  work: (decide: Decide) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(decide)
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+    return work(decideApart)
+  }
+}
+
+/** Decides one by one, each under a savepoint, so that a transfer that is taken fails its own job alone. */
+async function decideApart(
+  sql: Queries,
+  worker: string,
+  outcomes: Outcomes,
+  now: number,
+): Promise<Decision[]> {
+  const decided: Decision[] = []
+  for (const member of outcomes) {
+    await sql.run('SAVEPOINT member')
+    try {
+      decided.push(...(await decide(sql, worker, [member], now)))
+    } catch (error) {
+      if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
+      await sql.run('ROLLBACK TO SAVEPOINT member')
+      const failed = { ...member, outcome: transferTaken(member.outcome) }
+      decided.push(...(await decide(sql, worker, [failed], now)))
+    }
+  }
+  return decided
+}
+
+/** Resolves with what it decided: of jobs that are open, in this round, and this process's own. */
 async function decide(
   sql: Queries,
   worker: string,
-  outcomes: readonly { id: string; round: number; outcome: Outcome }[],
+  outcomes: Outcomes,
   now: number,
-): Promise<string[]> {
+): Promise<Decision[]> {
   if (outcomes.length === 0) return []
   const column = <Value>(read: (outcome: Outcome) => Value) =>
     outcomes.map(({ outcome }) => read(outcome))
   const rows = await sql.rows<{ id: string }>(
     `UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
-       block_number = o.block_number, gas_cost = o.gas_cost, updated_at = $1
-     FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
-       AS o (id, round, state, "transaction", reason, message, block_number, gas_cost)
+       block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, updated_at = $1
+     FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
+         $11::bigint[])
+       AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log)
      WHERE jobs.id = o.id AND jobs.round = o.round AND jobs.state IN ('queued', 'submitted')
        AND jobs.worker = $10
      RETURNING jobs.id`,
@@ -163,9 +243,11 @@ async function decide(
       column(({ blockNumber }) => blockNumber),
       column(({ gasCost }) => gasCost?.toString() ?? null),
       worker,
+      column(({ transferLog }) => transferLog ?? null),
     ],
   )
-  return rows.map(({ id }) => id)
+  const kept = new Set(rows.map(({ id }) => id))
+  return outcomes.filter(({ id }) => kept.has(id)).map(({ id, outcome }) => ({ id, outcome }))
 }
 
 async function setNextNonce(

@@ -14,7 +14,6 @@ import { migrate } from './migrations.js'
 import { createRequestCountStore } from './request-counts.js'
 import { createSessionStore } from './sessions.js'
 import { createSettlementJournal } from './settlement-journal.js'
-import { createSightingStore } from './sightings.js'
 
 export interface PostgresOptions {
   url: string
@@ -34,13 +33,11 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
   // One name a start: what an earlier process of this machine left is taken over like anybody's.
   const worker = randomUUID()
   const leases = createLeaseStore({ url, owner: worker, onIdleError })
-  const sightings = createSightingStore(database)
   return {
     journal: createSettlementJournal(database, worker),
     sharing: createJobSharing(database, worker),
     leases,
     deliveries: createDeliveryStore(database),
-    sightings,
     budgets: createBudgetStore(database),
     blocks: createBlockStore(database),
     listings: createListingStore(database),
@@ -52,7 +49,6 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     threadSource: url,
     startUpkeep: () => ({ stop: async () => {} }),
     async close() {
-      await sightings.close()
       await leases.close()
       await database.close()
     },

@@ -75,7 +75,7 @@ export function toActivity(row: ActivityRow): Activity {
 export interface SumRow {
   bucket: bigint
   kind: ActivityKind
-  state: ActivityState
+  state: ActivitySum['state']
   reason: string
   is_self: bigint
   count: bigint

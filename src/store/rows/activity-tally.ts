@@ -19,6 +19,12 @@ export interface TallyEntry {
   gas: bigint
 }
 
+/** A row as it counts: what settled as a sale, or as money that is given back. */
+export type CountedActivity = NewActivity & {
+  /** What it takes from the sums: atomic units, and payments that are given back in full. */
+  refund?: { amount: bigint; payments: number }
+}
+
 /** Sums of one commit, each key once. */
 export interface Tally {
   sums: Iterable<TallyEntry>
@@ -29,25 +35,36 @@ export interface Tally {
 type Entries = Map<string, TallyEntry>
 
 /** Adds rows up, each for all the places it counts at. */
-export function tally(rows: readonly NewActivity[]): Tally {
+export function tally(rows: readonly CountedActivity[]): Tally {
   const sums: Entries = new Map()
   const latencies: Entries = new Map()
   const payers: Entries = new Map()
   for (const row of rows) {
-    const { kind, state, payer } = row
+    const { kind, state, payer, payTo, refund } = row
     const isPaid = state === 'settled' || state === 'valid'
-    const amount = isPaid ? capped(row.amount) : 0n
+    const amount = refund?.amount ?? (isPaid ? capped(row.amount) : 0n)
     const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
     const reason = row.reason ?? ''
     const isSelf = Number(row.isSelf)
-    const upToMs = row.isSelf ? undefined : stepOf(row.latencyMs)
+    const undone = refund?.payments ?? 0
+    // How fast a no was is anybody's to make.
+    const upToMs = row.isSelf || !isPaid ? undefined : stepOf(row.latencyMs)
     for (const place of placesOf(row)) {
       const { name } = place
       const sum = [kind, state, reason, isSelf]
-      add(sums, `${name}|${kind}|${state}|${isSelf}|${reason}`, place, sum, amount, gas)
-      if (upToMs === undefined) continue
-      add(latencies, `${name}|${kind}|${upToMs}`, place, [kind, upToMs], 0n, 0n)
-      if (state === 'settled') add(payers, `${name}|${payer}`, place, [payer], amount, 0n)
+      add(sums, `${name}|${kind}|${state}|${isSelf}|${reason}`, place, sum, { amount, gas })
+      if (undone > 0) {
+        const rest = [kind, 'undone', '', isSelf]
+        add(sums, `${name}|${kind}|undone|${isSelf}`, place, rest, { count: undone })
+      }
+      if (upToMs !== undefined) {
+        add(latencies, `${name}|${kind}|${upToMs}`, place, [kind, upToMs], {})
+      }
+      if (row.isSelf) continue
+      if (refund !== undefined) {
+        const less = { count: -undone, amount: -amount }
+        add(payers, `${name}|${payTo}`, place, [payTo], less)
+      } else if (state === 'settled') add(payers, `${name}|${payer}`, place, [payer], { amount })
     }
   }
   return { sums: sums.values(), latencies: latencies.values(), payers: payers.values() }
@@ -87,15 +104,14 @@ function add(
   name: string,
   place: Place,
   rest: readonly (string | number)[],
-  amount: bigint,
-  gas: bigint,
+  { count = 1, amount = 0n, gas = 0n }: { count?: number; amount?: bigint; gas?: bigint },
 ): void {
   const known = into.get(name)
   if (known === undefined) {
-    into.set(name, { key: [...place.key, ...rest], count: 1, amount, gas })
+    into.set(name, { key: [...place.key, ...rest], count, amount, gas })
     return
   }
-  known.count++
+  known.count += count
   // Most have none: the arithmetic of large numbers is not free.
   if (amount !== 0n) known.amount = capped(known.amount + amount)
   if (gas !== 0n) known.gas = capped(known.gas + gas)

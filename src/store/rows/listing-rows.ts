@@ -126,18 +126,23 @@ export function toHead(row: HeadRow): EndpointHead {
 /** Only these columns are read for an outline. */
 export const outlineColumns = 'id, merchant_id AS "merchantId", status'
 
+/** Only these of an endpoint (e) and its merchant (m) are read for an index, beside whether there is a schema. */
+export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.tags,
+  e.extras, e.accepts, e.status, m.network, m.asset`
+
 /** The columns that a search looks at or answers by. */
 type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
 
-export interface IndexedRow extends FoundRow {
+export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network' | 'asset'> {
   has_schema: number
 }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
-  return { ...toFound(row), hasSchema: row.has_schema === 1 }
+  const { network, asset } = row
+  return { ...toFound(row), network, asset, hasSchema: row.has_schema === 1 }
 }
 
-function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema'> {
+function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network' | 'asset'> {
   return {
     ...toHead(row),
     price: BigInt(row.price),

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { Attempt, Job, NewJob } from '../settlement-journal.js'
+import type { ReasonKey } from '../../x402/reasons.js'
+import type { Attempt, Job, NewJob, Outcome } from '../settlement-journal.js'
 
 export interface JobRow {
   id: string
@@ -22,6 +23,8 @@ export interface JobRow {
   created_at: number
   updated_at: number
   delivery_until: number | null
+  /** The store's clock when the row was read, Unix milliseconds; absent where it is the clock of this process. */
+  read_at?: number
   delivered_at: number | null
   delivered_key: string | null
 }
@@ -129,8 +132,23 @@ export function toJob(row: JobRow | undefined): Job | undefined {
     gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    deliveryUntil: row.delivery_until,
+    deliveryUntil: toOwnClock(row),
     deliveredAt: row.delivered_at,
     deliveredKey: row.delivered_key,
+  }
+}
+
+function toOwnClock({ delivery_until: until, read_at: readAt }: JobRow): number | null {
+  return until === null || readAt === undefined ? until : until - readAt + Date.now()
+}
+
+/** The outcome of a job whose transfer backs another one already. */
+export function transferTaken(outcome: Outcome): Outcome {
+  const { transferLog: _, ...rest } = outcome
+  return {
+    ...rest,
+    state: 'failed',
+    reason: 'transferEventMismatch' satisfies ReasonKey,
+    message: `The transfer in ${outcome.transaction} pays for another authorization.`,
   }
 }

@@ -1,9 +1,8 @@
-import type { NewActivity } from '../activity.js'
-import { MAX_SUM, tally } from '../rows/activity-tally.js'
+import { type CountedActivity, MAX_SUM, tally } from '../rows/activity-tally.js'
 import type { Database } from './database.js'
 
 /** Adds rows to the sums, inside a transaction that is already open; equal keys of one call are added up first. */
-export function createSumWriter(database: Database): (rows: readonly NewActivity[]) => void {
+export function createSumWriter(database: Database): (rows: readonly CountedActivity[]) => void {
   const addSum = database.prepare(
     `INSERT INTO activity_sums VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET count = count + excluded.count,

@@ -135,24 +135,27 @@ function createBucketWalk(database: Database, table: string, turns: ReadTurns) {
   }
 }
 
-/** Adds up who paid over several buckets. */
+/** Adds up who paid over several buckets, less what was given back. */
 function createPayerTally() {
   const known = new Map<string, { count: bigint; amount: bigint }>()
-  const totals: PayerTotals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n }
   return {
     add(payer: string, count: bigint, amount: bigint): void {
-      let sum = known.get(payer)
-      if (sum === undefined) {
-        sum = { count: 0n, amount: 0n }
-        known.set(payer, sum)
-        totals.unique++
+      const sum = known.get(payer)
+      if (sum === undefined) known.set(payer, { count, amount })
+      else {
+        sum.count += count
+        sum.amount += amount
       }
-      if (sum.count < 2n && sum.count + count >= 2n) totals.repeat++
-      sum.count += count
-      sum.amount += amount
-      totals.amount += amount
-      if (sum.amount > totals.topAmount) totals.topAmount = sum.amount
     },
-    totals: () => totals,
+    totals(): PayerTotals {
+      const totals: PayerTotals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n }
+      for (const { count, amount } of known.values()) {
+        if (count >= 1n) totals.unique++
+        if (count >= 2n) totals.repeat++
+        if (amount > 0n) totals.amount += amount
+        if (amount > totals.topAmount) totals.topAmount = amount
+      }
+      return totals
+    },
   }
 }

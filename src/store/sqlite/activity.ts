@@ -1,5 +1,7 @@
 import type { ActivityStore, NewActivity } from '../activity.js'
 import { activityValues } from '../rows/activity-rows.js'
+import type { CountedActivity } from '../rows/activity-tally.js'
+import { createBuyerBook } from './activity-buyers.js'
 import { createFolding } from './activity-folding.js'
 import { createForgetting } from './activity-forgetting.js'
 import { createSumWriter } from './activity-sums.js'
@@ -29,14 +31,19 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
     .prepare('SELECT id FROM activity WHERE merchant_id = ? ORDER BY id DESC LIMIT 1')
     .pluck()
   const addSums = createSumWriter(database)
+  const buyers = createBuyerBook(database)
   const turns = createReadTurns()
   const folding = createFolding(database, commit, turns)
   let sliceRows = MIN_SLICE
 
-  function keep(row: NewActivity): boolean {
-    if (isOldSuccess(row)) return false
-    const { changes } = insert.run(...activityValues(row))
-    return changes === 1
+  /** The row as it counts; none where it counted before. */
+  function keep(row: NewActivity): CountedActivity[] {
+    if (isOldSuccess(row)) return []
+    if (row.isSumOnly === true) return [row]
+    const counted = buyers.judge(row)
+    if (insert.run(...activityValues(counted)).changes !== 1) return []
+    buyers.note(counted)
+    return [counted]
   }
 
   /** A success told once more after its row was forgotten; the journal remembers the first time. */
@@ -49,7 +56,7 @@ export function createActivityStore(database: Database, commit: GroupCommit): Ac
   function appendSlice(rows: readonly NewActivity[]): Promise<number> {
     return commit.writeUnsynced(() => {
       const startedAt = performance.now()
-      addSums(rows.filter(keep))
+      addSums(rows.flatMap(keep))
       return performance.now() - startedAt
     })
   }

@@ -1,4 +1,4 @@
-import type { DeliveryLease, DeliveryStore } from '../deliveries.js'
+import { type DeliveryLease, type DeliveryStore, MAX_KEYS_OF_JOB } from '../deliveries.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -13,7 +13,7 @@ export function createDeliveryStore(database: Database, commit: GroupCommit): De
   const lease = database.prepare(
     `UPDATE jobs SET delivery_token = ?, delivery_until = ?
      WHERE id = ? AND state = 'confirmed' AND delivered_at IS NULL
-       AND (delivery_until IS NULL OR delivery_until <= ?)`,
+       AND (delivery_until IS NULL OR delivery_until <= ? OR delivery_token = ?)`,
   )
   const find = database.prepare(
     'SELECT delivery_token, delivery_until, delivered_at, delivered_key FROM jobs WHERE id = ?',
@@ -29,18 +29,26 @@ export function createDeliveryStore(database: Database, commit: GroupCommit): De
     'UPDATE jobs SET delivery_token = NULL, delivery_until = NULL WHERE delivery_token IS NOT NULL',
   )
   const insertKey = database.prepare(
-    'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+    `INSERT INTO idempotency_keys (key, job_id, created_at) SELECT @key, @jobId, @now
+     WHERE (SELECT count(*) FROM idempotency_keys WHERE job_id = @jobId) < ${MAX_KEYS_OF_JOB}
+     ON CONFLICT DO NOTHING`,
+  )
+  const forgetKeys = database.prepare(
+    `DELETE FROM idempotency_keys WHERE key IN (
+       SELECT key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)`,
   )
   const findKey = database.prepare('SELECT job_id FROM idempotency_keys WHERE key = ?')
   const keyed = (key: string) => (findKey.get(key) as { job_id: string } | undefined)?.job_id
 
   return {
-    leaseDelivery: (jobId, token, now, until) =>
+    leaseDelivery: (jobId, token, leaseMs) =>
       commit.write((): DeliveryLease => {
-        if (lease.run(token, until, jobId, now).changes === 1) return { state: 'granted' }
+        const now = Date.now()
+        const { changes } = lease.run(token, now + leaseMs, jobId, now, token)
+        if (changes === 1) return { state: 'granted' }
         const row = find.get(jobId) as DeliveryRow
         return row.delivered_at === null
-          ? { state: 'leased', until: row.delivery_until ?? now }
+          ? { state: 'leased', leftMs: Math.max(0, (row.delivery_until ?? now) - now) }
           : { state: 'delivered', key: row.delivered_key }
       }),
     completeDelivery: (jobId, token, key, now) =>
@@ -57,9 +65,12 @@ export function createDeliveryStore(database: Database, commit: GroupCommit): De
       }),
     bindIdempotencyKey: (key, jobId, now) =>
       commit.write(() => {
-        insertKey.run(key, jobId, now)
-        return keyed(key) as string
+        const bound = keyed(key)
+        if (bound === undefined) insertKey.run({ key, jobId, now })
+        return bound ?? jobId
       }),
     findIdempotencyKey: async (key) => keyed(key),
+    forgetIdempotencyKeys: (before, limit) =>
+      commit.write(() => forgetKeys.run(before, limit).changes),
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, openSync } from 'node:fs'
+import { closeSync, fdatasync, openSync, realpathSync } from 'node:fs'
 import type { Database } from './database.js'
 import { whenFree } from './when-free.js'
 
@@ -190,7 +190,8 @@ export function createGroupCommit(
  */
 function openDisk(database: Database): { sync(): Promise<void>; close(): void } {
   if (database.memory) return { sync: async () => {}, close() {} }
-  const log = openSync(`${database.name}-wal`, 'r')
+  // SQLite keeps it beside the file itself, also where a link led there.
+  const log = openSync(`${realpathSync(database.name)}-wal`, 'r')
   return {
     sync: () =>
       new Promise((resolve, reject) => {

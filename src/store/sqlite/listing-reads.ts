@@ -1,8 +1,9 @@
 import type { EndpointStatus, ListingReader, OutlinedEndpoint } from '../listings.js'
-import { type PublishedEndpoint, publishedChars } from '../published.js'
+import type { PublishedEndpoint } from '../published.js'
 import {
   type EndpointRow,
   type IndexedRow,
+  indexedColumns,
   type MerchantRow,
   outlineColumns,
   toEndpoint,
@@ -22,9 +23,8 @@ import type { Database } from './database.js'
 /** What the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
 
-/** Only these columns are read for an index. */
-const indexed = `id, merchant_id, url, method, title, description, pricing, price, tags, extras, accepts, status,
-  input_schema IS NOT NULL AS has_schema`
+const indexed = `SELECT ${indexedColumns}, e.input_schema IS NOT NULL AS has_schema
+  FROM endpoints e JOIN merchants m ON m.id = e.merchant_id`
 
 export function createListingReader(database: Database): ListingReader {
   const findMerchant = database.prepare('SELECT * FROM merchants WHERE id = ?')
@@ -36,9 +36,6 @@ export function createListingReader(database: Database): ListingReader {
   )
   const endpointById = database.prepare('SELECT * FROM endpoints WHERE id = ?')
   const publishedById = database.prepare(`SELECT ${endpointMembers} FROM endpoints WHERE id = ?`)
-  const publishedOf = database.prepare(
-    `SELECT ${endpointMembers} FROM endpoints WHERE merchant_id = ?`,
-  )
   const publishedMerchant = database.prepare(
     `SELECT ${merchantColumns} FROM merchants WHERE id = ?`,
   )
@@ -46,15 +43,11 @@ export function createListingReader(database: Database): ListingReader {
     `SELECT e.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.id > ? AND ${isPublic} ORDER BY e.id LIMIT ?`,
   )
-  const scanIndexed = database.prepare(
-    `SELECT ${indexed} FROM endpoints WHERE id > ? ORDER BY id LIMIT ?`,
-  )
+  const scanIndexed = database.prepare(`${indexed} WHERE e.id > ? ORDER BY e.id LIMIT ?`)
   const scanOutline = database.prepare(
     `SELECT ${outlineColumns} FROM endpoints WHERE id > ? ORDER BY id LIMIT ?`,
   )
-  const indexedOf = database.prepare(
-    `SELECT ${indexed} FROM endpoints WHERE merchant_id = ? ORDER BY id`,
-  )
+  const indexedOf = database.prepare(`${indexed} WHERE e.merchant_id = ? ORDER BY e.id`)
   const scanMerchants = database.prepare(
     `SELECT m.* FROM merchants m WHERE m.id > ? AND ${isPublic} ORDER BY m.id LIMIT ?`,
   )
@@ -123,17 +116,6 @@ export function createListingReader(database: Database): ListingReader {
     entriesById: async (ids) => entries(eachOf(endpointById, ids)),
     publishedById: async (ids) =>
       withMerchants(eachOf(publishedById, ids) as PublishedEndpoint[], publishedMerchantOf),
-    async publishedOf(merchantId, most) {
-      const endpoints: PublishedEndpoint[] = []
-      let chars = 0
-      for (const row of publishedOf.iterate(merchantId) as Iterable<PublishedEndpoint>) {
-        chars += publishedChars(row)
-        endpoints.push(row)
-        if (endpoints.length > most.endpoints || chars > most.chars) return undefined
-      }
-      endpoints.sort((one, other) => one.id - other.id)
-      return withMerchants(endpoints, publishedMerchantOf)
-    },
     scanEntries: async (after, limit) => entries(scanEndpoints.all(after, limit)),
     scanForIndex: async (after, limit) =>
       (scanIndexed.all(after, limit) as IndexedRow[]).map(toIndexedEndpoint),

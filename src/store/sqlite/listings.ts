@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { ListingStore } from '../listings.js'
-import { isOfAgent, type MerchantRow } from '../rows/listing-rows.js'
+import { isHiddenStranger } from '../pay-to-proof.js'
+import { isOfAgent, type MerchantRow, toMerchant } from '../rows/listing-rows.js'
 import { saysTheSame } from '../rows/published-rows.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
@@ -17,8 +18,8 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
      VALUES (@id, @name, '', @network, @asset, @payTo, 0, @now, @now)`,
   )
   // An owner who never got its endpoint to answer keeps nobody else from the URL.
-  const ownedTwin = database.prepare(
-    `SELECT 1 FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+  const ownedTwins = database.prepare(
+    `SELECT m.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE e.url = ? AND e.method = ? AND m.owner IS NOT NULL AND m.deleted_at IS NULL
        AND (m.pay_to = ? OR e.status = 'live')`,
   )
@@ -90,7 +91,8 @@ export function createListingStore(database: Database, commit: GroupCommit): Lis
     saveUnclaimed: (merchant, endpoint, now, evicted) =>
       commit.write(() => {
         const { url, method } = endpoint
-        if (ownedTwin.get(url, method, merchant.payTo) !== undefined) return { state: 'owned' }
+        const owned = ownedTwins.all(url, method, merchant.payTo) as MerchantRow[]
+        if (!owned.map(toMerchant).every(isHiddenStranger)) return { state: 'owned' }
         const row = rowOf(merchant.id)
         if (row !== undefined && row.owner !== null) return { state: 'owned' }
         const known = endpoints.find(merchant.id, url, method)

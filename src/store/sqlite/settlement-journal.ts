@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { dayOf } from '../budgets.js'
+import { dayOf, type GasBearer } from '../budgets.js'
 import {
   type AttemptRow,
   attemptValues,
@@ -8,17 +8,19 @@ import {
   newRow,
   toAttempt,
   toJob,
+  transferTaken,
 } from '../rows/settlement-rows.js'
 import type {
   Attempt,
   Claim,
+  Decision,
   Job,
   NewJob,
   Outcome,
   Resolution,
   SettlementJournal,
 } from '../settlement-journal.js'
-import { createGasBooking } from './budgets.js'
+import { createGasBooking, createGasReservation } from './budgets.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 import { prepareSettlementStatements } from './settlement-statements.js'
@@ -29,6 +31,7 @@ export function createSettlementJournal(
 ): SettlementJournal {
   const sql = prepareSettlementStatements(database)
   const book = createGasBooking(database)
+  const reserve = createGasReservation(database)
   const byKey = (kind: string, network: string, key: string) =>
     toJob(sql.findJob.get(kind, network, key) as JobRow | undefined)
   const byId = (id: string) => toJob(sql.findJobById.get(id) as JobRow | undefined)
@@ -56,17 +59,17 @@ export function createSettlementJournal(
         throw error
       }
     },
-    reopen: (failed, job, now) => commit.write(() => reopen(failed, job, now)),
+    reopen: (failed, job, now) => commit.write(() => reopen(failed, job, now, 'untold')),
     recordFound: (job, failed, outcome, now) =>
       commit.write(() => {
-        const row = failed === undefined ? insert(job, now) : reopen(failed, job, now)
+        const row = failed === undefined ? insert(job, now) : reopen(failed, job, now, 'asIs')
         if (row === undefined) return undefined
         decide(row.id, row.round, outcome, now)
         return byId(row.id)
       }),
     async findByTransaction(transaction) {
       const ridden = sql.jobsOfAttempt.all(transaction) as JobRow[]
-      const found = sql.foundJobs.all(transaction) as JobRow[]
+      const found = sql.foundJobs.all({ transaction }) as JobRow[]
       const known = new Set(ridden.map(({ id }) => id))
       return [...ridden, ...found.filter(({ id }) => !known.has(id))].map(
         (row) => toJob(row) as Job,
@@ -74,7 +77,14 @@ export function createSettlementJournal(
     },
     openJobs: async (network) =>
       (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
-    recordAttempt: (attempt) => commit.write(() => recordAttempt(attempt)),
+    recordAttempt: (attempt, _epoch, bearers = []) =>
+      commit.write(() => recordAttempt(attempt, bearers)),
+    // A power cut brings back the hash, which is no untruth about what may land.
+    nameTransaction: ({ id, round }, from, to, now) =>
+      commit.writeUnsynced(() => {
+        const state = to === null ? 'queued' : 'submitted'
+        return sql.nameTransaction.run(state, to, now, id, round, from).changes === 1
+      }),
     openAttempts: async (network, relayer) =>
       (sql.openAttempts.all(network, relayer) as AttemptRow[]).map((row) =>
         toAttempt(row, membersOf(row.hash)),
@@ -113,7 +123,9 @@ export function createSettlementJournal(
     return changes === 1 ? newRow(job, now) : undefined
   }
 
-  function reopen(failed: Job, job: NewJob, now: number): Job | undefined {
+  /** What is found on chain may have been told before the database was restored; what is sent anew was not. */
+  function reopen(failed: Job, job: NewJob, now: number, told: 'asIs' | 'untold'): Job | undefined {
+    const isKept = told === 'asIs' ? 1 : 0
     const { digest, to, calldata, details, seenBlock, expiresAt } = job
     const { changes } = sql.reopenJob.run(
       digest,
@@ -123,21 +135,38 @@ export function createSettlementJournal(
       seenBlock,
       expiresAt,
       now,
+      isKept,
+      isKept,
       failed.id,
       failed.round,
     )
     return changes === 1 ? byId(failed.id) : undefined
   }
 
-  function resolve({ slot, outcomes, spending, now }: Resolution): string[] {
+  function resolve({ slot, outcomes, spending, now }: Resolution): Decision[] {
     if (spending !== undefined) book(spending, dayOf(now))
-    if (slot !== undefined) sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
-    return outcomes
-      .filter(({ id, round, outcome }) => decide(id, round, outcome, now))
-      .map(({ id }) => id)
+    if (slot !== undefined) {
+      sql.freeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
+      sql.closeSlot.run(slot.network, slot.relayer, slot.relayerNonce)
+    }
+    return outcomes.flatMap(({ id, round, outcome }) => {
+      const kept = decide(id, round, outcome, now)
+      return kept === undefined ? [] : [{ id, outcome: kept }]
+    })
   }
 
-  function decide(id: string, round: number, outcome: Outcome, now: number): boolean {
+  /** Keeps an outcome and gives it; as a failure when its transfer backs another job already. */
+  function decide(id: string, round: number, outcome: Outcome, now: number): Outcome | undefined {
+    try {
+      return writeOutcome(id, round, outcome, now) ? outcome : undefined
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+      const failed = transferTaken(outcome)
+      return writeOutcome(id, round, failed, now) ? failed : undefined
+    }
+  }
+
+  function writeOutcome(id: string, round: number, outcome: Outcome, now: number): boolean {
     const { changes } = sql.decideJob.run(
       outcome.state,
       outcome.transaction,
@@ -145,6 +174,7 @@ export function createSettlementJournal(
       outcome.message,
       outcome.blockNumber,
       outcome.gasCost?.toString() ?? null,
+      outcome.transferLog ?? null,
       now,
       id,
       round,
@@ -152,9 +182,10 @@ export function createSettlementJournal(
     return changes === 1
   }
 
-  function recordAttempt(attempt: Attempt): void {
+  function recordAttempt(attempt: Attempt, bearers: readonly GasBearer[]): void {
     const { hash, network, relayer, relayerNonce, createdAt } = attempt
     sql.insertAttempt.run(...attemptValues(attempt))
+    reserve(attempt, bearers)
     attempt.jobIds.forEach((id, position) => {
       sql.insertAttemptJob.run(hash, position, id)
       sql.submitJob.run(hash, createdAt, id)

@@ -10,7 +10,8 @@ export function prepareSettlementStatements(database: Database) {
        WHERE attempt_jobs.hash = ? ORDER BY attempt_jobs.position`,
     ),
     foundJobs: database.prepare(
-      `SELECT * FROM jobs WHERE "transaction" = ? AND state = 'confirmed' AND gas_cost IS NULL
+      `SELECT * FROM jobs WHERE "transaction" = @transaction AND state = 'confirmed' AND gas_cost IS NULL
+       UNION SELECT * FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL
        ORDER BY created_at`,
     ),
     openJobs: database.prepare(
@@ -24,17 +25,25 @@ export function prepareSettlementStatements(database: Database) {
     reopenJob: database.prepare(
       `UPDATE jobs SET round = round + 1, state = 'queued', digest = ?, "to" = ?, calldata = ?,
          details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL,
-         "transaction" = NULL, block_number = NULL, gas_cost = NULL
+         "transaction" = NULL, block_number = NULL, gas_cost = NULL,
+         delivered_at = CASE WHEN ? THEN delivered_at END, delivered_key = CASE WHEN ? THEN delivered_key END
        WHERE id = ? AND round = ? AND state = 'failed'`,
     ),
     decideJob: database.prepare(
       `UPDATE jobs SET state = ?, "transaction" = ?, reason = ?, message = ?, block_number = ?,
-         gas_cost = ?, updated_at = ?
+         gas_cost = ?, transfer_log = ?, updated_at = ?
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(
-      `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?
+      // Signed for the first time, it was never told: a restored database may have marked it as told.
+      `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?,
+         delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
+         delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
        WHERE id = ? AND state IN ('queued', 'submitted')`,
+    ),
+    nameTransaction: database.prepare(
+      `UPDATE jobs SET state = ?, "transaction" = ?, updated_at = ?
+       WHERE id = ? AND round = ? AND state IN ('queued', 'submitted') AND "transaction" IS ?`,
     ),
     insertAttempt: database.prepare(
       `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit,
@@ -59,6 +68,10 @@ export function prepareSettlementStatements(database: Database) {
     closeSlot: database.prepare(
       `UPDATE attempts SET is_open = 0
        WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1`,
+    ),
+    freeSlot: database.prepare(
+      `DELETE FROM gas_risks WHERE hash IN (SELECT hash FROM attempts
+         WHERE network = ? AND relayer = ? AND relayer_nonce = ? AND is_open = 1)`,
     ),
     findLane: database.prepare('SELECT next_nonce FROM lanes WHERE network = ? AND relayer = ?'),
     insertLane: database.prepare(

@@ -13,7 +13,6 @@ import { createJobSharing } from './job-sharing.js'
 import { createListingStore } from './listings.js'
 import { createMerchantRoster } from './merchant-roster.js'
 import { createSettlementJournal } from './settlement-journal.js'
-import { createSightingStore } from './sightings.js'
 
 /** Stores over a file, or over memory (`:memory:`). Throws `MigrationError`. */
 export function openSqliteStores(
@@ -28,7 +27,6 @@ export function openSqliteStores(
     sharing: createJobSharing(database),
     leases: createSoleLeases(),
     deliveries: createDeliveryStore(database, commit),
-    sightings: createSightingStore(database, commit),
     budgets: createBudgetStore(database),
     blocks: createBlockStore(database, commit),
     listings: createListingStore(database, commit),

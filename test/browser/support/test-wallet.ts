@@ -31,6 +31,8 @@ export interface TestWallet {
   /** The person changes chain or account in the wallet itself. */
   switchTo(chainId: number): void
   useAddress(address: Address): void
+  /** The wallet shows this page no account any more. */
+  lock(): void
   handle(method: string, params: unknown): Promise<WalletAnswer>
   /** Set by whoever opens the page. */
   onEvent: (event: string, data: unknown) => void
@@ -144,6 +146,10 @@ export function createTestWallet(options: TestWalletOptions): TestWallet {
     useAddress(next) {
       address = getAddress(next)
       wallet.onEvent('accountsChanged', [address])
+    },
+    lock() {
+      isConnected = false
+      wallet.onEvent('accountsChanged', [])
     },
     async handle(method, params) {
       requests.push({ method, params })

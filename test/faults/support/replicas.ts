@@ -27,6 +27,8 @@ export async function startReplicas(options: {
   replicas: number
   relayers: number
   env?: NodeJS.ProcessEnv
+  /** Settings of one replica beside those of all. */
+  envOf?: (replica: number) => NodeJS.ProcessEnv
 }): Promise<Replicas> {
   const ends: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -58,8 +60,14 @@ async function build(
   ends.push(proxy.close)
   const relayerKeys = devnetRelayers.slice(0, options.relayers).map(({ privateKey }) => privateKey)
   const env = { SETTLE_WAIT_SECONDS: '6', ...options.env }
-  const start = (port: number) =>
-    startService({ port, rpcUrls: [proxy.url], relayerKeys, databaseUrl, env })
+  const start = (port: number, i: number) =>
+    startService({
+      port,
+      rpcUrls: [proxy.url],
+      relayerKeys,
+      databaseUrl,
+      env: { ...env, ...options.envOf?.(i) },
+    })
   const ports: number[] = []
   for (let i = 0; i < options.replicas; i++) ports.push(await freePort())
   const services: Service[] = []
@@ -80,7 +88,7 @@ async function build(
     client,
     service: (i) => services[i] as Service,
     async restart(i) {
-      services[i] = await start(ports[i] as number)
+      services[i] = await start(ports[i] as number, i)
     },
   }
 }

@@ -151,6 +151,44 @@ describe('one node', () => {
     expect(await errorOf(rpc.request(method, []))).toBeInstanceOf(RpcUnavailableError)
   })
 
+  it.each([
+    ['query timeout exceeded', -32_000],
+    ['query returned more than 10000 results', -32_005],
+    ['Query timeout exceeded. Consider reducing your block range.', -32_000],
+    [
+      'Log response size exceeded. You can make eth_getLogs requests with up to a 2K range',
+      -32_602,
+    ],
+    ['eth_getLogs is limited to a 10,000 range', -32_614],
+    ['exceed maximum block range: 2000', -32_000],
+    ['query exceeds max results 20000, retry with the range 1-2', -32_602],
+    ['requested too many blocks from 1 to 5000, maximum is set to 2048', -32_000],
+    ['backend response too large', -32_020],
+    ['Please limit the query to at most 1000 blocks', -32_000],
+    ['context deadline exceeded', -32_000],
+    ['request timed out', -32_000],
+  ])(
+    'that says "%s" of a log query is believed, for half of it may be answered',
+    async (message, code) => {
+      const { rpc, nodes } = await open(failing(code, message), echo)
+      const error = await errorOf(rpc.request('eth_getLogs', [{}]))
+      expect(error).toBeInstanceOf(RpcResponseError)
+      expect(counts(nodes)).toEqual([1, 0])
+    },
+  )
+
+  it.each([
+    ['daily request count exceeded, request rate limited', -32_005],
+    ['Too Many Requests', 429],
+    ['BlockOutOfRangeError: block height is 5 but requested was 7', -32_602],
+    ['block out of range', -32_000],
+    ['header not found', -32_000],
+    ['project ID request rate exceeded', -32_005],
+  ])('that says "%s" of a log query could not be asked', async (message, code) => {
+    const { rpc } = await open(failing(code, message))
+    expect(await errorOf(rpc.request('eth_getLogs', [{}]))).toBeInstanceOf(RpcUnavailableError)
+  })
+
   it('never has its address in the text of an error', async () => {
     const gone = await aNode()
     await gone.close()

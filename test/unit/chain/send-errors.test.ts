@@ -94,6 +94,30 @@ describe('a revert', () => {
     expect(isRevert(new RpcUnavailableError('execution reverted'))).toBe(false)
   })
 
+  it.each<[number, string, unknown, boolean]>([
+    [-32_015, 'VM execution error.', 'Reverted 0x', true],
+    [-32_000, 'Execution reverted (rate limit)', undefined, true],
+    [
+      -32_603,
+      'Error: VM Exception while processing transaction: reverted with reason string "quota"',
+      undefined,
+      true,
+    ],
+    [-32_603, 'Internal error: execution reverted: request timed out', undefined, true],
+    [-32_000, 'error', '0x08c379a0', true],
+    [-32_000, 'invalid jump destination', undefined, true],
+    [-32_000, 'stack underflow (0 <=> 1)', undefined, true],
+    [-32_000, 'invalid opcode: opcode 0xfe not defined', undefined, true],
+    [-32_000, 'gas required exceeds allowance (600000)', undefined, true],
+    [-32_000, 'gas required exceeds allowance (0)', undefined, false],
+    [-32_000, 'max initcode size exceeded: code size 60000 limit 49152', undefined, true],
+    [-32_000, 'execution aborted (timeout = 5s)', undefined, false],
+    [-32_000, 'rate limit exceeded: no call was reverted', undefined, false],
+    [-32_603, 'internal error', undefined, false],
+  ])('is told by code, data and the first words: %d %j %j', (code, message, data, isOne) => {
+    expect(isRevert(new RpcResponseError(code, message, data))).toBe(isOne)
+  })
+
   it('is read from its data, nested or not, before the words of the node', () => {
     const text = (data: unknown, message = 'execution reverted: in words') =>
       revertText(new RpcResponseError(3, message, data))
@@ -103,6 +127,10 @@ describe('a revert', () => {
     expect(text('0x')).toBe('in words')
     expect(text('Reverted 0x')).toBe('in words')
     expect(text(`0x12345678${'00'.repeat(32)}`)).toBe('custom error 0x12345678')
+    expect(text(`Reverted ${errorString}`)).toBe('not enough food!')
+    expect(text(undefined, 'execution reverted: execution reverted: no')).toBe(
+      'execution reverted: no',
+    )
     expect(text(undefined, `execution reverted: ${'x'.repeat(500)}`)).toHaveLength(200)
   })
 

@@ -350,6 +350,11 @@ describe('a file of merchants', () => {
     ],
     ['a bad payTo', aFile([aMerchant({ payTo: '0x12' })]), /payTo must be an address/],
     [
+      'a mistyped payTo',
+      aFile([aMerchant({ payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66' })]),
+      /payTo must be an address .* right checksum/,
+    ],
+    [
       'official without right',
       aFile([aMerchant({ isOfficial: true })]),
       /isOfficial must not be true: its payTo/,
@@ -367,6 +372,11 @@ describe('a file of merchants', () => {
     [
       'a bad price',
       aFile([aMerchant({}, { price: '0.01' })]),
+      /endpoints\[0\]\.price must be a whole number/,
+    ],
+    [
+      'a price with a comma',
+      aFile([aMerchant({}, { price: '0,01' })]),
       /endpoints\[0\]\.price must be a whole number/,
     ],
     [

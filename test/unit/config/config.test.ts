@@ -49,6 +49,7 @@ describe('readConfig', () => {
       maxFeePerGasWei: 1_000_000_000_000n,
       dailyGasLimit: undefined,
       failedGasBudget: 50_000_000_000_000_000n,
+      wastedGasLimit: 10n ** 18n,
       maxBatch: 50,
       settleWaitSeconds: 30,
       rateLimit: { max: 6000, windowSeconds: 60 },
@@ -58,6 +59,8 @@ describe('readConfig', () => {
       mcpAllowedOrigins: [],
       hosted: undefined,
       activityRetentionDays: 90,
+      newOwnersPerHour: 30,
+      minFreeDiskBytes: 256 * 2 ** 20,
       bodyLimitBytes: 262_144,
       logLevel: 'info',
       metrics: true,
@@ -100,6 +103,7 @@ describe('readConfig', () => {
     ['MAX_BATCH', 'maxBatch', 1, 100],
     ['SETTLE_WAIT_SECONDS', 'settleWaitSeconds', 1, 80],
     ['ACTIVITY_RETENTION_DAYS', 'activityRetentionDays', 1, 3_650],
+    ['NEW_OWNERS_PER_HOUR', 'newOwnersPerHour', 0, 1_000_000],
     ['BODY_LIMIT_BYTES', 'bodyLimitBytes', 1_024, 4_194_304],
   ] as const)(
     'takes %s from its lower to its upper edge and nothing beyond',
@@ -187,6 +191,7 @@ describe('readConfig', () => {
   it('keeps dollars exactly, to the eighteenth decimal', () => {
     expect(read({ DAILY_GAS_LIMIT_USD: '25' }).dailyGasLimit).toBe(25n * 10n ** 18n)
     expect(read({ FAILED_GAS_BUDGET_USD: '0.1' }).failedGasBudget).toBe(10n ** 17n)
+    expect(read({ WASTED_GAS_LIMIT_USD: '2.5' }).wastedGasLimit).toBe(25n * 10n ** 17n)
     expect(read({ FAILED_GAS_BUDGET_USD: '0.000000000000000001' }).failedGasBudget).toBe(1n)
     for (const wrong of [
       '0',
@@ -319,6 +324,10 @@ describe('readConfig', () => {
         '8004A818BFB912233c491871b3d84c89A494BD9e',
       ]) {
         expect(problems({ [name]: wrong })).toEqual([expect.stringContaining(name)])
+      }
+      const upper = `0x${'8004A818BFB912233C491871B3D84C89A494BD9E'}`
+      for (const right of [upper, upper.toLowerCase()]) {
+        expect(() => read({ [name]: right })).not.toThrow()
       }
     },
   )

@@ -5,6 +5,7 @@ import {
   duration,
   exactUsdc,
   percent,
+  priceProblem,
   shortCount,
   shortUsd,
   usdToAtomic,
@@ -37,13 +38,52 @@ describe('dollars as people type them', () => {
     ['$1', '1000000'],
     ['.5', '500000'],
     [' 1,200.25 ', '1200250000'],
+    ['1,234,567.5', '1234567500000'],
     ['0', '0'],
+    ['0,01', '10000'],
+    ['$0,01', '10000'],
+    [',5', '500000'],
+    ['0,001', '1000'],
+    ['0,000001', '1'],
+    ['12,5', '12500000'],
+    ['1,00', '1000000'],
+    ['1200,250', '1200250000'],
   ])('reads %s as %s atomic units', (typed, atomic) => {
     expect(usdToAtomic(typed)).toBe(atomic)
   })
 
-  it.each(['', '.', 'free', '0.0000001', '-1', '1e3', '1.2.3'])('refuses %j', (typed) => {
+  it.each(['', '.', ',', 'free', '0.0000001', '-1', '1e3', '1.2.3', '٠,٠١', '0，01', '0 01'])(
+    'refuses %j',
+    (typed) => {
+      expect(usdToAtomic(typed)).toBeUndefined()
+    },
+  )
+
+  it.each([
+    '1,000',
+    '$10,000',
+    '100,000',
+    '0,01,5',
+    '1,234,567',
+    '12,34,567.00',
+    '0,010.5',
+    '1.000,50',
+    '0,0000001',
+    '1,2000000',
+    "1'000,5",
+  ])('says what is wrong with the comma of %s, and reads no price in it', (typed) => {
     expect(usdToAtomic(typed)).toBeUndefined()
+    expect(priceProblem(typed)).toMatch(/comma/)
+  })
+
+  it('never reads a comma as nothing', () => {
+    const part = fc.stringMatching(/^\d{1,6}$/)
+    fc.assert(
+      fc.property(part, part, (whole, fraction) => {
+        const read = usdToAtomic(`${whole},${fraction}`)
+        expect([undefined, usdToAtomic(`${whole}.${fraction}`)]).toContain(read)
+      }),
+    )
   })
 
   it('gives back every amount unchanged', () => {

@@ -36,6 +36,7 @@ describe('a draft that is wrong', () => {
     ['name', { name: 'x'.repeat(61) }],
     ['description', { description: 'x'.repeat(1_001) }],
     ['payTo', { payTo: '0x12' }],
+    ['payTo', { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66' }],
     ['endpoints', { endpoints: [] }],
   ])('names %s', (path, wish) => {
     expect(Object.keys(problemsOf(aDraft(wish)))).toEqual([path])

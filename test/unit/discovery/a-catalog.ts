@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
-import type { CatalogIndex } from '../../../src/discovery/catalog-index.js'
-import { createCatalogIndex } from '../../../src/discovery/catalog-index.js'
-import type { CatalogView } from '../../../src/discovery/catalog-view.js'
-import { createTurns } from '../../../src/discovery/turns.js'
+import type { CatalogList } from '../../../src/discovery/catalog-list.js'
+import { type CatalogReader, createCatalogReader } from '../../../src/discovery/catalog-reader.js'
+import { createPace, createUrgency } from '../../../src/discovery/pace.js'
 import type { ListingStore, Merchant } from '../../../src/store/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
@@ -16,35 +15,40 @@ export const payTo: Address = '0x3333333333333333333333333333333333333333'
 export const network = 'eip155:5042'
 
 export interface CatalogChoices {
-  maxChanged?: number
-  /** What is searched of endpoints is read once this resolves; before, there is an outline of them. */
-  textsWait?: Promise<void>
+  /** The reader waits for this before it reads endpoints. */
+  readsAfter?: Promise<void>
 }
 
-/** An empty catalog in memory and an index over it that follows. */
-export async function aCatalog({ textsWait, ...limit }: CatalogChoices = {}) {
+/** An empty catalog in memory and a reader that follows it once it is started. */
+export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
   const database = openDatabase(':memory:')
   const store = createListingStore(database, createGroupCommit(database))
-  const turns = createTurns()
+  const urgency = createUrgency()
+  const pace = createPace(urgency)
   const faults: unknown[] = []
   const onFault = (fault: unknown) => void faults.push(fault)
   const source: typeof store = {
     ...store,
     async scanForIndex(after, count) {
-      await textsWait
+      await readsAfter
       return store.scanForIndex(after, count)
     },
   }
-  const index = createCatalogIndex({ source, turns, onFault, ...limit })
-  return { database, store, turns, index, faults }
+  const catalog = createCatalogReader({ source, pace, onFault })
+  return { database, store, urgency, pace, catalog, faults }
 }
 
-/** Waits until the index has read all of the catalog for the first time. */
-export async function whenReady(index: CatalogIndex): Promise<CatalogView> {
-  index.start()
+/** Starts the reader and waits until the catalog is read. */
+export async function whenReady(catalog: CatalogReader): Promise<CatalogList> {
+  catalog.start()
+  return whenRead(catalog)
+}
+
+/** Waits until the catalog is read. */
+export async function whenRead(catalog: CatalogReader): Promise<CatalogList> {
   for (;;) {
-    const view = index.isReady() ? await index.current() : undefined
-    if (view !== undefined) return view
+    const list = await catalog.current()
+    if (list !== undefined) return list
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

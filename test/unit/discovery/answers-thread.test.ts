@@ -25,7 +25,6 @@ describe('discovery over a file', () => {
   const faults: unknown[] = []
   const discovery = composeDiscovery({
     threadSource: listings.database.name,
-    isShared: false,
     store: listings.store,
     onFault: (fault) => faults.push(fault),
   })
@@ -105,7 +104,6 @@ describe('discovery over PostgreSQL', () => {
     await save('Tides of Lisbon')
     discovery = composeDiscovery({
       threadSource: stores.threadSource,
-      isShared: true,
       store: stores.listings,
       onFault: (fault) => faults.push(fault),
     })

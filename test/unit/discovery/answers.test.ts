@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest'
-import { createDiscoveryAnswers, type Question } from '../../../src/discovery/answers.js'
-import { createCatalogSearch } from '../../../src/discovery/catalog-search.js'
+import {
+  type Answer,
+  createDiscoveryAnswers,
+  type Question,
+} from '../../../src/discovery/answers.js'
+import { createCatalogAnswers } from '../../../src/discovery/catalog-answers.js'
 import {
   parseBrowseQuery,
   parseListQuery,
   parseRankedQuery,
 } from '../../../src/discovery/queries.js'
+import type { ListingStore } from '../../../src/store/listings.js'
 import { aCatalog, anEndpoint, save, whenReady } from './a-catalog.js'
 
 const questions: Question[] = [
@@ -14,16 +19,18 @@ const questions: Question[] = [
   { kind: 'cards', query: parseBrowseQuery({ query: 'city' }) },
 ]
 
-/** Answers over a store in which all of `weather` is replaced before each of the next reads. */
-async function answersOverAChangingStore() {
-  const { store, turns, index } = await aCatalog()
+/** Answers over a store in which `weather` changes before each of the next reads: all of it is replaced unless `change` is given. */
+async function answersOverAChangingStore(
+  change: (store: ListingStore) => Promise<unknown> = (store) =>
+    save(store, {}, [anEndpoint(), {}]),
+) {
+  const { store, pace, catalog } = await aCatalog()
   let changes = 0
-  const replace = () => save(store, {}, [anEndpoint(), {}])
   const before = <Args extends unknown[], Read>(read: (...args: Args) => Promise<Read>) => {
     return async (...args: Args) => {
       if (changes > 0) {
         changes--
-        await replace()
+        await change(store)
       }
       return read(...args)
     }
@@ -33,13 +40,12 @@ async function answersOverAChangingStore() {
     publishedById: before(store.publishedById),
     entriesById: before(store.entriesById),
   }
-  const search = createCatalogSearch(turns)
-  const answers = createDiscoveryAnswers({ index, search, items, turns })
-  await replace()
-  await whenReady(index)
+  const answers = createDiscoveryAnswers({ catalog, items, pace })
+  await save(store, {}, [anEndpoint(), {}])
+  await whenReady(catalog)
   return {
     store,
-    index,
+    catalog,
     async ask(question: Question, nextChanges: number) {
       changes = nextChanges
       const answer = await answers.answer(question, await store.lastChange())
@@ -53,12 +59,47 @@ async function answersOverAChangingStore() {
 it.each(questions)(
   'what is gone between the search and the read is looked for again: $kind',
   async (question) => {
-    const { store, index, ask } = await answersOverAChangingStore()
+    const { store, catalog, ask } = await answersOverAChangingStore()
     const { items, sequence } = await ask(question, 1)
     expect(items).toHaveLength(2)
     expect(sequence).toBe(await store.lastChange())
     // Under constant change there is an answer all the same.
     expect(await ask(question, 100)).toMatchObject({ items: expect.any(Array) })
-    await index.stop()
+    await catalog.stop()
   },
 )
+
+it.each(questions)(
+  'what is hidden between the search and the read is not shown: $kind',
+  async (question) => {
+    const hide = (store: ListingStore) => store.setFlags('weather', { hiddenReason: 'spam' }, 2_000)
+    const { catalog, ask } = await answersOverAChangingStore(hide)
+    expect((await ask(question, 0)).items).toHaveLength(2)
+    expect((await ask(question, 1)).items).toEqual([])
+    await catalog.stop()
+  },
+)
+
+it('a question that is asked twice is answered once, at the same time and until the next change', async () => {
+  let asked = 0
+  let last = 7
+  const body = { bytes: Buffer.from('{}'), etag: '"x"' }
+  const answers = createCatalogAnswers({
+    answers: {
+      async answer(_, sequence = 0): Promise<Answer> {
+        asked++
+        await new Promise((resolve) => setImmediate(resolve))
+        return { state: 'made', body, sequence }
+      },
+    },
+    listings: { lastChange: async () => last },
+  })
+  const ask = () => answers.resources({ q: 'sky' })
+  await Promise.all([ask(), ask()])
+  await ask()
+  expect(asked).toBe(1)
+  await answers.resources({ q: 'sea' })
+  last++
+  await ask()
+  expect(asked).toBe(3)
+})

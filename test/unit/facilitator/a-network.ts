@@ -52,9 +52,13 @@ export function aNetwork(facts: () => Partial<PaymentFacts> = () => ({})): Serve
       balance: 10n ** 30n,
       ...facts(),
     }),
+    findUse: unexpected,
+    headBlock: () => 7,
     chainSeconds: () => nowSeconds,
     relayer: '0x00000000000000000000000000000000000000f1',
     guardGas: async () => undefined,
+    readCoded: async () => new Set(),
+    gasPrice: () => 0n,
     tokenMismatch: () => undefined,
   }
 }

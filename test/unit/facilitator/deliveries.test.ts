@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createDeliveries, type DeliveryTurn } from '../../../src/facilitator/deliveries.js'
+import type { DeliveryStore } from '../../../src/store/deliveries.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { aJob, anOutcome, noon } from '../store/store-contract.js'
 
 let stores: ReturnType<typeof openSqliteStores>
 
 beforeEach(async () => {
-  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: noon })
+  vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'], now: noon })
   stores = openSqliteStores(':memory:')
   await stores.journal.claim(aJob(), undefined, noon)
   const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome() }]
@@ -18,10 +19,23 @@ afterEach(async () => {
 })
 
 const now = () => Date.now()
+const silent = { error: () => {} }
+/** How often a process looks whether another has told of a success, milliseconds. */
+const POLL_MS = 100
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
-function aDesk() {
-  const { take } = createDeliveries(stores.deliveries, now)
+/** One process; its calls of the store take so long, milliseconds. */
+function aProcess({ pollMs, delayMs = () => 0 }: { pollMs?: number; delayMs?: () => number } = {}) {
+  const store: DeliveryStore = {
+    ...stores.deliveries,
+    async leaseDelivery(...args) {
+      const answer = await stores.deliveries.leaseDelivery(...args)
+      const wait = delayMs()
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+      return answer
+    },
+  }
+  const { take } = createDeliveries({ store, now, pollMs, log: silent })
   const callers: { isConnected: boolean }[] = []
   return {
     take(key: string | null = null) {
@@ -50,19 +64,19 @@ async function granted(turn: Promise<DeliveryTurn | undefined>) {
 
 describe('the right to say paid', () => {
   it('is the first caller’s; the second waits and learns that the first was told', async () => {
-    const desk = aDesk()
-    const first = await granted(desk.take('key-of-the-first'))
-    const second = desk.take()
+    const process = aProcess()
+    const first = await granted(process.take('key-of-the-first'))
+    const second = process.take()
     expect(await peek(second)).toBe('waiting')
     await first.complete()
     expect(await second).toEqual({ state: 'delivered', key: 'key-of-the-first' })
-    expect(await desk.take()).toEqual({ state: 'delivered', key: 'key-of-the-first' })
+    expect(await process.take()).toEqual({ state: 'delivered', key: 'key-of-the-first' })
   })
 
   it('goes to the second when the first lost its connection', async () => {
-    const desk = aDesk()
-    const first = await granted(desk.take())
-    const second = desk.take()
+    const process = aProcess()
+    const first = await granted(process.take())
+    const second = process.take()
     expect(await peek(second)).toBe('waiting')
     await first.release()
     await (await granted(second)).complete()
@@ -72,9 +86,9 @@ describe('the right to say paid', () => {
   })
 
   it('goes to one of several who wait, and the others wait on', async () => {
-    const desk = aDesk()
-    const first = await granted(desk.take())
-    const waiting = [desk.take(), desk.take(), desk.take()]
+    const process = aProcess()
+    const first = await granted(process.take())
+    const waiting = [process.take(), process.take(), process.take()]
     await settled()
     await first.release()
     const turns = await Promise.all(waiting.map(peek))
@@ -82,45 +96,108 @@ describe('the right to say paid', () => {
     expect(came.map((turn) => turn?.state)).toEqual(['granted'])
   })
 
-  it('lapses five seconds later when its holder says nothing', async () => {
-    const desk = aDesk()
-    await granted(desk.take())
-    const second = desk.take()
-    expect(await peek(second)).toBe('waiting')
-    await vi.advanceTimersByTimeAsync(4_999)
+  it('is not given twice while it is out, whatever the clock says; who waits too long is told so', async () => {
+    const process = aProcess()
+    const first = await granted(process.take())
+    const second = process.take()
+    await vi.advanceTimersByTimeAsync(9_999)
     expect(await peek(second)).toBe('waiting')
     await vi.advanceTimersByTimeAsync(1)
-    expect((await second)?.state).toBe('granted')
+    expect(await second).toEqual({ state: 'busy' })
+    await first.complete()
+    expect((await process.take())?.state).toBe('delivered')
+  })
+
+  it('is not given twice by a disk that takes six seconds', async () => {
+    const process = aProcess({ delayMs: () => 6_000 })
+    const turns = [process.take(), process.take()]
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(await Promise.all(turns.map(peek))).toMatchObject([{ state: 'granted' }, 'waiting'])
   })
 
   it('is never given to a caller who is gone', async () => {
-    const desk = aDesk()
-    const first = await granted(desk.take())
-    const second = desk.take()
+    const process = aProcess()
+    const first = await granted(process.take())
+    const second = process.take()
     expect(await peek(second)).toBe('waiting')
-    desk.disconnect(1)
+    process.disconnect(1)
     await first.release()
     expect(await second).toBeUndefined()
-    await granted(desk.take())
+    await granted(process.take())
   })
 
-  it('is not taken back by a late holder from the one who has it now', async () => {
-    const desk = aDesk()
-    const late = await granted(desk.take())
-    await vi.advanceTimersByTimeAsync(5_000)
-    const second = await granted(desk.take())
-    await late.release()
-    expect(await peek(desk.take())).toBe('waiting')
-    await second.complete()
-    expect((await desk.take())?.state).toBe('delivered')
+  it('stays told when the store cannot keep it at once', async () => {
+    const process = aProcess()
+    const first = await granted(process.take())
+    const complete = vi.spyOn(stores.deliveries, 'completeDelivery')
+    complete.mockRejectedValueOnce(new Error('the disk is full'))
+    const marked = createDeliveries({
+      store: stores.deliveries,
+      now,
+      log: silent,
+    })
+    await first.release()
+    const delivery = await granted(marked.take('job-1', null, () => true))
+    const completed = delivery.complete()
+    const second = marked.take('job-1', null, () => true)
+    expect(await peek(second)).toBe('waiting')
+    await vi.advanceTimersByTimeAsync(250)
+    await completed
+    expect((await second)?.state).toBe('delivered')
   })
+})
 
-  it('is seen by another process through the store', async () => {
-    const first = await granted(aDesk().take())
-    const elsewhere = aDesk().take()
+describe('between two processes', () => {
+  const another = (delayMs?: () => number) =>
+    aProcess({ pollMs: POLL_MS, ...(delayMs && { delayMs }) })
+
+  it('the right is seen through the store', async () => {
+    const first = await granted(another().take())
+    const elsewhere = another().take()
     expect(await peek(elsewhere)).toBe('waiting')
     await first.complete()
-    await vi.advanceTimersByTimeAsync(5_000)
+    await vi.advanceTimersByTimeAsync(POLL_MS)
     expect(await elsewhere).toEqual({ state: 'delivered', key: null })
+  })
+
+  it('it lapses five seconds later when its holder is dead', async () => {
+    await granted(another().take())
+    const second = another().take()
+    await vi.advanceTimersByTimeAsync(4_900)
+    expect(await peek(second)).toBe('waiting')
+    await vi.advanceTimersByTimeAsync(POLL_MS)
+    expect((await second)?.state).toBe('granted')
+  })
+
+  it('a holder who stood still does not answer any more once another has the right', async () => {
+    const late = await granted(another().take())
+    await vi.advanceTimersByTimeAsync(5_000)
+    const second = await granted(another().take())
+    expect(await late.isHeld()).toBe(false)
+    await late.release()
+    expect(await second.isHeld()).toBe(true)
+    await second.complete()
+    expect((await another().take())?.state).toBe('delivered')
+  })
+
+  it('a holder who stood still renews what nobody took', async () => {
+    const late = await granted(another().take())
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await late.isHeld()).toBe(true)
+    expect(await peek(another().take())).toBe('waiting')
+  })
+
+  it('a grant that comes later than it lasts is not believed', async () => {
+    let delay = 6_000
+    const slow = another(() => delay)
+    const first = slow.take()
+    await vi.advanceTimersByTimeAsync(5_500)
+    const second = await granted(another().take())
+    delay = 0
+    await vi.advanceTimersByTimeAsync(500)
+    expect(await peek(first)).toBe('waiting')
+    await second.complete()
+    await vi.advanceTimersByTimeAsync(POLL_MS)
+    expect((await first)?.state).toBe('delivered')
   })
 })

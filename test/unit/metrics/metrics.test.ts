@@ -47,14 +47,13 @@ describe('a scrape', () => {
   it('shows how discovery and directory stand', async () => {
     const metrics = createMetrics(aClock().now)
     metrics.watchDirectory({
-      index: () => ({ endpoints: 12, changed: 3, buildSeconds: 1.5 }),
+      index: () => ({ endpoints: 12, readSeconds: 1.5 }),
       probes: () => ({ queued: 4, underWay: 2 }),
       dropped: () => 5,
     })
     const { text } = await metrics.render()
     for (const line of [
       'arcus_discovery_endpoints 12',
-      'arcus_discovery_changed_endpoints 3',
       'arcus_discovery_build_seconds 1.5',
       'arcus_probe_queue_length 4',
       'arcus_probes_under_way 2',
@@ -124,11 +123,12 @@ describe('what the relayer tells', () => {
     events.decided(aJob, confirmed)
     events.decided(aJob, { ...confirmed, gasCost: null })
     events.decided(aJob, failed)
-    events.spent(2_000_000_000_000_000n)
+    events.spent(2_000_000_000_000_000n, 500_000_000_000_000n)
     const { text } = await metrics.render()
     expect(text).toContain(`arcus_settlement_gas_usd_sum{network="${network}"} 0.0016`)
     expect(text).toContain(`arcus_settlement_gas_usd_count{network="${network}"} 1`)
     expect(text).toContain(`arcus_gas_usd_total{network="${network}"} 0.002`)
+    expect(text).toContain(`arcus_wasted_gas_usd_total{network="${network}"} 0.0005`)
   })
 
   it('counts jobs by what they were, and gas of payments only of payments', async () => {

@@ -53,6 +53,7 @@ it('asks again for receipts that a node does not show of what its block lists', 
       log: silent,
     }),
     examine: async () => {},
+    now: Date.now,
     log: silent,
   }).start()
   tell({ number: 1, transactions: ['0xa1', '0xa2', '0xb1'] } as unknown as Block)

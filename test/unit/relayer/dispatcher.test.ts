@@ -2,10 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { BlockFeed } from '../../../src/chain/block-feed.js'
 import { createDispatcher } from '../../../src/relayer/dispatcher.js'
 import { createGasModel } from '../../../src/relayer/gas-model.js'
+import type { JobKind } from '../../../src/relayer/job-kind.js'
 import type { Lane } from '../../../src/relayer/lane.js'
 import type { OutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
 import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
 import { createTrackedJobs, type TrackedJob } from '../../../src/relayer/tracked-jobs.js'
+import { createWalletGate } from '../../../src/relayer/wallet-gate.js'
+import { GasBudgetError } from '../../../src/store/budgets.js'
+import type { Job } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -14,23 +18,36 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
+
 /** One lane on which every transaction is sent at once and stays under way until `landed` says how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
   const sent: string[][] = []
   const [refused, examined]: [string[], string[]] = [[], []]
-  const lanes = { isClosed: false, seconds: 0, isOverBudget: false }
+  const lanes = { isClosed: false, seconds: 0, budget: 'fits' as 'fits' | 'wait' | 'spent' }
   const lane = {
     isSigning: false,
     isLeaving: false,
     isHeld: () => true,
     closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
+    readPurse: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
+      const isOfWallet = jobIds.some((id) => tracked.find(id)?.coded.length)
+      if (lanes.budget !== 'fits' && isOfWallet) {
+        throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
+      }
       inFlight++
       sent.push(jobIds)
     },
   }
+  const tracked = createTrackedJobs(Date.now)
+  const gas = createGasModel()
+  const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
+  const limits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
+  const readCoded = async () => new Set<never>()
+  const gate = createWalletGate({ tracked, readCoded, limits, gas, feed, now: Date.now })
   const dispatcher = createDispatcher({
     lanes: [lane as unknown as Lane],
     preparation: {
@@ -44,30 +61,26 @@ function aDispatcher({ mayLand = false } = {}) {
       },
     } as unknown as OutcomeKeeper,
     examine: (entry) => examined.push(entry.job.id),
-    tracked: createTrackedJobs(Date.now),
-    feed: { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed,
-    gas: createGasModel(),
+    tracked,
+    gate,
+    feed,
+    gas,
     hasMulticall3: true,
     maxBatch: 50,
     maxFeePerGas: 10n ** 12n,
     now: Date.now,
     events: noRelayerEvents,
-    refuseGas: async () =>
-      lanes.isOverBudget ? { reason: 'gasBudgetExceeded', message: 'enough' } : undefined,
     log: console,
   })
-  const enqueue = (id: string) =>
-    dispatcher.enqueue({ job: { id }, liveSlots: 0, queuedAt: Date.now() } as TrackedJob)
+  const track = (job: Partial<Job>, isAlone: boolean) => {
+    const payer = isAlone ? 'p' : 'q'
+    const ride = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    dispatcher.enqueue(tracked.add(job as Job, { ride: () => ride } as unknown as JobKind))
+  }
+  const enqueue = (id: string) => track({ id, transaction: null }, false)
   /** Of a contract wallet; with a transaction, if it was signed before. */
-  const enqueueWallet = (id: string, transaction: string | null) =>
-    dispatcher.enqueue({
-      job: { id, transaction, expiresAt: 1_000 },
-      isAlone: true,
-      runsPayerCode: true,
-      burntGas: 0n,
-      liveSlots: 0,
-      queuedAt: Date.now(),
-    } as TrackedJob)
+  const enqueueWallet = (id: string, transaction: Job['transaction']) =>
+    track({ id, transaction, expiresAt: 1_000 }, true)
   const landed = (left: number) => (inFlight = left)
   return { ...dispatcher, enqueue, enqueueWallet, lanes, sent, refused, examined, landed }
 }
@@ -149,10 +162,27 @@ describe('a lane with a transaction under way', () => {
   })
 })
 
+describe('a wallet whose budget is taken by what is under way', () => {
+  it('waits, and is not asked for more meanwhile, while others go', async () => {
+    const { enqueue, enqueueWallet, landed, lanes, queueLength, refused, sent } = aDispatcher()
+    lanes.budget = 'wait'
+    enqueueWallet('a', null)
+    await soon()
+    enqueueWallet('b', null)
+    enqueue('c')
+    await vi.advanceTimersByTimeAsync(60)
+    expect([sent, queueLength()]).toEqual([[['c']], 1])
+    lanes.budget = 'fits'
+    landed(0)
+    await vi.advanceTimersByTimeAsync(400)
+    expect([refused, sent.slice(1).flat().sort()]).toEqual([[], ['a', 'b']])
+  })
+})
+
 describe('a wallet that has burnt its budget', () => {
   it('is refused at once what was never signed', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
-    lanes.isOverBudget = true
+    lanes.budget = 'spent'
     enqueueWallet('a', null)
     await soon()
     expect([refused, examined, sent]).toEqual([['a'], [], []])
@@ -160,7 +190,7 @@ describe('a wallet that has burnt its budget', () => {
 
   it('has what was signed before looked into: it may have landed', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
-    lanes.isOverBudget = true
+    lanes.budget = 'spent'
     enqueueWallet('a', '0xab')
     await soon()
     expect([refused, examined, sent]).toEqual([[], ['a'], []])
@@ -168,7 +198,7 @@ describe('a wallet that has burnt its budget', () => {
 
   it('has looked into what the journal knows to be signed', async () => {
     const { enqueueWallet, lanes, sent, examined } = aDispatcher({ mayLand: true })
-    lanes.isOverBudget = true
+    lanes.budget = 'spent'
     enqueueWallet('a', null)
     await soon()
     expect([examined, sent]).toEqual([['a'], []])

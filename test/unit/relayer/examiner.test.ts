@@ -30,7 +30,7 @@ function aCase(chain: Examination, mayLand: boolean) {
       resolve: async ({ outcomes }) =>
         outcomes.map(({ id, outcome }) => {
           world.fate = outcome.reason ?? outcome.state
-          return id
+          return { id, outcome }
         }),
     } as Partial<SettlementJournal> as SettlementJournal,
     tracked,
@@ -52,6 +52,7 @@ function aCase(chain: Examination, mayLand: boolean) {
       rejectionOf: () => ({ reason: 'insufficientBalance', message: 'simulated' }),
     },
     burntGas: 0n,
+    coded: [],
     liveSlots: 0,
     resends: 0,
   } as unknown as TrackedJob

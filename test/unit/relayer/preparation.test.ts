@@ -28,6 +28,7 @@ async function fateOf(
       return true
     },
     examine: becomes('examined'),
+    look: async () => {},
     resendAlone: becomes('resent'),
     sendLater: becomes('waits'),
   })

@@ -16,6 +16,7 @@ it('tells of a transaction that was kept although the wallet went elsewhere mean
         core.epoch = undefined
       },
     },
+    gate: { bearersOf: () => [] },
     onSigned: ({ jobIds }: Attempt) => signed.push(...jobIds),
   }
   const sign = createSigning(core as unknown as LaneCore, () => 1)

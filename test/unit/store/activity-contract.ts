@@ -34,7 +34,7 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
   async function journalDelivery(id: string, deliveredAt: number): Promise<void> {
     await stores.journal.claim(aJob({ id }), undefined, 0)
     await stores.journal.resolve({ outcomes: [{ id, round: 0, outcome: anOutcome() }], now: 0 })
-    await stores.deliveries.leaseDelivery(id, 'token', 0, 1)
+    await stores.deliveries.leaseDelivery(id, 'token', 1_000)
     await stores.deliveries.completeDelivery(id, 'token', null, deliveredAt)
   }
 
@@ -62,6 +62,17 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         kind: 'settle',
       })
       expect(last).toMatchObject({ amount: 999n, gasCost: 2_000_000_000_000_000n, latencyMs: 540 })
+    })
+
+    it('counts an answer that is kept in the sums alone, without a row', async () => {
+      const refused = { kind: 'verify', state: 'invalid', reason: 'x', settlementId: null } as const
+      const rows = Array.from({ length: 3 }, () => anActivity({ ...refused, isSumOnly: true }))
+      await store.append([...rows, anActivity(refused)])
+      const scope = { merchantId: 'weather', span: 'd', since: 0 } as const
+      expect(await store.sums(scope)).toMatchObject([{ state: 'invalid', count: 4 }])
+      const listed = await store.list({ merchantId: 'weather', limit: 10 })
+      expect(listed).toHaveLength(1)
+      expect(listed[0]).not.toHaveProperty('isSumOnly')
     })
 
     it('counts a payment as settled once, however often its success is told', async () => {
@@ -111,6 +122,116 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         anActivity({ payer: payer('c'), amount: 100n, isSelf: true }),
       ])
       expect(await store.payers(all)).toEqual({ unique: 2, repeat: 1, topAmount: 10n, amount: 17n })
+    })
+
+    const shop = anActivity().payTo
+    const buyer = anActivity().payer
+    /** Money of the shop to somebody; attributed to nobody, as it names no endpoint. */
+    const givenBack = (over: Partial<NewActivity> = {}) =>
+      anActivity({
+        merchantId: null,
+        endpointId: null,
+        payer: shop,
+        payTo: buyer,
+        givesBackOf: shop,
+        ...over,
+      })
+    const sumsOf = async (scope: Parameters<ActivityStore['sums']>[0]) => {
+      const sums = (await store.sums(scope)).map(
+        ({ state, count, amount }) => [state, [count, amount]] as const,
+      )
+      return Object.fromEntries(sums)
+    }
+
+    it('takes what is given back off the merchant and endpoint it was paid to, and off its payer', async () => {
+      await store.append([
+        anActivity({ endpointId: 1, amount: 50n }),
+        anActivity({ endpointId: 2, amount: 100n }),
+      ])
+      await store.append([givenBack({ amount: 30n, settlementId: 'back' })])
+      const expected = { settled: [2, 150n], refunded: [1, 30n] }
+      expect(await sumsOf(all)).toEqual(expected)
+      expect(await sumsOf({ ...all, merchantId: undefined })).toEqual(expected)
+      expect(await sumsOf({ ...all, endpointId: 2 })).toEqual({
+        settled: [1, 100n],
+        refunded: [1, 30n],
+      })
+      const payers = { unique: 1, repeat: 1, topAmount: 120n, amount: 120n }
+      expect(await store.payers(all)).toEqual(payers)
+      expect(await store.payers({ ...all, merchantId: undefined })).toEqual(payers)
+      const [row] = await store.list({ merchantId: 'weather', limit: 1, state: 'refunded' })
+      expect(row).toMatchObject({ amount: 30n, payer: shop, payTo: buyer, settlementId: 'back' })
+      expect(row).not.toHaveProperty('givesBackOf')
+    })
+
+    it('undoes the payment that is given back in full, and all when nothing is left', async () => {
+      await store.append([10n, 10n, 10n].map((amount) => anActivity({ amount })))
+      await store.append([givenBack({ amount: 10n })])
+      expect(await sumsOf(all)).toMatchObject({ undone: [1, 0n], refunded: [1, 10n] })
+      expect(await store.payers(all)).toMatchObject({ unique: 1, repeat: 1, amount: 20n })
+      await store.append([givenBack({ amount: 20n })])
+      expect(await sumsOf(all)).toMatchObject({ undone: [3, 0n], refunded: [2, 30n] })
+      expect(await store.payers(all)).toEqual({ unique: 0, repeat: 0, topAmount: 0n, amount: 0n })
+      await store.append([anActivity({ amount: 5n })])
+      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
+      await store.foldHours(noon / 1000 + day / 1000)
+      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
+      expect(await sumsOf(all)).toMatchObject({ undone: [3, 0n], settled: [4, 35n] })
+    })
+
+    it('gives back no more than was paid, to nobody who paid nothing, and each refund once', async () => {
+      const other = `0x${'9'.repeat(40)}` as const
+      await store.append([
+        anActivity({ amount: 10n }),
+        givenBack({ amount: 500n, settlementId: 'back' }),
+        givenBack({ amount: 7n, payTo: other }),
+        // Told again, and of a shop that was paid nothing.
+        givenBack({ amount: 500n, settlementId: 'back' }),
+        givenBack({ amount: 3n, givesBackOf: other }),
+      ])
+      await store.append([givenBack({ amount: 500n, settlementId: 'back' })])
+      expect(await sumsOf(all)).toEqual({
+        settled: [1, 10n],
+        refunded: [1, 10n],
+        undone: [1, 0n],
+      })
+      expect(await sumsOf({ ...all, merchantId: undefined })).toEqual({
+        settled: [3, 20n],
+        refunded: [1, 10n],
+        undone: [1, 0n],
+      })
+    })
+
+    it('keeps a sale a sale where the payer buys, and what an owner pays himself apart', async () => {
+      await store.append([
+        anActivity({ amount: 10n }),
+        givenBack({ amount: 4n, merchantId: 'news', endpointId: 9, givesBackOf: null }),
+      ])
+      expect(await sumsOf(all)).toEqual({ settled: [1, 10n] })
+      expect(await sumsOf({ ...all, merchantId: 'news' })).toEqual({ settled: [1, 4n] })
+      const owner = `0x${'8'.repeat(40)}` as const
+      await store.append([
+        anActivity({ amount: 70n, payer: owner, isSelf: true }),
+        givenBack({ amount: 70n, payTo: owner }),
+      ])
+      const own = (await store.sums(all)).filter(({ isSelf }) => isSelf)
+      expect(own.map(({ state, count }) => [state, count]).sort()).toEqual([
+        ['refunded', 1],
+        ['settled', 1],
+        ['undone', 1],
+      ])
+      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 10n })
+    })
+
+    it('tells how long an answer took of what was valid or settled only', async () => {
+      const states = ['settled', 'failed', 'refused', 'pending'] as const
+      await store.append(states.map((state) => anActivity({ state, latencyMs: 500 })))
+      await store.append([
+        anActivity({ kind: 'verify', state: 'invalid', latencyMs: 1 }),
+        anActivity({ kind: 'verify', state: 'valid', latencyMs: 20 }),
+      ])
+      expect(await store.latencies(all, 'settle')).toEqual([{ upToMs: 500, count: 1 }])
+      expect(await store.latencies(all, 'verify')).toEqual([{ upToMs: 20, count: 1 }])
     })
 
     it('knows the newest row of each merchant', async () => {

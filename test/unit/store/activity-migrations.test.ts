@@ -58,6 +58,17 @@ const daysOfHours: Migration = {
   postgres: '0004-days-of-hours',
 }
 
+/** Refusals of what was never signed stand among the failures. */
+const refusalsApart: Migration = {
+  before: `INSERT INTO activity_sums VALUES
+    ('d', 'weather', 0, 1, 'settle', 'failed', 'invalid_exact_evm_signature', 0, 20, 0, 0),
+    ('d', 'weather', 0, 1, 'settle', 'failed', 'asset_paused', 0, 1, 0, 0),
+    ('d', 'weather', 0, 1, 'settle', 'settled', '', 0, 2, 20, 0);
+    DROP TABLE activity_buyers;`,
+  sqlite: '0014-what-was-given-back',
+  postgres: '0008-what-was-given-back',
+}
+
 const read = (engine: string, name: string) =>
   readFileSync(new URL(`../../../migrations/${engine}/${name}.sql`, import.meta.url), 'utf8')
 
@@ -134,6 +145,17 @@ describe.each([
       topAmount: 200n,
       amount: 300n,
     })
+    await close()
+  })
+
+  it('no longer counts as failed what may never have been sound', async () => {
+    const { activity, close } = await open(refusalsApart)
+    const sums = (await activity.sums(all)).map(({ state, count }) => [state, count])
+    expect(sums.sort()).toEqual([
+      ['failed', 1],
+      ['refused', 20],
+      ['settled', 2],
+    ])
     await close()
   })
 

@@ -40,7 +40,7 @@ async function fill(stores: Stores): Promise<void> {
   const spending = { network, total: 123_456_789_012_345_678_901n, burnt: [] }
   const outcomes = [{ id: 'paid', round: 0, outcome: anOutcome() }]
   await journal.resolve({ outcomes, spending, now: noon })
-  await deliveries.leaseDelivery('paid', 'token', noon, noon + 1)
+  await deliveries.leaseDelivery('paid', 'token', 1_000)
   await deliveries.completeDelivery('paid', 'token', 'a key', noon)
   const attempt = {
     hash: `0x${'1'.repeat(64)}`,
@@ -54,7 +54,8 @@ async function fill(stores: Stores): Promise<void> {
     createdAt: noon,
     jobIds: ['submitted'],
   } as const
-  await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0)
+  const bearer = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n, isStrict: true }
+  await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0, [bearer])
   await blocks.addBlock({ role: 'payer', address: relayer, reason: 'fräud 💸', createdAt: noon })
   const merchant = { name: 'Wetter\n„heute“', description: '', network, asset, payTo: owner }
   await listings.applyWrite(
@@ -90,7 +91,7 @@ describe('a copy to PostgreSQL', () => {
     const { tables, hasChangedSince } = await copyToPostgres(path, url)
     expect(hasChangedSince).toBe(false)
     const empty = tables.filter(({ count }) => count === 0).map(({ name }) => name)
-    expect(empty).toEqual(['sightings', 'probes'])
+    expect(empty).toEqual(['probes'])
 
     const copy = await openCopy(url)
     const find = (stores: Stores, id: string) =>

@@ -120,31 +120,6 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         expect(entries.map(({ endpoint }) => endpoint)).toMatchObject(read)
       })
 
-      it('is read for one merchant as it is published, in order of number, unless there is too much', async () => {
-        const urls = ['https://c.example/', 'https://a.example/', 'https://b.example/']
-        await save(
-          {},
-          aSave(
-            {},
-            urls.map((url) => anEndpoint({ url })),
-          ),
-        )
-        const ids = (await store.endpointsOf('weather')).map(({ id }) => id)
-        const large = { endpoints: 3, chars: 1_000_000 }
-        const entries = await store.publishedOf('weather', large)
-        expect(entries?.map(({ endpoint }) => endpoint.url)).toEqual(urls)
-        expect(entries).toEqual(await store.publishedById(ids))
-        expect(await store.publishedOf('weather', { ...large, endpoints: 2 })).toBeUndefined()
-        const texts = entries?.flatMap(({ endpoint }) => {
-          const { description, tags, example, inputSchema, output, extras, accepts } = endpoint
-          return [description, tags, example, inputSchema ?? '', output ?? '', extras, accepts]
-        })
-        const chars = (texts as string[]).join('').length
-        expect(await store.publishedOf('weather', { ...large, chars })).toEqual(entries)
-        expect(await store.publishedOf('weather', { ...large, chars: chars - 1 })).toBeUndefined()
-        expect(await store.publishedOf('nobody', { endpoints: 0, chars: 0 })).toEqual([])
-      })
-
       it('is read for an outline: whose each endpoint is and how it stands, page by page', async () => {
         await save(
           {},
@@ -404,6 +379,15 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         await save()
         expect(await see()).toEqual({ state: 'owned' })
         expect(await store.scanEntries(0, 10)).toHaveLength(1)
+      })
+
+      it('stands in place of a hidden listing by whom its address does not stand behind', async () => {
+        await save()
+        await store.setFlags('weather', { hiddenReason: 'phishing' }, 1_200)
+        expect(await see()).toMatchObject({ state: 'added' })
+        await save({ acceptedAt: 1_300, merchantId: 'own', owner: payTo })
+        await store.setFlags('own', { hiddenReason: 'phishing' }, 1_400)
+        expect(await see()).toEqual({ state: 'owned' })
       })
 
       it('stands beside the listing of an owner who is paid elsewhere and was never answered', async () => {

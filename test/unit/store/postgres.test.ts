@@ -1,11 +1,13 @@
 import pg from 'pg'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { RESTORED_KEY } from '../../../src/store/deliveries.js'
+import { markRestored } from '../../../src/store/postgres/deliveries.js'
 import { openPostgresStores } from '../../../src/store/postgres/stores.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
 import { describeListings } from './listings-contract.js'
-import { describeStore, type Engine } from './store-contract.js'
+import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -56,3 +58,39 @@ async function emptyAll(url: string): Promise<void> {
 describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
+
+describe('a restored database', () => {
+  const lookUp = (stores: Stores, id: string) =>
+    stores.journal.findJob('exact', network, aJob({ id }).key)
+
+  it('is marked once nobody uses it: what was open or untold is never told again', async () => {
+    const url = await server.createDatabase()
+    const before = await open(url)
+    for (const id of ['queued', 'untold', 'failed']) {
+      await before.journal.claim(aJob({ id }), undefined, noon)
+    }
+    const outcomes = [
+      { id: 'untold', round: 0, outcome: anOutcome() },
+      { id: 'failed', round: 0, outcome: anOutcome({ state: 'failed', transaction: null }) },
+    ]
+    await before.journal.resolve({ outcomes, now: noon })
+    await expect(markRestored(url)).rejects.toThrow('stop every service first')
+    await before.close()
+
+    expect(await markRestored(url)).toBe(3)
+
+    const after = await open(url)
+    expect(await after.deliveries.leaseDelivery('untold', 't1', 5_000)).toEqual({
+      state: 'delivered',
+      key: RESTORED_KEY,
+    })
+    expect((await lookUp(after, 'queued'))?.deliveredKey).toBe(RESTORED_KEY)
+    // A failed payment that is settled anew begins afresh.
+    const failed = await lookUp(after, 'failed')
+    if (failed === undefined) throw new Error('the row is gone')
+    const reopened = await after.journal.reopen(failed, aJob({ id: 'failed' }), noon)
+    expect(reopened).toMatchObject({ state: 'queued', deliveredAt: null, deliveredKey: null })
+    await after.close()
+    await server.dropDatabase(url)
+  })
+})

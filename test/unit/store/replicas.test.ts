@@ -48,6 +48,28 @@ function anAttempt(jobIds: string[], relayerNonce = 0): Attempt {
 
 const claim = (stores: Stores, id: string) => stores.journal.claim(aJob({ id }), undefined, noon)
 
+describe('a budget of gas', () => {
+  it('bears no more of several replicas together than of one', async () => {
+    const lanes = await Promise.all(
+      [one, other].map(async (stores, i) => {
+        const wallet = `0x00000000000000000000000000000000000000e${i}` as const
+        const name = laneLease(network, wallet)
+        return { stores, wallet, epoch: (await stores.leases.take([name])).get(name) as number }
+      }),
+    )
+    const bearers = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n, isStrict: true }))
+    const signings = Array.from({ length: 20 }, (_, i) => {
+      const { stores, wallet, epoch } = lanes[i % 2] as (typeof lanes)[number]
+      const attempt = { ...anAttempt([], i), relayer: wallet }
+      // In another order each time: whoever waits for whom, nobody waits for ever.
+      const asked = i % 4 < 2 ? bearers : bearers.toReversed()
+      return stores.journal.recordAttempt(attempt, epoch, asked)
+    })
+    const kept = (await Promise.allSettled(signings)).filter((it) => it.status === 'fulfilled')
+    expect(kept).toHaveLength(5)
+  })
+})
+
 describe('a lane', () => {
   it('is leased to one replica at a time, under a new epoch each time', async () => {
     expect(await take(one)).toBe(1)
@@ -82,7 +104,9 @@ describe('a lane', () => {
     )
     const outcomes = [{ id: 'under way', round: 0, outcome: anOutcome() }]
     expect(await one.journal.resolve({ outcomes, now: noon })).toEqual([])
-    expect(await other.journal.resolve({ outcomes, now: noon })).toEqual(['under way'])
+    expect(await other.journal.resolve({ outcomes, now: noon })).toMatchObject([
+      { id: 'under way' },
+    ])
   })
 })
 
@@ -153,12 +177,13 @@ it('counts the requests of a caller together, in one window', async () => {
 })
 
 it('knows sessions and nonces of every replica, each nonce once', async () => {
+  const from = { caller: '192.0.2.1', block: '192.0.2.0/24' }
   // What is over is trimmed by the real clock.
   const expiresAt = Date.now() + 60_000
   const session = { address: relayer, expiresAt } as const
-  await one.sessions.addSession('id', session)
+  await one.sessions.addSession('id', session, from)
   expect(await other.sessions.findSession('id')).toEqual(session)
-  await one.sessions.addNonce('word', expiresAt)
+  await one.sessions.addNonce('word', expiresAt, from)
   const taken = await Promise.all([one, other].map(({ sessions }) => sessions.takeNonce('word')))
   expect(taken.filter((it) => it !== undefined)).toEqual([expiresAt])
   await other.sessions.removeSession('id')

@@ -1,7 +1,14 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type GasBearer, GasBudgetError, SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
 import { laneLease } from '../../../src/store/leases.js'
-import type { Attempt, Job, NewJob, Outcome } from '../../../src/store/settlement-journal.js'
+import type {
+  Attempt,
+  GasSpending,
+  Job,
+  NewJob,
+  Outcome,
+} from '../../../src/store/settlement-journal.js'
 import type { Stores } from '../../../src/store/stores.js'
 
 /** An engine under test, empty. */
@@ -195,6 +202,41 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect((await find(job))?.state).toBe('confirmed')
       })
 
+      it('let one transfer back one job, and fail a second job that names it', async () => {
+        const transfer = anOutcome({ transferLog: 3 })
+        const [first, second, third] = [
+          await claim({ id: 'a' }),
+          await claim({ id: 'b' }),
+          await claim({ id: 'c' }),
+        ]
+        const outcomes = [first, second].map(({ id, round }) => ({ id, round, outcome: transfer }))
+        const decided = await stores.journal.resolve({ outcomes, now: noon })
+        expect(decided.map(({ id, outcome }) => [id, outcome.state, outcome.reason])).toEqual([
+          ['a', 'confirmed', null],
+          ['b', 'failed', 'transferEventMismatch'],
+        ])
+        const late = await stores.journal.resolve({
+          outcomes: [{ id: third.id, round: 0, outcome: transfer }],
+          now: noon,
+        })
+        expect(late).toMatchObject([{ id: 'c', outcome: { state: 'failed' } }])
+        expect((await find(first))?.state).toBe('confirmed')
+        expect(await find(third)).toMatchObject({
+          state: 'failed',
+          transaction: transfer.transaction,
+        })
+        const failed = (await find(second)) as Job
+        const found = await stores.journal.recordFound(aJob({ id: 'b' }), failed, transfer, noon)
+        expect(found).toMatchObject({ id: 'b', state: 'failed' })
+        const apart = await stores.journal.recordFound(
+          aJob({ id: 'd' }),
+          undefined,
+          anOutcome({ transferLog: 4 }),
+          noon,
+        )
+        expect(apart?.state).toBe('confirmed')
+      })
+
       it('book gas with them, by day, network and payer, beyond 64 bits', async () => {
         const job = await claim()
         const big = 2n ** 70n
@@ -218,6 +260,126 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await budgets.spentOn(network, '2026-11-22')).toBe(big)
         expect(await budgets.spentOn('eip155:5042002', '2026-11-21')).toBe(0n)
         expect(await budgets.spentOn(network, '2026-11-20')).toBe(0n)
+      })
+    })
+
+    describe('budgets of gas', () => {
+      const bearer = (changes: Partial<GasBearer> = {}): GasBearer => {
+        return { name: 'p', amount: 10n, limit: 25n, isStrict: true, ...changes }
+      }
+      const day = '2026-11-21'
+      let nonce = 10
+      /** Signs a transaction of a slot of its own, or of this one. */
+      const sign = async (bearers: GasBearer[], relayerNonce = ++nonce, now = noon) => {
+        const attempt = anAttempt({
+          hash: hash(relayerNonce * 1_000 + (now % 1_000)),
+          relayerNonce,
+        })
+        await stores.journal.recordAttempt({ ...attempt, createdAt: now }, epoch, bearers)
+        return {
+          ...attempt,
+          close: (spending?: Omit<GasSpending, 'network' | 'total'>) => close(attempt, spending),
+        }
+      }
+      const close = (
+        { relayerNonce }: Attempt,
+        spending?: Omit<GasSpending, 'network' | 'total'>,
+      ) =>
+        stores.journal.resolve({
+          slot: { network, relayer, relayerNonce, epoch },
+          outcomes: [],
+          ...(spending && { spending: { network, total: 9n, ...spending } }),
+          now: noon,
+        })
+      const refusal = async (signing: Promise<unknown>) => {
+        const error = await signing.then(
+          () => undefined,
+          (error) => error,
+        )
+        if (error === undefined) return 'kept'
+        expect(error).toBeInstanceOf(GasBudgetError)
+        return error.isSpent ? 'spent' : 'wait'
+      }
+
+      it('bear what is under way, until it closes', async () => {
+        const first = await sign([bearer()])
+        await sign([bearer()])
+        expect(await refusal(sign([bearer()]))).toBe('wait')
+        expect(await refusal(sign([bearer({ amount: 26n })]))).toBe('spent')
+        expect(await refusal(sign([bearer({ name: 'q' })]))).toBe('kept')
+        expect(await stores.journal.openAttempts(network, relayer)).toHaveLength(3)
+        await first.close()
+        expect(await refusal(sign([bearer()]))).toBe('kept')
+      })
+
+      it('bear a slot once, by the dearest of its transactions', async () => {
+        const { relayerNonce } = await sign([bearer()])
+        expect(await refusal(sign([bearer({ amount: 26n })], relayerNonce, noon + 1))).toBe('spent')
+        await sign([bearer({ amount: 15n })], relayerNonce, noon + 2)
+        expect(await refusal(sign([bearer({ amount: 11n })]))).toBe('wait')
+        expect(await refusal(sign([bearer({ amount: 10n })]))).toBe('kept')
+      })
+
+      it('keep nothing of a transaction that one of them does not bear', async () => {
+        const signing = sign([bearer({ name: 'q' }), bearer({ amount: 26n })])
+        expect(await refusal(signing)).toBe('spent')
+        expect(await stores.journal.openAttempts(network, relayer)).toEqual([])
+        expect(await refusal(sign([bearer({ name: 'q', amount: 25n })]))).toBe('kept')
+      })
+
+      it('let those that are not strict have one transaction under way while anything is left', async () => {
+        const plain = bearer({ amount: 100n, isStrict: false })
+        const first = await sign([plain])
+        expect(await refusal(sign([plain]))).toBe('wait')
+        await first.close({ burnt: [{ payer: 'p', amount: 24n }] })
+        const second = await sign([plain])
+        await second.close({ burnt: [{ payer: 'p', amount: 1n }] })
+        expect(await refusal(sign([plain]))).toBe('spent')
+        expect(await refusal(sign([bearer({ amount: 0n, isStrict: false })]))).toBe('spent')
+      })
+
+      it('that reserve nothing are asked all the same', async () => {
+        const watched = bearer({ amount: 0n, isStrict: false })
+        for (let i = 0; i < 5; i++) expect(await refusal(sign([watched]))).toBe('kept')
+      })
+
+      it('are charged with the slot that closes: strict ones first, each once', async () => {
+        const burnt = (payer: string) => stores.budgets.burntBy(network, day, payer)
+        const bearers = [
+          bearer({ name: 'a', limit: 99n }),
+          bearer({ name: 'b', limit: 99n, isStrict: false }),
+          bearer({ name: WASTED, limit: 99n }),
+        ]
+        const first = await sign(bearers)
+        const reserved = { hash: first.hash, amount: 7n }
+        await first.close({
+          wasted: 7n,
+          subsidised: 2n,
+          burnt: [{ payer: 'a', amount: 7n }],
+          reserved,
+        })
+        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 0n, 7n])
+        expect(await burnt(SUBSIDISED)).toBe(2n)
+        const second = await sign(bearers.slice(1))
+        await second.close({ wasted: 5n, burnt: [], reserved: { hash: second.hash, amount: 5n } })
+        expect([await burnt('a'), await burnt('b'), await burnt(WASTED)]).toEqual([7n, 5n, 12n])
+        const third = await sign(bearers.slice(1))
+        const others = [{ payer: 'c', amount: 5n }]
+        await third.close({ burnt: others, reserved: { hash: third.hash, amount: 5n } })
+        expect([await burnt('b'), await burnt('c')]).toEqual([5n, 5n])
+      })
+
+      it('still bear what is under way after a restart, but not for ever', async () => {
+        await sign([bearer({ amount: 20n })])
+        stores = await engine.reopen()
+        const other: Address = '0x00000000000000000000000000000000000000f2'
+        await stores.leases.beat()
+        const [[, itsEpoch] = []] = await stores.leases.take([laneLease(network, other)])
+        const attempt = anAttempt({ hash: hash(1), relayer: other })
+        const signAt = (createdAt: number) =>
+          stores.journal.recordAttempt({ ...attempt, createdAt }, itsEpoch as number, [bearer()])
+        expect(await refusal(signAt(noon))).toBe('wait')
+        expect(await refusal(signAt(noon + 86_400_000))).toBe('kept')
       })
     })
 
@@ -320,6 +482,34 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await stores.journal.openAttempts('eip155:5042002', relayer)).toEqual([])
       })
 
+      it('that no node took are not named by their jobs, and may land all the same', async () => {
+        const job = await claim()
+        const attempt = anAttempt({ jobIds: [job.id] })
+        await recordAttempt(attempt)
+        const { journal, sharing } = stores
+        const name = (from: Hex | null, to: Hex | null, round = job.round) =>
+          journal.nameTransaction({ id: job.id, round }, from, to, noon + 9)
+        expect(await name(hash(8), null)).toBe(false)
+        expect(await name(attempt.hash, null, job.round + 1)).toBe(false)
+        expect(await name(attempt.hash, null)).toBe(true)
+        const untaken = { state: 'queued', transaction: null, updatedAt: noon + 9 }
+        expect(await find(job)).toMatchObject(untaken)
+        expect(await journal.mayLand(network, job.id)).toBe(true)
+        expect(await journal.openAttempts(network, relayer)).toEqual([attempt])
+        const withdrawal = anOutcome({ state: 'failed', transaction: null, blockNumber: null })
+        expect(await sharing.withdraw(job, withdrawal, noon + 10)).toBeUndefined()
+        expect(await find(job)).toMatchObject(untaken)
+        expect(await name(null, attempt.hash)).toBe(true)
+        expect(await find(job)).toMatchObject({ state: 'submitted', transaction: attempt.hash })
+      })
+
+      it('are not named anew by a job that is decided', async () => {
+        const job = await confirm()
+        const { transaction } = (await find(job)) as Job
+        expect(await stores.journal.nameTransaction(job, transaction, null, noon)).toBe(false)
+        expect(await find(job)).toMatchObject({ state: 'confirmed', transaction })
+      })
+
       it('never take a decided job back', async () => {
         const job = await confirm()
         await recordAttempt(anAttempt({ jobIds: [job.id] }))
@@ -404,35 +594,48 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
     })
 
     describe('deliveries', () => {
-      const lease = (token: string, now: number, job = 'job-1') =>
-        stores.deliveries.leaseDelivery(job, token, now, now + 5_000)
+      const lease = (token: string, leaseMs = 5_000, job = 'job-1') =>
+        stores.deliveries.leaseDelivery(job, token, leaseMs)
+      const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
       it('are leased to one of many, until the lease lapses', async () => {
         await confirm()
-        const leases = await Promise.all(['t1', 't2', 't3'].map((token) => lease(token, noon)))
+        const leases = await Promise.all(['t1', 't2', 't3'].map((token) => lease(token, 500)))
         expect(leases.filter(({ state }) => state === 'granted')).toHaveLength(1)
-        expect(leases.filter(({ state }) => state === 'leased')).toEqual(
-          Array(2).fill({ state: 'leased', until: noon + 5_000 }),
-        )
-        expect((await lease('t4', noon + 4_999)).state).toBe('leased')
-        expect((await lease('t5', noon + 5_000)).state).toBe('granted')
+        const others = leases.filter((it) => it.state === 'leased')
+        expect(others).toHaveLength(2)
+        for (const { leftMs } of others) {
+          expect(leftMs).toBeGreaterThan(0)
+          expect(leftMs).toBeLessThanOrEqual(500)
+        }
+        expect((await lease('t4')).state).toBe('leased')
+        await pause(550)
+        expect((await lease('t5')).state).toBe('granted')
+      })
+
+      it('are renewed by their own token', async () => {
+        const job = await confirm()
+        await lease('t1', 1_000)
+        expect(await lease('t1', 60_000)).toEqual({ state: 'granted' })
+        const until = (await find(job))?.deliveryUntil ?? 0
+        expect(until - Date.now()).toBeGreaterThan(50_000)
+        expect(until - Date.now()).toBeLessThan(61_000)
       })
 
       it('are not granted for a payment that is not confirmed', async () => {
         const job = await claim()
-        expect((await lease('t1', noon)).state).not.toBe('granted')
+        expect((await lease('t1')).state).not.toBe('granted')
         await fail(job)
-        expect((await lease('t1', noon)).state).not.toBe('granted')
+        expect((await lease('t1')).state).not.toBe('granted')
       })
 
       it('are over once completed, and remember the key they were given to', async () => {
         const job = await confirm()
-        await lease('t1', noon)
-        expect((await find(job))?.deliveryUntil).toBe(noon + 5_000)
+        await lease('t1')
         await stores.deliveries.completeDelivery(job.id, 't1', 'a-key', noon + 9)
         const delivered = { state: 'delivered', key: 'a-key' }
-        expect(await lease('t2', noon + 10)).toEqual(delivered)
-        expect(await lease('t2', noon + 1_000_000)).toEqual(delivered)
+        expect(await lease('t2')).toEqual(delivered)
+        expect(await lease('t1')).toEqual(delivered)
         expect(await find(job)).toMatchObject({
           deliveredAt: noon + 9,
           deliveredKey: 'a-key',
@@ -442,21 +645,22 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
 
       it('are granted anew once released, and by nobody else than their holder', async () => {
         const job = await confirm()
-        await lease('t1', noon)
+        await lease('t1')
         await stores.deliveries.releaseDelivery(job.id, 'other')
-        expect((await lease('t2', noon + 1)).state).toBe('leased')
+        expect((await lease('t2')).state).toBe('leased')
         await stores.deliveries.releaseDelivery(job.id, 't1')
-        expect((await lease('t2', noon + 1)).state).toBe('granted')
+        expect((await lease('t2')).state).toBe('granted')
       })
 
       it('are not completed by a holder whose lease went to another', async () => {
         const job = await confirm()
-        await lease('t1', noon)
-        await lease('t2', noon + 5_000)
+        await lease('t1', 0)
+        await pause(5)
+        await lease('t2')
         await stores.deliveries.completeDelivery(job.id, 't1', null, noon + 5_001)
         expect((await find(job))?.deliveredAt).toBeNull()
         await stores.deliveries.completeDelivery(job.id, 't2', null, noon + 5_002)
-        expect(await lease('t3', noon + 5_003)).toEqual({ state: 'delivered', key: null })
+        expect(await lease('t3')).toEqual({ state: 'delivered', key: null })
       })
     })
 
@@ -470,37 +674,68 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await stores.deliveries.findIdempotencyKey('the-key')).toBe('a')
     })
 
-    describe('sightings', () => {
-      const sighting = { network, digest: hash(0xd1), blockNumber: 41, expiresAt: 1_000 }
+    it('keeps few idempotency keys of one job, and says of others what an unknown key is', async () => {
+      for (const id of ['a', 'b']) await claim({ id })
+      const bind = (key: string, id: string) => stores.deliveries.bindIdempotencyKey(key, id, noon)
+      for (let i = 0; i < 20; i++) expect(await bind(`key-${i}`, 'a')).toBe('a')
+      const found = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => stores.deliveries.findIdempotencyKey(`key-${i}`)),
+      )
+      expect(found.filter((job) => job === 'a')).toHaveLength(4)
+      expect(found.slice(0, 4)).toEqual(['a', 'a', 'a', 'a'])
+      expect(await bind('key-3', 'b')).toBe('a')
+      expect(await bind('key-19', 'b')).toBe('b')
+      expect(await bind('key-19', 'a')).toBe('b')
+    })
 
-      it('are found at once, the first of each authorization', async () => {
-        stores.sightings.note(sighting)
-        expect(await stores.sightings.findSighting(network, sighting.digest)).toEqual(sighting)
-        stores.sightings.note({ ...sighting, blockNumber: 50, expiresAt: 2_000 })
-        expect(await stores.sightings.findSighting(network, sighting.digest)).toEqual(sighting)
-        expect(await stores.sightings.findSighting('eip155:1', sighting.digest)).toBeUndefined()
+    it('forgets old idempotency keys, a few at a time', async () => {
+      for (const id of ['a', 'b']) await claim({ id })
+      const { deliveries } = stores
+      for (let i = 0; i < 4; i++) await deliveries.bindIdempotencyKey(`old-${i}`, 'a', noon + i)
+      await deliveries.bindIdempotencyKey('young', 'b', noon + 100)
+      expect(await deliveries.forgetIdempotencyKeys(noon + 50, 3)).toBe(3)
+      expect(await deliveries.findIdempotencyKey('old-3')).toBe('a')
+      expect(await deliveries.forgetIdempotencyKeys(noon + 50, 3)).toBe(1)
+      expect(await deliveries.forgetIdempotencyKeys(noon + 50, 3)).toBe(0)
+      expect(await deliveries.findIdempotencyKey('old-3')).toBeUndefined()
+      expect(await deliveries.findIdempotencyKey('young')).toBe('b')
+    })
+
+    describe('what is given out to be signed', () => {
+      const ends = Date.now() + 300_000
+      const from = (i: number, block = 1) => ({
+        caller: `10.0.${block}.${i}`,
+        block: `10.0.${block}.0/24`,
       })
 
-      it('keep the first one over a restart as well', async () => {
-        stores.sightings.note(sighting)
-        stores = await engine.reopen()
-        stores.sightings.note({ ...sighting, blockNumber: 50 })
-        expect(await stores.sightings.findSighting(network, sighting.digest)).toEqual(sighting)
+      it('is not used up by one caller, nor by one block', async () => {
+        const { sessions } = stores
+        await sessions.addNonce('honest', ends, from(1, 2))
+        await sessions.addNonce('neighbour', ends, from(1))
+        for (let i = 0; i < 30; i++) await sessions.addNonce(`one-${i}`, ends + i, from(2))
+        expect(await sessions.takeNonce('one-29')).toBe(ends + 29)
+        expect(await sessions.takeNonce('one-0')).toBeUndefined()
+        expect(await sessions.takeNonce('neighbour')).toBe(ends)
+        for (let i = 0; i < 150; i++) await sessions.addNonce(`many-${i}`, ends + i, from(3 + i))
+        expect(await sessions.takeNonce('many-0')).toBeUndefined()
+        expect(await sessions.takeNonce('many-149')).toBe(ends + 149)
+        expect(await sessions.takeNonce('honest')).toBe(ends)
       })
 
-      it('are forgotten after their end, not before', async () => {
-        stores.sightings.note(sighting)
-        stores = await engine.reopen()
-        expect(await stores.sightings.forgetSightings(1_000)).toBe(0)
-        expect(await stores.sightings.forgetSightings(1_001)).toBe(1)
-        expect(await stores.sightings.findSighting(network, sighting.digest)).toBeUndefined()
-      })
-
-      it('are forgotten by the process that noted them, too', async () => {
-        stores.sightings.note(sighting)
-        await new Promise((resolve) => setTimeout(resolve, 300))
-        expect(await stores.sightings.forgetSightings(1_001)).toBe(1)
-        expect(await stores.sightings.findSighting(network, sighting.digest)).toBeUndefined()
+      it('opens no more sessions than one address or one caller may have', async () => {
+        const { sessions } = stores
+        const open = (id: string, address: Address, i: number, caller: number, block = 1) =>
+          sessions.addSession(id, { address, expiresAt: ends + i }, from(caller, block))
+        await open('honest', relayer, 0, 1, 2)
+        const one: Address = `0x${'1'.repeat(40)}`
+        for (let i = 0; i < 30; i++) await open(`one-${i}`, one, i, i, 10 + i)
+        expect(await sessions.findSession('one-0')).toBeUndefined()
+        expect(await sessions.findSession('one-29')).toEqual({ address: one, expiresAt: ends + 29 })
+        const fresh = (i: number): Address => `0x${i.toString(16).padStart(40, '0')}`
+        for (let i = 0; i < 60; i++) await open(`fresh-${i}`, fresh(i), i, 2)
+        expect(await sessions.findSession('fresh-0')).toBeUndefined()
+        expect(await sessions.findSession('fresh-59')).toBeDefined()
+        expect(await sessions.findSession('honest')).toBeDefined()
       })
     })
 
@@ -543,7 +778,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
 
     it('keeps everything when it is opened anew', async () => {
       const confirmed = await confirm({ id: 'confirmed' })
-      await stores.deliveries.leaseDelivery('confirmed', 't1', noon, noon + 5_000)
+      await stores.deliveries.leaseDelivery('confirmed', 't1', 5_000)
       await stores.deliveries.completeDelivery('confirmed', 't1', 'a-key', noon)
       await claim({ id: 'queued' }, 'a-key-of-sixteen')
       await claim({ id: 'submitted' })

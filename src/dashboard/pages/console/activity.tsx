@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { sessionQuery } from '../../api/queries.js'
@@ -10,6 +10,7 @@ import { Loaded } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { Skeleton } from '../../components/skeleton.js'
 import { sameAddress } from '../../format/hostile-text.js'
+import { useSession } from '../../wallet/session.js'
 import { useSigning } from '../../wallet/use-signing.js'
 import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { WalletPicker } from '../../wallet/wallet-picker.js'
@@ -21,7 +22,7 @@ const ActivityPanel = lazy(async () => ({
 
 /** What happened at a listing's endpoints, for its owner: figures are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
-  const session = useQuery(sessionQuery)
+  const session = useSession()
   const endpoints = merchant.endpoints.map(({ title, method, url, state }) => ({
     id: state.id,
     title,

@@ -195,7 +195,7 @@ function Month({ merchantId }: { merchantId: string }) {
   const month = data?.['30d']
   if (month === undefined) return null
   const figures = [
-    ['Revenue, 30 days', <Usd key="usd" usd={month.revenue.usd} />, undefined],
+    ['Revenue, 30 days', <Usd key="usd" usd={month.revenue.usd} />, 'Net of refunds'],
     ['Paid calls', shortCount(month.settled), exactCount(month.settled)],
     ['Success', percent(month.successRate), undefined],
   ] as const

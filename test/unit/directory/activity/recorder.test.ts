@@ -8,6 +8,8 @@ import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
 const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'
 const owner: Address = '0x5555555555555555555555555555555555555555'
+/** Pays the refunds of `payTo`. */
+const wallet: Address = '0x6666666666666666666666666666666666666666'
 
 function anAnswer(
   over: Partial<PaymentAnswer> & { from?: Address; resourceUrl?: string } = {},
@@ -38,7 +40,17 @@ function anAnswer(
   }
 }
 
-function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<void> } = {}) {
+const disk = { isLow: false }
+
+interface Over {
+  append?: (rows: readonly NewActivity[]) => Promise<void>
+  isShared?: boolean
+  now?: () => number
+  endpointId?: number | null
+}
+
+function aRecorder(over: Over = {}) {
+  const { endpointId = 7 } = over
   const kept: NewActivity[] = []
   const asked: (string | undefined)[] = []
   const recorder = createActivityRecorder({
@@ -50,13 +62,16 @@ function aRecorder(over: { append?: (rows: readonly NewActivity[]) => Promise<vo
     attributor: {
       async find(_payTo, url) {
         asked.push(url?.href)
-        return { merchantId: 'weather', endpointId: 7, owner }
+        return { merchantId: 'weather', endpointId, owner }
       },
       refresh: async () => {},
     },
     isRelayer: (address) => address.startsWith('0x77'),
+    isDiskLow: () => disk.isLow,
+    refundWallets: new Map([[wallet, payTo]]),
     retentionDays: 90,
-    now: () => 1,
+    isShared: over.isShared ?? false,
+    now: over.now ?? (() => 1),
     log: { warn() {} },
   })
   return { recorder, kept, asked }
@@ -88,6 +103,33 @@ describe('the recorder of activity', () => {
     expect(kept.map(({ isSelf }) => isSelf)).toEqual([true, true, true, false])
   })
 
+  it('takes for a purchase what names a listed endpoint, and for a possible refund what does not', async () => {
+    const listed = aRecorder()
+    listed.recorder.record(anAnswer())
+    await listed.recorder.stop()
+    expect(listed.kept[0]?.givesBackOf).toBeNull()
+    const unlisted = aRecorder({ endpointId: null })
+    for (const from of [payer, wallet]) unlisted.recorder.record(anAnswer({ from }))
+    await unlisted.recorder.stop()
+    expect(unlisted.kept.map(({ givesBackOf }) => givesBackOf)).toEqual([payer, payTo])
+  })
+
+  it('lets a sale that another process answered be kept before what may be its refund', async () => {
+    let clock = 10_000
+    const { recorder, kept } = aRecorder({ isShared: true, now: () => clock })
+    const { payment, ...rest } = anAnswer({ at: clock })
+    const { resourceUrl: _, ...unnamed } = payment
+    recorder.record({ ...rest, payment: unnamed })
+    recorder.record(anAnswer({ at: clock, settlementId: 'sale' }))
+    await vi.waitUntil(() => kept.length > 0, 2_000)
+    expect(kept.map(({ settlementId }) => settlementId)).toEqual(['sale'])
+    clock += 3_000
+    await vi.waitUntil(() => kept.length > 1, 2_000)
+    recorder.record({ ...rest, at: clock, payment: unnamed })
+    await recorder.stop()
+    expect(kept).toHaveLength(3)
+  })
+
   it('keeps all that waits when it stops', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 500; i++) recorder.record(anAnswer())
@@ -102,6 +144,18 @@ describe('the recorder of activity', () => {
     expect(recorder.dropped()).toBe(10)
     await recorder.stop()
     expect(kept[0]?.at).toBe(10)
+  })
+
+  it('keeps nothing while the disk is nearly full, counts what it left out, and goes on', async () => {
+    const { recorder, kept } = aRecorder()
+    disk.isLow = true
+    for (let i = 0; i < 10; i++) recorder.record(anAnswer())
+    expect(recorder.dropped()).toBe(10)
+    disk.isLow = false
+    recorder.record(anAnswer())
+    await recorder.stop()
+    expect(kept).toHaveLength(1)
+    expect(recorder.dropped()).toBe(10)
   })
 
   it('goes on after a store that failed, and counts what it lost', async () => {
@@ -131,9 +185,48 @@ describe('a paid URL', () => {
     expect(resourceOf(undefined)).toBeNull()
   })
 
-  it('is not kept when it is longer than any that is listed', () => {
-    const most = 'https://a.example/'.padEnd(2_048, 'x')
+  it('is cut where it is longer than what is kept', () => {
+    const most = 'https://a.example/'.padEnd(256, 'x')
     expect(resourceOf(most)).toBe(most)
-    expect(resourceOf(`${most}x`)).toBeNull()
+    const cut = resourceOf(`${most}x`)
+    expect(cut).toBe(`${most.slice(0, 255)}…`)
+    expect(cut).toHaveLength(256)
+  })
+})
+
+describe('of refused answers', () => {
+  const refused = (over: Parameters<typeof anAnswer>[0] = {}) =>
+    anAnswer({ kind: 'verify', state: 'invalid', reason: 'x', settlementId: null, ...over })
+  const isKept = ({ isSumOnly }: NewActivity) => isSumOnly !== true
+
+  it('few are kept an hour, the rest counted for the merchant as a whole', async () => {
+    const { recorder, kept } = aRecorder()
+    for (let i = 0; i < 500; i++) recorder.record(refused())
+    await recorder.stop()
+    expect(kept).toHaveLength(500)
+    const rows = kept.filter(isKept)
+    expect(rows).toHaveLength(100)
+    expect(rows.every(({ endpointId }) => endpointId === 7)).toBe(true)
+    const sums = kept.filter((row) => !isKept(row))
+    expect(new Set(sums.map(({ merchantId }) => merchantId))).toEqual(new Set(['weather']))
+    expect(new Set(sums.map(({ endpointId }) => endpointId))).toEqual(new Set([null]))
+  })
+
+  it('none stands in the way of what is sound, or has settled', async () => {
+    const { recorder, kept } = aRecorder()
+    for (let i = 0; i < 500; i++) recorder.record(refused())
+    recorder.record(refused({ state: 'valid' }))
+    recorder.record(refused({ kind: 'settle', state: 'failed', settlementId: 'a' }))
+    for (let i = 0; i < 3_000; i++) recorder.record(anAnswer())
+    await recorder.stop()
+    expect(kept.slice(500).every(isKept)).toBe(true)
+  })
+
+  it('valid verifies are kept so many an hour, and counted by endpoint beyond', async () => {
+    const { recorder, kept } = aRecorder()
+    for (let i = 0; i < 2_500; i++) recorder.record(refused({ state: 'valid' }))
+    await recorder.stop()
+    expect(kept.filter(isKept)).toHaveLength(2_000)
+    expect(kept.every(({ endpointId }) => endpointId === 7)).toBe(true)
   })
 })

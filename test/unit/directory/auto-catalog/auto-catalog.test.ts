@@ -9,7 +9,7 @@ import { createInfoCheck } from '../../../../src/directory/auto-catalog/info-sch
 import { unclaimedLimits } from '../../../../src/directory/auto-catalog/place.js'
 import { createSchemaCheck } from '../../../../src/directory/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
-import { anEndpoint, asset, openListings, payTo } from '../listed-merchants.js'
+import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import {
   aRequirement,
   aSettledPayment,
@@ -40,6 +40,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
     look: (endpointId) => looks.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
+    isDiskLow: () => false,
     now: () => clock,
     log: { info: (details) => logged.push(details), warn: (details) => logged.push(details) },
     onChange: (merchantId) => changed.push(merchantId),
@@ -165,6 +166,16 @@ describe('a settled payment with a bazaar extension', () => {
     })
   })
 
+  it('lists a metered price by channel at its ceiling, whatever was charged', async () => {
+    const requirement = { scheme: 'batch-settlement' }
+    const paid = aSettledPayment({ requirement, accepted: { amount: '50000' } })
+    expect(await reasonOf(paid)).toBe('processing')
+    expect((await theEntry()).endpoint).toMatchObject({
+      price: 50_000n,
+      accepts: [{ scheme: 'batch-settlement', amount: '50000' }],
+    })
+  })
+
   it('ignores a route template that climbs', async () => {
     await offer(aSettledPayment({ bazaar: { routeTemplate: '/%252e%252e/admin' } }))
     expect((await theEntry()).endpoint.url).toBe(url)
@@ -176,6 +187,12 @@ describe('what is no entry', () => {
     ['a tool', { bazaar: { info: { input: { type: 'mcp' } } } }, /MCP tools/],
     ['another payTo accepted', { accepted: { payTo: other } }, /must agree/],
     ['another amount accepted', { accepted: { amount: '1' } }, /must agree/],
+    ['a part of the price by exact', { accepted: { amount: '10001' } }, /must agree/],
+    [
+      'more than the price by channel',
+      { requirement: { scheme: 'batch-settlement' }, accepted: { amount: '9999' } },
+      /must agree/,
+    ],
     ['another asset accepted', { accepted: { asset: other } }, /must agree/],
     ['another network accepted', { accepted: { network: 'eip155:1' } }, /must agree/],
     ['nothing accepted', { accepted: { payTo: null } }, /must agree/],
@@ -444,11 +461,45 @@ describe("an owner's listing", () => {
     expect((await theEntry()).endpoint.url).toBe('https://api.example.com/other')
   })
 
-  it('that the operator hides keeps its payTo out altogether', async () => {
-    await listings.list('weather', [anEndpoint({ url: 'https://api.example.com/other' })])
-    await store.setFlags('weather', { hiddenReason: 'Fraud' }, 1)
+  const elsewhere = [anEndpoint({ url: 'https://api.example.com/other' })]
+  const hide = (merchantId: string) =>
+    store.setFlags(merchantId, { hiddenReason: 'Fraud' }, 1_000_000_000)
+  const save = (endpoints: typeof elsewhere) =>
+    ({
+      kind: 'save',
+      merchant: { name: 'W', description: '', network, asset, payTo },
+      endpoints,
+    }) as const
+
+  it('that the operator hides keeps its payTo out altogether where that stands behind it', async () => {
+    await listings.write('own', save(elsewhere), payTo)
+    await hide('own')
+    expect(await reasonOf()).toMatch(/operator hides/)
+    await listings.write('own', { kind: 'delete' }, payTo)
+    await listings.list('confirmed', elsewhere)
+    await listings.write('confirmed', { kind: 'confirm', owner: stranger }, payTo)
+    await hide('confirmed')
+    clock += 120_000
     expect(await reasonOf()).toMatch(/operator hides/)
     expect(await store.findMerchant(id)).toBeUndefined()
+  })
+
+  it('that the operator hides does nothing to an address that only a stranger named in it', async () => {
+    await listings.list('bad', elsewhere)
+    await hide('bad')
+    expect((await offer()).first).toEqual({ status: 'processing' })
+    expect((await entries()).map(({ merchant }) => merchant.id)).toEqual([id])
+  })
+
+  it.each([
+    ['pays the same address', payTo],
+    ['is live', other],
+  ])('of a stranger that is hidden keeps nobody from its URL, though it %s', async (_, paid) => {
+    const change = save([anEndpoint()])
+    await listings.write('bad', { ...change, merchant: { ...change.merchant, payTo: paid } })
+    await hide('bad')
+    expect((await offer()).first).toEqual({ status: 'processing' })
+    expect((await entries()).map(({ merchant }) => merchant.id)).toEqual([id])
   })
 })
 

@@ -153,6 +153,23 @@ describe('a live endpoint is warned of', () => {
     expect(record.message).toContain('10000 (0.01 USD)')
   })
 
+  it('another price than listed in any requirement that a buyer may take', async () => {
+    const dear = aRequirement({ amount: '9000000' })
+    for (const accepts of [
+      [dear, aRequirement()],
+      [aRequirement(), dear],
+      [aRequirement(), { ...dear, scheme: 'batch-settlement' }],
+      [aRequirement({ amount: '0' }), dear],
+    ]) {
+      const record = await warned((_, response) => ask(response, { accepts }))
+      expect(record.warnings).toContain('price_drift')
+      expect(record.message).toContain('9000000 (9 USD)')
+    }
+    const cheaperToo = [aRequirement(), aRequirement({ amount: '1' })]
+    const record = await warned((_, response) => ask(response, { accepts: cheaperToo }))
+    expect(record.warnings).toEqual([])
+  })
+
   it('an amount that nobody can pay', async () => {
     const record = await warned(quoting({ amount: '0' }))
     expect(record.warnings).toEqual(['amount_zero'])

@@ -220,6 +220,8 @@ describe('payTo', () => {
     // One letter in the wrong case.
     '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
     7,
+    '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
+    '0x4020806089470a89826cb9fb1f4059150b550004',
   ])('may not be %s', (payTo) => {
     expect(ofListing({ payTo })).toContain('payTo')
   })

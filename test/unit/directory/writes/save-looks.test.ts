@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { parseListing } from '../../../../src/directory/listing-body.js'
 import type { Probe } from '../../../../src/directory/probe/probe.js'
-import { createSaveLooks } from '../../../../src/directory/save-looks.js'
+import { createSaveLooks, type LookedAt } from '../../../../src/directory/save-looks.js'
 import { aListing, anEndpoint, asset, live, network } from '../../../support/a-directory.js'
 
 const payTo = aListing().payTo
@@ -16,6 +16,14 @@ beforeEach(() => {
   underWay = 0
   most = 0
 })
+
+/** Looks at an endpoint that nobody can reach. */
+function looksInVain() {
+  const record = { verdict: 'unreachable', message: '', warnings: [], seen: {}, checkedAt: 1 }
+  const probe: Probe = async () => ({ record, accepts: [], isDefinite: false, extras: {} })
+  const terms = { network, asset: { address: asset, name: 'USDC', version: '2' } }
+  return createSaveLooks({ probe, ...terms, now: () => nowMs, random: () => 0.5 })
+}
 
 /** Looks with calls that take some of the test's own time. */
 function someLooks(callMs = 0) {
@@ -59,6 +67,23 @@ describe('the looks of one save', () => {
       expect(nextProbeAt).toBe(Math.floor(nowMs / 1000) + 60)
       expect(accepts).toMatchObject([{ amount: '10000', payTo, network }])
     }
+  })
+
+  it('keep what a 402 quoted while it is out of reach, and nothing that only a listing said', async () => {
+    const [listed] = parseListing(
+      aListing({ endpoints: [anEndpoint({ price: '9000000' })] }),
+    ).endpoints
+    const endpoint = listed as NonNullable<typeof listed>
+    const stored = { id: 1, merchantId: 'm', isHosted: false, lastUpdated: 1, createdAt: 1 }
+    const looks = looksInVain()
+    const [unseen] = await looks([endpoint], payTo, [])
+    const cheaper = { ...endpoint, price: 10_000n }
+    const [again] = await looks([cheaper], payTo, [{ ...stored, ...(unseen as LookedAt) }])
+    expect(again?.accepts).toMatchObject([{ amount: '10000' }])
+    const quoted = live(9_000_000n, payTo, 1).accepts
+    const seen = { ...stored, ...(unseen as LookedAt), accepts: quoted }
+    const [kept] = await looks([cheaper], payTo, [seen])
+    expect(kept?.accepts).toEqual(quoted)
   })
 
   it('are bounded for each host over all saves, and fewer calls refuse nothing', async () => {

@@ -1,0 +1,206 @@
+import type { IndexedEndpoint, Merchant } from '../store/listings.js'
+import { dearestAsked } from '../store/live-price.js'
+import { waitsForLook } from '../store/unclaimed.js'
+import { fold, foldUrl } from './fold.js'
+import { createWordCounts, type WordCounts } from './word-counts.js'
+
+/** A merchant that is neither hidden nor deleted, as far as a search looks at it. */
+export interface ListedMerchant {
+  id: string
+  /** The folded name and description, with a line break between them: a word of a query has no blank in it. */
+  text: string
+  /** Where the description begins. */
+  aboutStart: number
+  isOfficial: boolean
+  /** Whether its endpoints are listed by default only while a probe sees them live. */
+  mustBeLive: boolean
+  /** In order of id. */
+  endpoints: ListedEndpoint[]
+}
+
+/** What an endpoint asks to be paid with. */
+export interface Quote {
+  scheme: string
+  network: string
+  /** In lower case. */
+  payTo: string
+}
+
+/** An endpoint of a listed merchant, as far as a search looks at it. */
+export interface ListedEndpoint
+  extends Pick<IndexedEndpoint, 'id' | 'status' | 'method' | 'pricing' | 'hasSchema'> {
+  merchant: ListedMerchant
+  /** Folded, with line breaks between them: title, description, tags with the name that its own 402 gave, URL. */
+  text: string
+  /** Where each part but the first begins in `text`. */
+  descriptionStart: number
+  tagsStart: number
+  urlStart: number
+  /** Folded. */
+  tags: readonly string[]
+  /** The keys of the item's `extensions`. */
+  extensions: readonly string[]
+  quotes: readonly Quote[]
+  /** What its 402 asks for, else the listed price, in atomic units. */
+  price: number
+}
+
+/** A merchant as the store has it now. */
+export interface MerchantNow {
+  id: string
+  /** `undefined` when the store does not have it any more. */
+  merchant: Merchant | undefined
+  endpoints: readonly IndexedEndpoint[]
+}
+
+/** The catalog in memory: every endpoint that may be shown, in order of id, which is the order of creation. */
+export interface CatalogList {
+  /** The number of the last change that the list has. */
+  sequence: number
+  readonly endpoints: readonly ListedEndpoint[]
+  /** The words of all texts in the list. */
+  readonly words: WordCounts
+  findMerchant(id: string): ListedMerchant | undefined
+  /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
+  append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
+  /** Puts a merchant and all its endpoints in place of what the list has of it. */
+  replace(now: MerchantNow): void
+}
+
+/** Creates an empty list that contains every change up to `sequence`. */
+export function createCatalogList(sequence: number): CatalogList {
+  const endpoints: ListedEndpoint[] = []
+  const merchants = new Map<string, ListedMerchant>()
+  const words = createWordCounts()
+
+  function addMerchant(merchant: Merchant): ListedMerchant {
+    const listed = toListedMerchant(merchant)
+    merchants.set(listed.id, listed)
+    words.add(listed.text)
+    return listed
+  }
+
+  function addEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): void {
+    const endpoint = toListedEndpoint(row, merchant)
+    merchant.endpoints.push(endpoint)
+    words.add(endpoint.text)
+    const at = lowerBound(endpoints, endpoint.id, idOf)
+    if (endpoints[at]?.id === endpoint.id) endpoints[at] = endpoint
+    else endpoints.splice(at, 0, endpoint)
+  }
+
+  return {
+    sequence,
+    endpoints,
+    words,
+    findMerchant: (id) => merchants.get(id),
+    append(rows, added) {
+      for (const merchant of added) if (isPublic(merchant)) addMerchant(merchant)
+      for (const row of rows) {
+        const merchant = merchants.get(row.merchantId)
+        if (merchant !== undefined) addEndpoint(row, merchant)
+      }
+    },
+    replace({ id, merchant, endpoints: rows }) {
+      const before = merchants.get(id)
+      if (before !== undefined) words.remove(before.text)
+      merchants.delete(id)
+      if (merchant !== undefined && isPublic(merchant)) {
+        const listed = addMerchant(merchant)
+        for (const row of rows) addEndpoint(row, listed)
+      }
+      for (const endpoint of before?.endpoints ?? []) {
+        words.remove(endpoint.text)
+        const at = lowerBound(endpoints, endpoint.id, idOf)
+        // An endpoint that is still listed has a new object in its place by now.
+        if (endpoints[at] === endpoint) endpoints.splice(at, 1)
+      }
+    },
+  }
+}
+
+/** Returns where in a row in ascending order the first member stands that is not below `value`. */
+export function lowerBound<Member>(
+  row: readonly Member[],
+  value: number,
+  numberOf: (member: Member) => number,
+): number {
+  let low = 0
+  let high = row.length
+  // Most members come after all others.
+  if (high > 0 && numberOf(row[high - 1] as Member) < value) return high
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (numberOf(row[middle] as Member) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const idOf = ({ id }: ListedEndpoint) => id
+
+/** Tells whether anybody may see the merchant. */
+export function isPublic({
+  hiddenReason,
+  deletedAt,
+}: Pick<Merchant, 'hiddenReason' | 'deletedAt'>) {
+  return hiddenReason === null && deletedAt === null
+}
+
+function toListedMerchant(merchant: Merchant): ListedMerchant {
+  const name = fold(merchant.name)
+  return {
+    id: merchant.id,
+    text: [name, fold(merchant.description)].join('\n'),
+    aboutStart: name.length + 1,
+    isOfficial: merchant.isOfficial,
+    mustBeLive: waitsForLook(merchant),
+    endpoints: [],
+  }
+}
+
+function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): ListedEndpoint {
+  const { serviceName, extensions } = row.extras
+  const tags = row.tags.map(fold)
+  const service = typeof serviceName === 'string' ? [fold(serviceName)] : []
+  const title = fold(row.title)
+  const description = fold(row.description)
+  const named = [...tags, ...service].join(' ')
+  const descriptionStart = title.length + 1
+  const tagsStart = descriptionStart + description.length + 1
+  return {
+    id: row.id,
+    merchant,
+    // A template would leave a text of pieces, which is put together anew by the first search.
+    text: [title, description, named, foldUrl(row.url)].join('\n'),
+    descriptionStart,
+    tagsStart,
+    urlStart: tagsStart + named.length + 1,
+    status: row.status,
+    method: row.method,
+    pricing: row.pricing,
+    hasSchema: row.hasSchema,
+    tags,
+    extensions: isObject(extensions) ? Object.keys(extensions) : NOTHING,
+    quotes: quotesOf(row, merchant.endpoints.at(-1)?.quotes),
+    price: Number(dearestAsked(row.accepts, row) ?? row.price),
+  }
+}
+
+const NOTHING: readonly string[] = []
+
+/** Returns the quotes of an endpoint; those of the endpoint before, when they are the same, to save memory. */
+function quotesOf({ accepts }: IndexedEndpoint, before: readonly Quote[] = []): readonly Quote[] {
+  const quotes = accepts.flatMap(({ scheme, network, payTo }) =>
+    typeof scheme === 'string' && typeof network === 'string' && typeof payTo === 'string'
+      ? [{ scheme, network, payTo: payTo.toLowerCase() }]
+      : [],
+  )
+  const isSame = ({ scheme, network, payTo }: Quote, i: number) =>
+    before[i]?.scheme === scheme && before[i].network === network && before[i].payTo === payTo
+  return quotes.length === before.length && quotes.every(isSame) ? before : quotes
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,77 @@
+import type { ListedEndpoint } from './catalog-list.js'
+import { fold } from './fold.js'
+
+/** Everything that narrows a search besides words. An absent member narrows nothing. */
+export interface CatalogFilter {
+  merchant?: string
+  /** One and the same entry of `accepts` must have these three; `payTo` in any case of its letters. */
+  payTo?: string
+  scheme?: string
+  network?: string
+  /** A key of the item's `extensions`. */
+  extension?: string
+  tag?: string
+  method?: string
+  pricing?: string
+  /** Atomic units that the price of the endpoint must not exceed: what its 402 asks for on the listed network. */
+  maxPrice?: number
+  /** Whether the last probe saw the endpoint's own 402 as it is listed. */
+  verified?: boolean
+  official?: boolean
+  hasSchema?: boolean
+}
+
+export type EndpointTest = (endpoint: ListedEndpoint) => boolean
+
+/**
+ * Decides what is listed when nobody asks for a merchant or a payTo: live endpoints, and those that no probe has seen
+ * yet, unless their merchant must be live.
+ */
+export function isListedByDefault({ status, merchant }: ListedEndpoint): boolean {
+  return status === 'live' || (status === 'unverified' && !merchant.mustBeLive)
+}
+
+/** Tells whether the filter names a merchant, or the address it is paid at: then everything of it is shown. */
+export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
+  return merchant !== undefined || payTo !== undefined
+}
+
+/** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
+export function testOf(filter: CatalogFilter): EndpointTest {
+  const { extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
+  const tests: EndpointTest[] = isAddressed(filter) ? [] : [isListedByDefault]
+  if (method !== undefined) tests.push((endpoint) => endpoint.method === method)
+  if (pricing !== undefined) tests.push((endpoint) => endpoint.pricing === pricing)
+  if (maxPrice !== undefined) tests.push(({ price }) => price <= maxPrice)
+  if (verified !== undefined) tests.push(({ status }) => (status === 'live') === verified)
+  if (official !== undefined) tests.push(({ merchant }) => merchant.isOfficial === official)
+  if (hasSchema !== undefined) tests.push((endpoint) => endpoint.hasSchema === hasSchema)
+  if (extension !== undefined) tests.push(({ extensions }) => extensions.includes(extension))
+  if (tag !== undefined) tests.push(hasTag(tag))
+  const isQuoted = quoteTest(filter)
+  if (isQuoted !== undefined) tests.push(isQuoted)
+  const [only] = tests
+  return only !== undefined && tests.length === 1 ? only : (endpoint) => passes(tests, endpoint)
+}
+
+export function passes(tests: readonly EndpointTest[], endpoint: ListedEndpoint): boolean {
+  for (const test of tests) if (!test(endpoint)) return false
+  return true
+}
+
+function hasTag(tag: string): EndpointTest {
+  const folded = fold(tag)
+  return ({ tags }) => tags.includes(folded)
+}
+
+function quoteTest({ payTo, scheme, network }: CatalogFilter): EndpointTest | undefined {
+  if (payTo === undefined && scheme === undefined && network === undefined) return undefined
+  const paid = payTo?.toLowerCase()
+  return ({ quotes }) =>
+    quotes.some(
+      (quote) =>
+        (paid === undefined || quote.payTo === paid) &&
+        (scheme === undefined || quote.scheme === scheme) &&
+        (network === undefined || quote.network === network),
+    )
+}

@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { usdcBalance } from '../../src/devnet/fixtures.js'
+import { type Shop, startShop } from '../support/a-shop.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { checkEndpoint, connectWallet, review, settled } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const run = promisify(execFile)
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let shop: Shop
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  shop = await startShop(world.post)
+})
+afterAll(async () => {
+  await shop?.stop()
+  await world?.stop()
+})
+afterEach(() => shop?.ask('10000'))
+
+function anEndpoint(path: string, title: string) {
+  return { url: `${shop.url}/${path}`, method: 'GET', title, price: '10000' } as const
+}
+
+/** Runs code as a buyer would who pasted it into a file of an own project. */
+async function runAsBuyer(code: string): Promise<{ ok: boolean; said: string }> {
+  const args = ['--input-type=module', '--eval', `${code}\nconsole.log(response.status, answer)`]
+  const env = { PATH: process.env.PATH, PAYER_KEY: devnetPayer.privateKey }
+  return run(process.execPath, args, { env }).then(
+    ({ stdout }) => ({ ok: true, said: stdout }),
+    ({ stderr }) => ({ ok: false, said: stderr }),
+  )
+}
+
+const lookAgain = (id: string) => world.post(`/api/merchants/${id}/probe`, {})
+const cardOf = async (title: string) => {
+  const { items } = (await world.get(`/api/endpoints?query=${encodeURIComponent(title)}`)).body
+  return items.find((item: { title: string }) => item.title === title)
+}
+
+describe.skipIf(skipped !== undefined)('the code on a merchant’s page', () => {
+  async function codeOf(page: Page, id: string): Promise<string> {
+    await page.goto(`/merchants/${id}`)
+    await page.getByRole('tab', { name: 'Pay with @x402/fetch' }).click()
+    const block = page.getByRole('region', { name: 'TypeScript client' })
+    return (await block.locator('code').textContent()) as string
+  }
+
+  it('pays the listed price, and signs nothing for a 402 that asks more', async () => {
+    await world.list('snippet-house', { endpoints: [anEndpoint('snippet', 'Snippet')] })
+    const { page, close } = await world.open()
+    const code = await codeOf(page, 'snippet-house')
+    const before = await usdcBalance(world.chainUrl, devnetPayer.address)
+    expect(await runAsBuyer(code)).toMatchObject({ ok: true, said: '200 {"goods":true}\n' })
+    expect(before - (await usdcBalance(world.chainUrl, devnetPayer.address))).toBe(10_000n)
+    expect(shop.presented.splice(0)).toHaveLength(1)
+
+    for (const amount of ['9000000', '10001', '999999']) {
+      shop.ask(amount)
+      const refused = await runAsBuyer(code)
+      expect(refused.ok).toBe(false)
+      expect(refused.said).toContain('maxAmountPerPayment')
+    }
+    // The page that is opened after the price has turned allows no more than the listing either.
+    shop.ask('9000000')
+    await lookAgain('snippet-house')
+    expect((await runAsBuyer(await codeOf(page, 'snippet-house'))).ok).toBe(false)
+    expect(shop.presented).toEqual([])
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a price that turned after it was listed', () => {
+  it('is what the directory shows and filters by; what was listed is struck through beside a warning', async () => {
+    await world.list('turning-house', { endpoints: [anEndpoint('turning', 'Turning price')] })
+    expect(await cardOf('Turning price')).toMatchObject({ price: '10000', livePrice: '10000' })
+    const { page, faults, close } = await world.open()
+    await page.goto('/?query=turning')
+    const row = page.getByRole('listitem').filter({ hasText: 'Turning price' })
+    await row.waitFor()
+    expect(await row.textContent()).not.toContain('than listed')
+    expect(await row.locator('del').count()).toBe(0)
+
+    shop.ask('9000000')
+    await lookAgain('turning-house')
+    expect(await cardOf('Turning price')).toMatchObject({
+      price: '10000',
+      priceUsd: '0.01',
+      livePrice: '9000000',
+      livePriceUsd: '9',
+      status: 'live',
+      probe: { warnings: ['price_drift', 'schema_missing'] },
+    })
+    const cheap = await world.get('/api/endpoints?query=turning&maxPrice=10000')
+    expect(cheap.body.items).toEqual([])
+    await page.reload()
+    await row.getByText('Asks more than listed').waitFor()
+    expect(await row.locator('del').textContent()).toContain('$0.01')
+    expect(await row.textContent()).toContain('$9.00')
+    expect(await row.locator('.bg-ok').count()).toBe(0)
+
+    await page.goto('/merchants/turning-house')
+    const endpoint = page.getByRole('listitem').filter({ hasText: 'Turning price' })
+    await endpoint.getByText('Asks more than listed').waitFor()
+    expect(await endpoint.locator('del').first().textContent()).toContain('$0.01')
+    expect(await endpoint.locator('.bg-ok').count()).toBe(0)
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('stays told when the next look finds nobody there', async () => {
+    await world.list('asleep-house', { endpoints: [anEndpoint('asleep', 'Asleep price')] })
+    shop.ask('9000000')
+    await lookAgain('asleep-house')
+    shop.isOpen = false
+    await lookAgain('asleep-house').finally(() => {
+      shop.isOpen = true
+    })
+    expect(await cardOf('Asleep price')).toMatchObject({
+      status: 'live',
+      livePrice: '9000000',
+      probe: { verdict: 'unreachable' },
+    })
+    const { page, close } = await world.open()
+    await page.goto('/?query=asleep')
+    const row = page.getByRole('listitem').filter({ hasText: 'Asleep price' })
+    await row.getByText('Asks more than listed').waitFor()
+    expect(await row.locator('.bg-ok').count()).toBe(0)
+    await close()
+  })
+
+  it('hides behind no cheaper requirement beside it', async () => {
+    await world.list('decoy-house', { endpoints: [anEndpoint('decoy', 'Decoy price')] })
+    shop.ask('9000000', '10000')
+    await lookAgain('decoy-house')
+    expect(await cardOf('Decoy price')).toMatchObject({ livePrice: '9000000' })
+    const { body } = await world.get('/api/merchants/decoy-house')
+    expect(body.endpoints[0].state).toMatchObject({ livePrice: '9000000', livePriceUsd: '9' })
+    expect(body.endpoints[0].state.probe.warnings).toContain('price_drift')
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a price typed with a comma', () => {
+  it('is the price that was meant, or is refused with words', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console/new')
+    await connectWallet(page, 'Fern')
+    await checkEndpoint(page, `${shop.url}/comma`)
+    await page.getByLabel('Name').fill('Comma House')
+    const price = page.getByLabel('Price in USDC')
+    for (const typed of ['1,000', '0,01,5', '1.000,50']) {
+      await price.fill(typed)
+      await page.getByRole('button', { name: 'Review changes' }).click()
+      await page.getByText(/comma/i).first().waitFor()
+      expect(await price.getAttribute('aria-invalid')).toBe('true')
+    }
+    await price.fill('0,01')
+    await review(page)
+    expect(await page.getByText('0.01 USDC').count()).toBe(1)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    const { body } = await world.get('/api/merchants/comma-house')
+    expect(body.endpoints[0].price).toBe('10000')
+    await settled(page)
+    await close()
+  })
+})

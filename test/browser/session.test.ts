@@ -1,0 +1,169 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { connectWallet, signIn, switchWallet } from './support/console-steps.js'
+import type { OpenPage } from './support/open-page.js'
+import { createTestWallet, type TestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+const path = '/console/weather-house'
+let world: BrowserWorld
+let fern: TestWallet
+let opened: OpenPage
+let page: Page
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  await world.list('weather-house', {})
+  await world.pay(`${world.strangers.url}/weather`)
+})
+afterAll(() => world?.stop())
+
+beforeEach(async () => {
+  if (skipped !== undefined) return
+  fern = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+  const moss = createTestWallet({ name: 'Moss', account: devnetPayer.account })
+  opened = await world.open({ wallets: [fern, moss] })
+  page = opened.page
+  await page.goto(path)
+  await connectWallet(page, 'Fern')
+  await signIn(page)
+  await figures(page).waitFor()
+})
+
+const figures = (of: Page) => of.getByRole('region', { name: 'Payments' })
+const isAsked = (of: Page) => of.getByText('Sign in to see payments').waitFor()
+
+/** What the cookies of this browser still open, asked of the service itself. */
+const opens = () => page.request.get('/api/merchants/weather-house/activity')
+
+async function isOver(): Promise<void> {
+  await isAsked(page)
+  expect(await figures(page).count()).toBe(0)
+  await expect.poll(async () => (await opens()).status()).toBe(401)
+  await page.reload()
+  await isAsked(page)
+  expect(await figures(page).count()).toBe(0)
+}
+
+describe.skipIf(skipped !== undefined)(
+  'private figures are gone from the screen and the session',
+  () => {
+    it('when the wallet is disconnected, also after a reload and after it is connected again', async () => {
+      expect((await opens()).status()).toBe(200)
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await isOver()
+      await connectWallet(page, 'Fern')
+      await page.getByRole('button', { name: 'Sign in with the wallet' }).waitFor()
+      expect(await figures(page).count()).toBe(0)
+      expect(opened.faults).toEqual([])
+      await opened.close()
+    })
+
+    it('when the wallet uses another account', async () => {
+      fern.useAddress(devnetPayer.address)
+      await isOver()
+      fern.useAddress(devnetMerchant.address)
+      await isOver()
+      await opened.close()
+    })
+
+    it('when the wallet is locked, or forgets this page', async () => {
+      fern.lock()
+      await isOver()
+      await opened.close()
+    })
+
+    it('when another wallet is chosen', async () => {
+      await switchWallet(page, 'Moss')
+      await isOver()
+      await opened.close()
+    })
+
+    it('when the account changes while another page of the console is shown', async () => {
+      await page.getByRole('link', { name: 'Directory', exact: true }).first().click()
+      await page.getByRole('searchbox').waitFor()
+      fern.useAddress(devnetPayer.address)
+      await expect.poll(async () => (await opens()).status()).toBe(401)
+      await page.goBack()
+      await isOver()
+      await opened.close()
+    })
+
+    it('when the account changed while nothing of the console was open', async () => {
+      await page.goto('about:blank')
+      fern.useAddress(devnetPayer.address)
+      await page.goto(path)
+      await isOver()
+      await opened.close()
+    })
+
+    it('in every other tab', async () => {
+      const other = await opened.context.newPage()
+      await other.goto(path)
+      await figures(other).waitFor()
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await isAsked(other)
+      expect(await figures(other).count()).toBe(0)
+      await isOver()
+      await opened.close()
+    })
+
+    it('when the service cannot be told, and no cookie brings them back', async () => {
+      await opened.context.setOffline(true)
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await isAsked(page)
+      expect(await figures(page).count()).toBe(0)
+      const cookies = await opened.context.cookies()
+      await opened.context.setOffline(false)
+      // The first thing that is asked of the service, with the cookies as they were left.
+      const header = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+      const answer = await fetch(`${world.origin}/api/merchants/weather-house/activity`, {
+        headers: { cookie: header },
+      })
+      expect(answer.status).toBe(401)
+      await isOver()
+      await connectWallet(page, 'Fern')
+      await signIn(page)
+      await figures(page).waitFor()
+      await opened.close()
+    })
+
+    it('when a request to end the session is refused', async () => {
+      await page.route('**/api/session', (route) =>
+        route.request().method() === 'DELETE' ? route.fulfill({ status: 500 }) : route.continue(),
+      )
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await isOver()
+      await opened.close()
+    })
+
+    it('when the account changes while the wallet is asked to sign in', async () => {
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await isAsked(page)
+      await connectWallet(page, 'Fern')
+      const release = fern.holdNext('personal_sign')
+      await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
+      await expect.poll(() => fern.requests.at(-1)?.method).toBe('personal_sign')
+      fern.useAddress(devnetPayer.address)
+      release()
+      await page.getByText('Not signed in').waitFor()
+      await isOver()
+      await opened.close()
+    })
+  },
+)
+
+describe.skipIf(skipped !== undefined)('a session goes on', () => {
+  it('after a reload with the same wallet, and through a switch of its chain', async () => {
+    fern.switchTo(1)
+    await page.getByText('The wallet is on another chain').waitFor()
+    expect(await figures(page).count()).toBe(1)
+    await page.reload()
+    await figures(page).waitFor()
+    await opened.close()
+  })
+})

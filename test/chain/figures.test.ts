@@ -1,0 +1,297 @@
+import { createHash } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Address, type Hex, toHex } from 'viem'
+import {
+  generatePrivateKey,
+  type HDAccount,
+  type PrivateKeyAccount,
+  privateKeyToAccount,
+} from 'viem/accounts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { createListingClient } from '../../src/listing-client/client.js'
+import { aChannel } from '../support/a-channel.js'
+import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+type Account = PrivateKeyAccount | HDAccount
+
+let world: World
+let endpoint: Server
+let url: string
+let listed = 0
+/** A merchant of its own for each case, with the key that is paid as its owner. */
+let merchant: PrivateKeyAccount
+let merchantId: string
+
+beforeAll(async () => {
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0', PROBE_ALLOW_PRIVATE_HOSTS: 'true', SETTLE_WAIT_SECONDS: '5' },
+  })
+  endpoint = createServer((request, response) => {
+    // Each merchant is asked at the path of its own address.
+    const payTo = request.url?.slice(1)
+    const extra = { name: 'USDC', version: '2' }
+    const terms = {
+      scheme: 'exact',
+      network: 'eip155:5042',
+      amount: '10000',
+      maxTimeoutSeconds: 60,
+    }
+    const accepts = [{ ...terms, asset: devnetContracts.usdc, payTo, extra }]
+    const required = { x402Version: 2, resource: { url: request.url }, accepts }
+    const header = Buffer.from(JSON.stringify(required)).toString('base64')
+    response.writeHead(402, { 'payment-required': header }).end('{}')
+  })
+  await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`
+})
+afterAll(async () => {
+  endpoint.close()
+  await world.stop()
+})
+
+beforeEach(async () => {
+  merchant = anAccount()
+  merchantId = `merchant-${++listed}`
+  await list(merchant, merchantId)
+})
+
+function anAccount(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+async function aBuyer(units = 1_000_000n): Promise<PrivateKeyAccount> {
+  const account = anAccount()
+  await mintUsdc(world.chainUrl, account.address, units)
+  return account
+}
+
+async function list(owner: PrivateKeyAccount, id: string): Promise<void> {
+  const client = createListingClient({
+    directoryUrl: world.url,
+    audience: `http://localhost:${new URL(world.url).port}`,
+    signer: owner,
+  })
+  await client.save(id, {
+    name: id,
+    payTo: owner.address,
+    endpoints: [{ url: `${url}/${owner.address}`, method: 'GET', title: 'Quote', price: '10000' }],
+  })
+}
+
+const paymentOf = (from: Account, to: Address, wish: PaymentWish = {}) =>
+  aSignedPayment({ from: from.address, signer: from, to, ...wish })
+
+/** The same as an official client sends it after a 402: with what it is for. */
+async function purchaseOf(from: Account, to: Address, wish: PaymentWish = {}) {
+  const payment = await paymentOf(from, to, wish)
+  return {
+    ...payment,
+    paymentPayload: { ...payment.paymentPayload, resource: { url: `${url}/${to}` } },
+  }
+}
+
+async function settle(payment: object) {
+  const { body } = await world.post('/settle', payment)
+  return body as { success: boolean; errorReason?: string }
+}
+
+async function sell(from: Account, wish: PaymentWish = {}) {
+  const payment = await purchaseOf(from, merchant.address, wish)
+  expect(await settle(payment)).toMatchObject({ success: true })
+  return payment
+}
+
+async function pay(from: Account, to: Address, wish: PaymentWish = {}) {
+  expect(await settle(await paymentOf(from, to, wish))).toMatchObject({ success: true })
+}
+
+const ofMerchant = async (id = merchantId) =>
+  (await world.get(`/api/merchants/${id}/stats`)).body['24h']
+const ofAll = async () => (await world.get('/api/stats')).body['24h']
+const status = async () => (await world.get('/api/status')).body.settling.hour
+
+/** Everything answered so far is counted once a later sale of a merchant of its own is. */
+async function counted(): Promise<void> {
+  const sentinel = anAccount()
+  const id = `sentinel-${++listed}`
+  await list(sentinel, id)
+  await pay(await aBuyer(), sentinel.address)
+  await vi.waitFor(async () => expect((await ofMerchant(id)).settled).toBe(1), {
+    timeout: 10_000,
+    interval: 100,
+  })
+}
+
+const times = <T>(count: number, make: () => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, make))
+
+describe('the success rate', () => {
+  it('is not for strangers to ruin: what was never a sound, signed payment is in no public figure', async () => {
+    const buyer = await aBuyer()
+    const sold = await sell(buyer)
+    await sell(buyer)
+    await counted()
+    const before = { merchant: await ofMerchant(), all: await ofAll(), status: await status() }
+    expect(before.merchant).toMatchObject({ settled: 2, successRate: 1 })
+
+    const poor = anAccount()
+    const forge = { resign: () => `0x${'11'.repeat(65)}` as Hex }
+    const hostile = [
+      ...(await times(20, () => purchaseOf(buyer, merchant.address, forge))),
+      ...(await times(20, () => purchaseOf(poor, merchant.address))),
+      ...(await times(5, () =>
+        purchaseOf(buyer, merchant.address, { validBefore: nowSeconds() - 60n }),
+      )),
+      ...(await times(5, () =>
+        purchaseOf(buyer, merchant.address, { requirement: { amount: '777' } }),
+      )),
+      // Replays of what was sold, by the buyer and by whoever read the authorization on chain.
+      ...Array.from({ length: 10 }, () => sold),
+      ...(await times(5, async () => ({
+        ...sold,
+        paymentPayload: {
+          ...sold.paymentPayload,
+          payload: { ...sold.paymentPayload.payload, signature: `0x${'22'.repeat(65)}` },
+        },
+      }))),
+    ]
+    for (const payment of hostile) {
+      await world.post('/verify', payment)
+      expect((await settle(payment)).success).toBe(false)
+    }
+    await counted()
+    // Not even how long it takes, which quick refusals would bring down.
+    expect(await ofMerchant()).toEqual(before.merchant)
+    expect((await ofAll()).successRate).toBe(1)
+    // The second look has one sale more: that of the sentinel.
+    expect(await status()).toMatchObject({
+      settled: before.status.settled + 1,
+      failed: before.status.failed,
+      successRate: 1,
+      verifies: before.status.verifies,
+    })
+  })
+
+  it('counts what was sound and did not settle, and of one payer once a day', async () => {
+    const seller = await aBuyer()
+    await sell(seller)
+    const buyer = await aBuyer(10_000n)
+    const payments = await times(12, () => purchaseOf(buyer, merchant.address))
+    for (const payment of payments) {
+      expect((await world.post('/verify', payment)).body.isValid).toBe(true)
+    }
+    await pay(buyer, anAccount().address)
+    for (const payment of [...payments, ...payments]) {
+      expect((await settle(payment)).errorReason).toMatch(/insufficient_balance/)
+    }
+    await counted()
+    expect(await ofMerchant()).toMatchObject({ settled: 1, successRate: 0.5 })
+  })
+})
+
+describe('what was given back', () => {
+  it('is no sale, and the merchant who gives it no payer', async () => {
+    await counted()
+    const before = await ofAll()
+    const buyer = await aBuyer()
+    await sell(buyer, { value: 20_000n })
+    await pay(merchant, buyer.address, { value: 15_000n })
+    await counted()
+    expect(await ofMerchant()).toMatchObject({
+      settled: 1,
+      revenue: { amount: '5000' },
+      refunds: { count: 1, amount: '15000' },
+      payers: { unique: 1 },
+    })
+    // One sale and one payer of this case, one of each of the sentinel.
+    const after = await ofAll()
+    expect(after.settled - before.settled).toBe(2)
+    expect(BigInt(after.revenue.amount) - BigInt(before.revenue.amount)).toBe(15_000n)
+    expect(after.payers.unique - before.payers.unique).toBe(2)
+    expect(after.refunds.count - before.refunds.count).toBe(1)
+  })
+
+  it('in full undoes the sale and its payer', async () => {
+    const [one, two] = [await aBuyer(), await aBuyer()]
+    await sell(one)
+    await sell(one)
+    await sell(two)
+    await pay(merchant, one.address)
+    await pay(merchant, two.address)
+    await counted()
+    expect(await ofMerchant()).toMatchObject({
+      settled: 1,
+      successRate: 1,
+      revenue: { amount: '10000' },
+      refunds: { count: 2, amount: '20000' },
+      payers: { unique: 1, repeat: 0 },
+    })
+  })
+
+  it('is never more than was paid, and what is paid to others is no refund', async () => {
+    const buyer = await aBuyer()
+    await sell(buyer)
+    await mintUsdc(world.chainUrl, merchant.address, 1_000_000n)
+    const before = await ofAll()
+    await pay(merchant, buyer.address, { value: 500_000n })
+    await pay(merchant, anAccount().address, { value: 30_000n })
+    await counted()
+    expect(await ofMerchant()).toMatchObject({ settled: 0, revenue: { amount: '0' } })
+    const gained = BigInt((await ofAll()).revenue.amount) - BigInt(before.revenue.amount)
+    // The sentinel's cent and what was paid to somebody who had bought nothing.
+    expect(gained).toBeLessThanOrEqual(10_000n + 30_000n)
+  })
+
+  it('is the word of the key that was paid: a stranger takes no revenue from a merchant', async () => {
+    const buyer = await aBuyer()
+    const { paymentPayload } = await sell(buyer, { value: 50_000n })
+    const stranger = await aBuyer()
+    // As our own plugin would sign it, nonce and all.
+    const text = [
+      'x402 refund',
+      'eip155:5042',
+      devnetContracts.usdc,
+      buyer.address,
+      paymentPayload.payload.authorization.nonce,
+    ]
+    const nonce = toHex(createHash('sha256').update(text.join('\n').toLowerCase()).digest())
+    await pay(stranger, buyer.address, { value: 50_000n, nonce })
+    await counted()
+    expect(await ofMerchant()).toMatchObject({
+      settled: 1,
+      revenue: { amount: '50000' },
+      refunds: { count: 0 },
+    })
+  })
+
+  it('is not what a merchant buys of a merchant who bought of him', async () => {
+    const other = await aBuyer()
+    await list(other, `${merchantId}-other`)
+    await sell(other, { value: 30_000n })
+    const bought = await purchaseOf(merchant, other.address)
+    expect(await settle(bought)).toMatchObject({ success: true })
+    await counted()
+    expect(await ofMerchant()).toMatchObject({ settled: 1, revenue: { amount: '30000' } })
+    expect(await ofMerchant(`${merchantId}-other`)).toMatchObject({
+      settled: 1,
+      revenue: { amount: '10000' },
+    })
+  })
+
+  it('by channel was never a sale, and a deposit counts for no more than it brought', async () => {
+    const payer = await aBuyer()
+    const channel = aChannel({ payer, receiver: merchant.address })
+    const deposit = await channel.deposit('100000', '1000', { amount: '999000000000' })
+    const { body } = await world.post('/settle', deposit)
+    expect(body).toMatchObject({ success: true })
+    const refund = await channel.refund('99000', '0', '1000')
+    expect((await world.post('/settle', refund)).body).toMatchObject({ success: true })
+    await counted()
+    const { settled, revenue, payers } = await ofMerchant()
+    expect([settled, payers.unique]).toEqual([1, 1])
+    expect(Number(revenue.amount)).toBeLessThanOrEqual(100_000)
+  })
+})

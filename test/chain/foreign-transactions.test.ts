@@ -1,0 +1,162 @@
+import { encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import { readArtifact } from '../../src/devnet/artifacts.js'
+import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { swallowed } from '../faults/support/behaviours.js'
+import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
+import { type Answer, startWorld, type World } from '../support/arcus.js'
+import { authorizationArguments, sendToToken } from '../support/token.js'
+
+const used = reasons.nonceAlreadyUsed.code
+const multicallAbi = parseAbi([
+  'struct Call { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call[] calls) payable returns (Result[])',
+])
+
+let world: World
+let proxy: RpcProxy
+beforeAll(async () => {
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0', SETTLE_WAIT_SECONDS: '30' },
+    async between(chainUrl) {
+      proxy = await startRpcProxy(chainUrl)
+      return proxy.url
+    },
+  })
+})
+afterAll(async () => {
+  await world.stop()
+  await proxy.close()
+})
+afterEach(() => proxy.mend())
+
+const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
+const settle = (payment: SignedPayment) => world.post('/settle', payment)
+const verify = (payment: SignedPayment) => world.post('/verify', payment)
+const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
+const nonceOf = ({ paymentPayload }: SignedPayment) =>
+  paymentPayload.payload.authorization.nonce as Hex
+
+/** Brings all these authorizations on chain in one transaction of a stranger, in this order. */
+async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
+  const calls = payments.map((payment) => ({
+    target: devnetContracts.usdc,
+    allowFailure: false,
+    callData: encodeFunctionData({
+      abi: readArtifact('MockUsdc').abi,
+      functionName: 'transferWithAuthorization',
+      args: authorizationArguments(payment),
+    }),
+  }))
+  const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args: [calls] })
+  const from = devnetRelayers[2]?.address
+  const transaction = { from, to: devnetContracts.multicall, data, gas: '0x989680' }
+  const hash = await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
+  await vi.waitFor(async () => {
+    const receipt = await call<{ status: Hex } | null>(
+      world.chainUrl,
+      'eth_getTransactionReceipt',
+      [hash],
+    )
+    expect(receipt?.status).toBe('0x1')
+  })
+  return hash
+}
+
+/** An authorization of the same nonce that moves nothing to anybody but the payer. */
+const decoyOf = (payment: SignedPayment) =>
+  aSignedPayment({ nonce: nonceOf(payment), to: devnetPayer.address, value: 0n })
+
+/** Has the service claim each payment, and no node hears of what it sends from then on; gives the answers to come. */
+async function claimed(payments: readonly SignedPayment[]) {
+  proxy.fault('eth_sendRawTransaction', swallowed)
+  const answers = payments.map(settle)
+  for (const payment of payments) {
+    const { from } = payment.paymentPayload.payload.authorization
+    await vi.waitFor(async () => {
+      const path = `/payments/eip155:5042/${from}/${nonceOf(payment)}`
+      expect((await world.get(path)).status).toBe(200)
+    })
+  }
+  return answers
+}
+
+describe('one transfer backs one payment', () => {
+  it.each([
+    ['first', (real: SignedPayment, decoys: SignedPayment[]) => [real, ...decoys]],
+    ['last', (real: SignedPayment, decoys: SignedPayment[]) => [...decoys, real]],
+  ])(
+    'nine decoys in one transaction whose real transfer is the %s buy nothing',
+    async (_, order) => {
+      const payments = await Promise.all(Array.from({ length: 10 }, () => aSignedPayment()))
+      for (const payment of payments) expect((await verify(payment)).body.isValid).toBe(true)
+      const [real, ...others] = payments as [SignedPayment, ...SignedPayment[]]
+      const decoys = await Promise.all(others.map(decoyOf))
+      const before = await merchantBalance()
+      const answers = await claimed(payments)
+      await sendTogether(order(real, decoys))
+      const settled = await Promise.all(answers)
+      const again = await Promise.all(payments.map(settle))
+      const moved = (await merchantBalance()) - before
+      const told = successes([...settled, ...again]).length
+      expect(BigInt(told) * 10_000n).toBe(moved)
+    },
+  )
+
+  it('three real authorizations that a stranger brings in one transaction are three successes', async () => {
+    const payments = await Promise.all(Array.from({ length: 3 }, () => aSignedPayment()))
+    const answers = await claimed(payments)
+    const transaction = await sendTogether(payments)
+    const settled = await Promise.all(answers)
+    expect(successes(settled)).toHaveLength(3)
+    for (const { body } of settled) expect(body.transaction).toBe(transaction)
+  })
+})
+
+describe('a transaction by others counts only if it landed after a settle was claimed', () => {
+  it('a payment verified here and spent elsewhere is used, with its hash', async () => {
+    const payment = await aSignedPayment()
+    expect((await verify(payment)).body.isValid).toBe(true)
+    const transaction = await sendToToken(world.chainUrl, payment)
+    expect((await verify(payment)).body).toMatchObject({ isValid: false, invalidReason: used })
+    for (let i = 0; i < 3; i++) {
+      const { body } = await settle(payment)
+      expect(body).toMatchObject({ success: false, errorReason: used, transaction })
+    }
+  })
+
+  it('a payment that others bring while its settle waits is paid, once', async () => {
+    const payment = await aSignedPayment()
+    const [answer] = await claimed([payment])
+    const transaction = await sendToToken(world.chainUrl, payment)
+    expect((await answer)?.body).toMatchObject({ success: true, transaction })
+    expect((await settle(payment)).body).toMatchObject({ errorReason: used, transaction })
+    expect((await verify(payment)).body.invalidReason).toBe(used)
+    expect((await world.get(`/payments/${transaction}`)).body.payments).toMatchObject([
+      { transaction, state: 'confirmed' },
+    ])
+  })
+})
+
+describe('a payment that landed in time and is asked about late', () => {
+  it('is used, with its hash, when others brought it', async () => {
+    const payment = await aSignedPayment({ validBefore: nowSeconds() + 8n })
+    const transaction = await sendToToken(world.chainUrl, payment)
+    await new Promise((resolve) => setTimeout(resolve, 9_000))
+    const { body } = await settle(payment)
+    expect(body).toMatchObject({ success: false, errorReason: used, transaction })
+    expect((await verify(payment)).body).toMatchObject({ isValid: false, invalidReason: used })
+  })
+
+  it('is late when nobody brought it', async () => {
+    const payment = await aSignedPayment({ validBefore: nowSeconds() - 5n })
+    const late = reasons.validBefore.code
+    expect((await settle(payment)).body).toMatchObject({ errorReason: late, transaction: '' })
+    expect((await verify(payment)).body.invalidReason).toBe(late)
+  })
+})

@@ -1,0 +1,238 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { createListingClient } from '../../src/listing-client/client.js'
+import type { Listing } from '../../src/listing-client/listing.js'
+import { ListingError } from '../../src/listing-client/listing-error.js'
+import { anAccount } from '../support/a-channel.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+const PER_BLOCK = 30
+
+let world: World
+let shop: Server
+let shopUrl: string
+let isOpen = true
+
+beforeAll(async () => {
+  const env = { RATE_LIMIT_MAX: '0', TRUST_PROXY: 'true', PROBE_ALLOW_PRIVATE_HOSTS: 'true' }
+  world = await startWorld({ env })
+  shop = createServer((request, response) => {
+    if (!isOpen) return response.writeHead(503).end()
+    const payTo = new URL(request.url ?? '/', 'http://x').searchParams.get('payTo')
+    const accepts = [
+      {
+        scheme: 'exact',
+        network: 'eip155:5042',
+        amount: '10000',
+        asset: devnetContracts.usdc,
+        payTo,
+        maxTimeoutSeconds: 60,
+        extra: { name: 'USDC', version: '2' },
+      },
+    ]
+    const required = { x402Version: 2, resource: { url: request.url }, accepts }
+    const header = Buffer.from(JSON.stringify(required)).toString('base64')
+    return response.writeHead(402, { 'payment-required': header }).end('{}')
+  })
+  await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
+  shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
+})
+
+afterAll(async () => {
+  shop.close()
+  await world.stop()
+})
+
+let named = 0
+const freshId = () => `shop-${++named}`
+
+function aListing(account = anAccount(), wish: { url?: string } = {}): Listing {
+  const { url = 'http://127.0.0.1:1/dead' } = wish
+  return {
+    name: 'Shop',
+    description: '',
+    payTo: account.address,
+    endpoints: [
+      {
+        url: `${url}?payTo=${account.address}`,
+        method: 'GET',
+        title: 'Goods',
+        price: '10000',
+        example: { queryParams: {} },
+      },
+    ],
+  }
+}
+
+/** A client at an address, with a key made for it. */
+function anOwner(from: string, account = anAccount(), { url } = world) {
+  const client = createListingClient({
+    directoryUrl: url,
+    audience: `http://localhost:${new URL(url).port}`,
+    signer: account,
+    fetch: (input, init) => {
+      const headers = new Headers(init?.headers)
+      headers.set('x-forwarded-for', from)
+      return fetch(input, { ...init, headers })
+    },
+  })
+  return { account, client }
+}
+
+type Outcome = 'saved' | ListingError
+const save = async (
+  { client, account }: ReturnType<typeof anOwner>,
+  wish: Parameters<typeof aListing>[1] = {},
+  id = freshId(),
+): Promise<Outcome> => {
+  try {
+    await client.save(id, aListing(account, wish))
+    return 'saved'
+  } catch (error) {
+    if (error instanceof ListingError) return error
+    throw error
+  }
+}
+const saved = (outcomes: Outcome[]) => outcomes.filter((outcome) => outcome === 'saved')
+
+describe('new owners', () => {
+  it('of one block of addresses are so many an hour, also all at once', async () => {
+    const owners = Array.from({ length: 60 }, (_, i) => anOwner(`198.51.100.${i + 1}`))
+    const outcomes = await Promise.all(owners.map((owner) => save(owner)))
+    expect(saved(outcomes)).toHaveLength(PER_BLOCK)
+    const refused = outcomes.find((outcome) => outcome !== 'saved') as ListingError
+    expect(refused).toMatchObject({ status: 429, code: 'too_many_new_owners' })
+    expect(refused.message).toMatch(/minutes/)
+    expect(await save(anOwner('198.51.101.1'))).toBe('saved')
+    // Who is here already carries on.
+    const known = owners[outcomes.indexOf('saved')] as ReturnType<typeof anOwner>
+    expect(await save(known)).toBe('saved')
+  })
+
+  it('of one /48 of IPv6 likewise', async () => {
+    const owners = Array.from({ length: 40 }, (_, i) => anOwner(`2001:db8:7:${i}::1`))
+    const outcomes = await Promise.all(owners.map((owner) => save(owner)))
+    expect(saved(outcomes)).toHaveLength(PER_BLOCK)
+    expect(await save(anOwner('2001:db8:8::1'))).toBe('saved')
+  })
+
+  it('are told in HTTP when to come again', async () => {
+    const account = anAccount()
+    const sent = vi.fn()
+    const watch = createListingClient({
+      directoryUrl: world.url,
+      audience: `http://localhost:${new URL(world.url).port}`,
+      signer: account,
+      fetch: async (input, init) => {
+        const headers = new Headers(init?.headers)
+        headers.set('x-forwarded-for', '198.51.100.200')
+        const answer = await fetch(input, { ...init, headers })
+        if (init?.method === 'PUT') sent(answer.status, Number(answer.headers.get('retry-after')))
+        return answer
+      },
+    })
+    await watch.save(freshId(), aListing(account)).catch(() => {})
+    expect(sent).toHaveBeenCalledWith(429, expect.any(Number))
+    const [, seconds] = sent.mock.calls[0] as [number, number]
+    expect(seconds).toBeGreaterThan(0)
+    expect(seconds).toBeLessThanOrEqual(3_600)
+  })
+})
+
+it('may be as many as the operator says', async () => {
+  const other = await startWorld({
+    env: { NEW_OWNERS_PER_HOUR: '2', PROBE_ALLOW_PRIVATE_HOSTS: 'true' },
+  })
+  const outcomes: Outcome[] = []
+  for (let i = 0; i < 3; i++) outcomes.push(await save(anOwner('192.0.2.1', anAccount(), other)))
+  await other.stop()
+  expect(saved(outcomes)).toHaveLength(2)
+  expect(outcomes[2]).toMatchObject({ code: 'too_many_new_owners' })
+})
+
+describe('what owners write', () => {
+  it('is bounded in bytes within an hour, for each owner', async () => {
+    const owner = anOwner('203.0.113.9')
+    const id = freshId()
+    const outcomes: Outcome[] = []
+    for (let i = 0; i < 12; i++) {
+      const body = aListing(owner.account)
+      const [endpoint] = body.endpoints
+      if (endpoint === undefined) throw new Error('no endpoint')
+      // Nearly as large as a listing may be.
+      const endpoints = Array.from({ length: 20 }, (_, at) => ({
+        ...endpoint,
+        url: `${endpoint.url}&at=${at}`,
+        inputSchema: { type: 'object', description: 'x'.repeat(15_000) },
+        output: { type: 'json', example: 'x'.repeat(8_000) },
+      }))
+      outcomes.push(
+        await owner.client.save(id, { ...body, endpoints }).then(
+          () => 'saved' as const,
+          (error: ListingError) => error,
+        ),
+      )
+    }
+    expect(saved(outcomes).length).toBeGreaterThan(4)
+    expect(saved(outcomes).length).toBeLessThan(12)
+    expect(outcomes.at(-1)).toMatchObject({ status: 429, code: 'too_much_written' })
+    await expect(owner.client.delete(id)).resolves.toBeDefined()
+  }, 120_000)
+})
+
+describe('what was never seen live', () => {
+  const items = async (query: string) => {
+    const { body } = await world.get(`/discovery/resources?limit=100${query}`)
+    const urls = body.items.map(({ resource }: { resource: string }) => resource)
+    return { urls: urls as string[], total: body.pagination.total as number }
+  }
+
+  it('is out of the default order, and in the catalog and under its merchant', async () => {
+    const dead = anOwner('192.0.2.1')
+    const live = anOwner('192.0.2.2')
+    const [deadId, liveId] = [freshId(), freshId()]
+    const before = await items('')
+    expect(await save(dead, {}, deadId)).toBe('saved')
+    expect(await save(live, { url: `${shopUrl}/live` }, liveId)).toBe('saved')
+    const after = await items('')
+    expect(after.total - before.total).toBe(1)
+    expect(after.urls.filter((url) => url.includes(dead.account.address))).toEqual([])
+    expect(after.urls.filter((url) => url.includes(live.account.address))).toHaveLength(1)
+    expect(await items(`&merchant=${deadId}`)).toMatchObject({ total: 1 })
+    expect(await items(`&payTo=${dead.account.address}`)).toMatchObject({ total: 1 })
+    const { merchants } = (await world.get('/api/merchants')).body
+    const listed = merchants.find(({ id }: { id: string }) => id === deadId)
+    expect(listed.endpoints).toHaveLength(1)
+    const rows = async (query: string) => {
+      const { body } = await world.get(`/api/endpoints?limit=100${query}`)
+      return (body.endpoints ?? body.items).map(
+        ({ merchant }: { merchant: { id: string } }) => merchant.id,
+      )
+    }
+    expect(await rows('')).not.toContain(deadId)
+    expect(await rows('')).toContain(liveId)
+    expect(await rows(`&merchant=${deadId}`)).toEqual([deadId])
+    const found = (await world.get('/discovery/search?query=goods&limit=100')).body
+    expect(JSON.stringify(found)).not.toContain(dead.account.address)
+    expect(JSON.stringify(found)).toContain(live.account.address)
+  })
+
+  it('comes in as soon as a look finds it live, and stays when it is saved in a bad moment', async () => {
+    const owner = anOwner('192.0.2.3')
+    const id = freshId()
+    isOpen = false
+    expect(await save(owner, { url: `${shopUrl}/late` }, id)).toBe('saved')
+    const isIn = async () =>
+      (await items('')).urls.some((url) => url.includes(owner.account.address))
+    expect(await isIn()).toBe(false)
+    isOpen = true
+    await world.post(`/api/merchants/${id}/probe`, {})
+    await vi.waitUntil(isIn, { timeout: 20_000, interval: 200 })
+    isOpen = false
+    expect(await save(owner, { url: `${shopUrl}/late` }, id)).toBe('saved')
+    expect(await isIn()).toBe(true)
+    isOpen = true
+  })
+})

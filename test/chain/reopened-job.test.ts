@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import type { Address, Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createAuthorizationUses } from '../../src/chain/authorization-uses.js'
+import { createBlockFeed } from '../../src/chain/block-feed.js'
+import { createPaymentFactsReader } from '../../src/chain/payment-facts.js'
+import { createRpc, type Rpc } from '../../src/chain/rpc.js'
+import { readToken } from '../../src/chain/token.js'
+import { devnetRelayers } from '../../src/devnet/accounts.js'
+import type { Anvil } from '../../src/devnet/anvil-process.js'
+import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
+import { createExactJob, createExactKind, EXACT } from '../../src/facilitator/exact-job.js'
+import { createOutcomeWait } from '../../src/facilitator/outcome-wait.js'
+import { createGasModel } from '../../src/relayer/gas-model.js'
+import { createLeaseKeeper } from '../../src/relayer/lease-keeper.js'
+import { createRelayer } from '../../src/relayer/relayer.js'
+import { noRelayerEvents } from '../../src/relayer/relayer-events.js'
+import { createLocalSigner } from '../../src/relayer/signer.js'
+import { laneLease } from '../../src/store/leases.js'
+import type { Job, SettlementJournal } from '../../src/store/settlement-journal.js'
+import { openSqliteStores } from '../../src/store/sqlite/stores.js'
+import { createKeccak256 } from '../../src/x402/keccak.js'
+import { parseRequest } from '../../src/x402/parse-request.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
+import { startChain } from '../support/arcus.js'
+
+const network = 'eip155:5042'
+const log = { info() {}, warn() {} }
+
+let anvil: Anvil
+let rpc: Rpc
+beforeAll(async () => {
+  anvil = await startChain()
+  rpc = createRpc([anvil.url])
+})
+afterAll(async () => {
+  await rpc.close()
+  await anvil.stop()
+})
+
+it.each([
+  ['after it', 300],
+  ['at the same moment', 0],
+])(
+  'a job opened again between the commit of its failure and what is told of it is brought on chain, told %s',
+  async (_, lateMs) => {
+    const { journal, relayer, waitForOutcome, holdOutcomes, close } = await aRelayer()
+    const payer = privateKeyToAccount(generatePrivateKey())
+    const poor = await aJob(payer)
+    const claim = await journal.claim(poor, undefined, Date.now())
+    const first = (claim as { job: Job }).job
+    const tell = holdOutcomes()
+    relayer.submit(first)
+    const firstTold = waitForOutcome(first, Date.now() + 10_000, true)
+    const findRow = () => journal.findJob(first.kind, network, first.key)
+    const refused = { state: 'failed', reason: 'insufficientBalance' }
+    await expect.poll(findRow, { timeout: 8_000 }).toMatchObject(refused)
+
+    await mintUsdc(anvil.url, payer.address, 1_000_000n)
+    const reopened = (await journal.reopen((await findRow()) as Job, poor, Date.now())) as Job
+    relayer.submit(reopened)
+    const secondTold = waitForOutcome(reopened, Date.now() + 10_000, true)
+    setTimeout(tell, lateMs)
+
+    expect(await firstTold).toMatchObject({ ...refused, round: first.round })
+    expect(await secondTold).toMatchObject({ state: 'confirmed', round: reopened.round })
+    await close()
+  },
+)
+
+async function aRelayer() {
+  const keccak256 = await createKeccak256()
+  const stores = openSqliteStores(':memory:')
+  const token = await readToken(rpc, keccak256, {
+    network,
+    chainId: 5042,
+    asset: devnetContracts.usdc,
+  })
+  const signers = devnetRelayers
+    .slice(0, 1)
+    .map(({ privateKey }) => createLocalSigner(privateKey, keccak256))
+  const leases = createLeaseKeeper(stores.leases, log)
+  await leases.start([signers.map(({ address }) => laneLease(network, address))])
+  let isHeld: Promise<void> | undefined
+  const journal: SettlementJournal = {
+    ...stores.journal,
+    async resolve(resolution) {
+      const decided = await stores.journal.resolve(resolution)
+      await isHeld
+      return decided
+    },
+  }
+  const relayer = createRelayer({
+    network,
+    chainId: 5042,
+    rpc,
+    feed: createBlockFeed(rpc),
+    journal,
+    sharing: stores.sharing,
+    leases,
+    kinds: {
+      [EXACT]: createExactKind(
+        createAuthorizationUses(rpc),
+        createPaymentFactsReader(rpc, token, () => 0),
+      ),
+    },
+    signers,
+    gas: createGasModel(),
+    hasMulticall3: true,
+    maxBatch: 50,
+    maxFeePerGas: 10n ** 12n,
+    keccak256,
+    now: Date.now,
+    readCoded: async () => new Set(),
+    gasLimits: { perAccount: 10n ** 18n, wasted: 10n ** 18n, subsidised: undefined },
+    events: noRelayerEvents,
+    log,
+  })
+  await relayer.start()
+  return {
+    journal,
+    relayer,
+    waitForOutcome: createOutcomeWait({
+      journal,
+      relayers: new Map([[network, relayer]]),
+      now: Date.now,
+    }),
+    /** What is decided is kept at once and told when the gate opens. */
+    holdOutcomes() {
+      let open = () => {}
+      isHeld = new Promise((resolve) => {
+        open = resolve
+      })
+      return () => {
+        isHeld = undefined
+        open()
+      }
+    },
+    async close() {
+      relayer.stop()
+      await stores.close()
+    },
+  }
+}
+
+async function aJob(payer: ReturnType<typeof privateKeyToAccount>) {
+  const body = await aSignedPayment({ from: payer.address as Address, signer: payer })
+  const parsed = parseRequest(body)
+  if (!parsed.ok) throw new Error(parsed.rejection.message)
+  const { signature } = body.paymentPayload.payload
+  const digest: Hex = `0x${'d1'.repeat(32)}`
+  return createExactJob({
+    id: randomUUID(),
+    payment: parsed.payment,
+    digest,
+    signature,
+    isAlone: false,
+    seenBlock: 0,
+  })
+}

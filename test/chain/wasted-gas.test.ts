@@ -1,0 +1,222 @@
+import Sqlite from 'better-sqlite3'
+import { createWalletClient, http } from 'viem'
+import { mnemonicToAccount, type PrivateKeyAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mintUsdc } from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { aChannel, aClaimOf, anAccount, type Channel } from '../support/a-channel.js'
+import { aSignedPayment, nowSeconds } from '../support/a-signed-payment.js'
+import { DOLLAR, type GasWorld, lies, saysYes, startGasWorld } from '../support/gas-world.js'
+
+/** What an account may burn in a day unless it is set otherwise: five cents. */
+const BUDGET = DOLLAR / 20n
+const refused = reasons.gasBudgetExceeded.code
+
+let world: GasWorld
+const settle = (body: unknown) => world.settle(body)
+const verify = (body: unknown) => world.verify(body)
+const setCode = (address: string, code: string) =>
+  call(world.chainUrl, 'anvil_setCode', [address, code])
+
+describe('a wallet that lies to the simulation', () => {
+  beforeAll(async () => {
+    world = await startGasWorld()
+  })
+  afterAll(() => world.stop())
+
+  it('burns no more than its budget as the authorizer of claims', async () => {
+    const authorizer = await world.aWallet(lies(150_000))
+    const channels = await world.filledChannels(60, { config: { receiverAuthorizer: authorizer } })
+    const large = await aClaimOf(channels, '900000')
+    let small: unknown
+    const gas = await world.gasOf(async () => {
+      for (let i = 0; i < 3; i++) expect(await settle(large)).toMatchObject({ success: false })
+      // A smaller one is within the budget, until that is spent.
+      await setCode(authorizer, lies(10_000))
+      small = await aClaimOf(channels.slice(0, 8), '900000')
+      for (let i = 0; i < 9; i++) expect(await settle(small)).toMatchObject({ success: false })
+    })
+    expect(gas).toBeGreaterThan(0n)
+    expect(gas).toBeLessThanOrEqual(BUDGET)
+    expect(await settle(small)).toMatchObject({ errorReason: refused, transaction: '' })
+  })
+
+  it('burns no more than its budget as the payer of sixty deposits, and verify knows', async () => {
+    const payer = await world.aWallet(lies(8_000))
+    const deposit = () => aChannel({ config: { payer } }).deposit('1000000')
+    const deposits = await Promise.all(Array.from({ length: 60 }, deposit))
+    let codes: string[] = []
+    const gas = await world.gasOf(async () => {
+      codes = (await Promise.all(deposits.map(settle))).map(({ errorReason }) => errorReason)
+    })
+    expect(codes).toContain(refused)
+    expect(gas).toBeGreaterThan(0n)
+    expect(gas).toBeLessThanOrEqual(BUDGET)
+    expect(await verify(await deposit())).toMatchObject({ isValid: false, invalidReason: refused })
+  })
+
+  it('burns no more than its budget as the payer in claims of many authorizers', async () => {
+    const payer = await world.aWallet(saysYes)
+    const config = { payer, payerAuthorizer: `0x${'0'.repeat(40)}` } as const
+    const channels: Channel[] = []
+    for (let i = 0; i < 12; i++) channels.push(await world.anOpenChannel({ config }))
+    await setCode(payer, lies(5_000))
+    const gas = await world.gasOf(() =>
+      Promise.all(
+        channels.map(async (channel) => {
+          const claim = await channel.claim({ max: '900000', total: '900000' })
+          expect(await settle(claim)).toMatchObject({ success: false })
+        }),
+      ),
+    )
+    expect(gas).toBeGreaterThan(0n)
+    expect(gas).toBeLessThanOrEqual(BUDGET)
+    // Their authorizers are plain accounts, and answer for nothing of it.
+    const [first] = channels as [Channel]
+    const honest = await world.filledChannels(1, { authorizer: first.authorizer })
+    expect(await settle(await aClaimOf(honest, '900000'))).toMatchObject({ success: true })
+  })
+
+  it('that is honest settles, several payments at once', async () => {
+    const from = await world.aWallet(saysYes)
+    const payments = Array.from({ length: 12 }, async () => settle(await aSignedPayment({ from })))
+    const answers = await Promise.all(payments)
+    expect(answers.filter(({ success }) => !success)).toEqual([])
+  })
+})
+
+describe('many wallets that lie to the simulation', () => {
+  beforeAll(async () => {
+    world = await startGasWorld({ WASTED_GAS_LIMIT_USD: '0.1', DAILY_GAS_LIMIT_USD: '0.09' })
+  })
+  afterAll(() => world.stop())
+
+  it('burn no more than the limit of all together, and plain accounts settle on', async () => {
+    const wallets: `0x${string}`[] = []
+    for (let i = 0; i < 40; i++) wallets.push(await world.aWallet(lies(8_000)))
+    const gas = await world.gasOf(() =>
+      Promise.all(wallets.map(async (from) => settle(await aSignedPayment({ from })))),
+    )
+    expect(gas).toBeGreaterThan(DOLLAR / 12n)
+    expect(gas).toBeLessThanOrEqual(DOLLAR / 10n)
+    const fresh = await world.aWallet(saysYes)
+    const told = { isValid: false, invalidReason: refused }
+    expect(await verify(await aSignedPayment({ from: fresh }))).toMatchObject(told)
+    expect(await settle(await aSignedPayment({ from: fresh }))).toMatchObject({ success: false })
+    // What was wasted takes nothing of the ceiling of what settles.
+    expect(await settle(await aSignedPayment())).toMatchObject({ success: true })
+  })
+})
+
+describe('an account that delegates its code (EIP-7702) after it was judged', () => {
+  beforeAll(async () => {
+    world = await startGasWorld({ FAILED_GAS_BUDGET_USD: '0.015' })
+    await setCode(trap, lies(8_000))
+  })
+  afterAll(() => world.stop())
+
+  const budget = (15n * DOLLAR) / 1_000n
+  const trap = '0x000000000000000000000000000000000000a11e'
+
+  async function aPayer(): Promise<PrivateKeyAccount> {
+    const payer = anAccount()
+    await mintUsdc(world.chainUrl, payer.address, 10_000_000n)
+    return payer
+  }
+  const pay = async (payer: PrivateKeyAccount, validAfter = 0n) =>
+    settle(await aSignedPayment({ from: payer.address, signer: payer, validAfter }))
+
+  it('answers for the shared transaction it killed; those who shared it recover, and pay nothing', async () => {
+    const [liar, ...honest] = [await aPayer(), await aPayer(), await aPayer(), await aPayer()]
+    let answers: Promise<{ success: boolean }>[] = []
+    await world.betweenBlocks(async () => {
+      answers = [liar as PrivateKeyAccount, ...honest].map((payer) => pay(payer))
+      await untilPending(1)
+      await delegate([liar as PrivateKeyAccount], trap)
+    })
+    const [lied, ...others] = await Promise.all(answers)
+    expect(others.map(({ success }) => success)).toEqual([true, true, true])
+    expect(lied).toMatchObject({ success: false })
+    const booked = burntToday()
+    const account = (liar as PrivateKeyAccount).address.toLowerCase()
+    expect(Object.keys(booked).sort()).toEqual([account, 'wasted'].sort())
+    expect(booked[account]).toBe(booked.wasted)
+    // A delegation that is taken back in the same block is found all the same.
+    const [second, friend] = [await aPayer(), await aPayer()]
+    await world.betweenBlocks(async () => {
+      answers = [second, friend].map((payer) => pay(payer))
+      await untilPending(1)
+      await delegate([second], trap)
+      await delegate([second], `0x${'0'.repeat(40)}`, { isLate: true })
+    })
+    const [, ofFriend] = await Promise.all(answers)
+    expect(ofFriend).toMatchObject({ success: true })
+    const names = Object.keys(burntToday())
+    expect(names).toContain(second.address.toLowerCase())
+    expect(names).not.toContain(friend.address.toLowerCase())
+  })
+
+  it('goes through the gate alone when it delegates before its payments are valid', async () => {
+    const liar = await aPayer()
+    let codes: string[] = []
+    const gas = await world.gasOf(async () => {
+      const start = nowSeconds()
+      const answers = Array.from({ length: 10 }, () => pay(liar, start))
+      await delegate([liar], trap)
+      codes = (await Promise.all(answers)).map(({ errorReason }) => errorReason)
+    })
+    expect(codes).toContain(refused)
+    expect(gas).toBeLessThanOrEqual(budget)
+    const told = { isValid: false, invalidReason: refused }
+    const next = await aSignedPayment({ from: liar.address, signer: liar })
+    if (gas > 0n) expect(await verify(next)).toMatchObject(told)
+  })
+})
+
+/** What is booked today beside the total of all. */
+function burntToday(): Record<string, bigint> {
+  const database = new Sqlite(world.databasePath, { readonly: true })
+  try {
+    const rows = database.prepare("SELECT payer, amount FROM gas_spending WHERE payer <> ''").all()
+    return Object.fromEntries(
+      (rows as { payer: string; amount: string }[]).map((row) => [row.payer, BigInt(row.amount)]),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+async function untilPending(count: number): Promise<void> {
+  for (;;) {
+    const { pending } = await call<{ pending: string }>(world.chainUrl, 'txpool_status')
+    if (Number(pending) >= count) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Sends a transaction with these delegations, before all that the service sends or behind it. */
+async function delegate(
+  accounts: PrivateKeyAccount[],
+  contractAddress: `0x${string}`,
+  { isLate = false } = {},
+): Promise<void> {
+  // Accounts that anvil has filled.
+  const mnemonic = 'test test test test test test test test test test test junk'
+  const account = mnemonicToAccount(mnemonic, { addressIndex: isLate ? 8 : 9 })
+  const client = createWalletClient({ account, transport: http(world.chainUrl) })
+  const authorizationList = await Promise.all(
+    accounts.map((it) =>
+      it.signAuthorization({ contractAddress, chainId: 5042, nonce: isLate ? 1 : 0 }),
+    ),
+  )
+  await client.sendTransaction({
+    chain: null,
+    to: account.address,
+    authorizationList,
+    gas: 500_000n,
+    // Anvil orders by the ceiling; the service offers 60 gwei.
+    maxFeePerGas: (isLate ? 30n : 100n) * 10n ** 9n,
+    maxPriorityFeePerGas: isLate ? 1n : 10n ** 10n,
+  })
+}

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import { payTo, save, whenRead } from '../unit/discovery/a-catalog.js'
+import { aDiscoveryServer } from './a-discovery-server.js'
+
+const paths = [
+  '/discovery/resources',
+  '/discovery/resources?merchant=weather',
+  `/discovery/resources?payTo=${payTo}`,
+  '/discovery/resources?q=sky',
+  '/discovery/search?query=sky',
+  '/discovery/changes',
+  '/api/endpoints',
+  '/api/endpoints?query=sky',
+]
+
+/** A server that begins to read a catalog of one endpoint and goes on when it is told. */
+async function aServerThatReads(loadingPatienceMs: number) {
+  let goOn = () => {}
+  const readsAfter = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const server = await aDiscoveryServer({ isLoading: true, loadingPatienceMs, readsAfter })
+  await save(server.store, { id: 'weather' }, [{ title: 'Sky' }])
+  server.catalog.start()
+  return { ...server, goOn }
+}
+
+it('all of discovery is 503 with Retry-After while the catalog is read, and 200 as soon as it is', async () => {
+  const { app, get, catalog, goOn } = await aServerThatReads(0)
+  for (const path of paths) {
+    const response = await get(path)
+    expect(response.statusCode, path).toBe(503)
+    expect(response.headers['retry-after']).toBe('5')
+    expect(response.headers['cache-control']).toBeUndefined()
+    expect(response.json().error).toBe('unavailable')
+  }
+  goOn()
+  await whenRead(catalog)
+  for (const path of paths) {
+    const response = await get(path)
+    expect(response.statusCode, path).toBe(200)
+    expect(response.body, path).toContain('Sky')
+  }
+  await app.close()
+})
+
+it('a parameter that is out of bounds is a 400 before the catalog is read', async () => {
+  const { app, get, goOn } = await aServerThatReads(0)
+  for (const path of [
+    '/discovery/resources?limit=0',
+    '/discovery/search',
+    '/discovery/changes?since=9',
+  ]) {
+    expect((await get(path)).statusCode, path).toBe(400)
+  }
+  goOn()
+  await app.close()
+})
+
+it('a question waits a moment for the catalog, and has every change in its answer', async () => {
+  const { app, get, store, goOn } = await aServerThatReads(60_000)
+  const asked = get('/discovery/resources')
+  await save(store, { id: 'weather' }, [{ title: 'Sun' }])
+  goOn()
+  const response = await asked
+  expect(response.statusCode).toBe(200)
+  expect(response.body).toContain('Sun')
+  expect(response.body).not.toContain('Sky')
+  await app.close()
+})
+
+it('a hundred questions wait for the catalog, and others are told at once to come again', async () => {
+  const { app, get, goOn } = await aServerThatReads(60_000)
+  const asked = Array.from({ length: 103 }, (_, i) => get(`/discovery/resources?q=sky+${i}`))
+  expect(await Promise.any(asked)).toMatchObject({ statusCode: 503 })
+  goOn()
+  const codes = (await Promise.all(asked)).map(({ statusCode }) => statusCode)
+  expect(codes.filter((code) => code === 503)).toHaveLength(3)
+  expect(codes.filter((code) => code === 200)).toHaveLength(100)
+  await app.close()
+})

@@ -1,0 +1,74 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+import type { Answer } from './arcus.js'
+
+/** A seller who can ask for another price at any moment, and who delivers when a payment has settled. */
+export interface Shop {
+  url: string
+  /** What its 402 asks for from now on: one requirement for each amount, in this order. */
+  ask(...amounts: string[]): void
+  /** Closed, it answers nobody. */
+  isOpen: boolean
+  /** The payments that were sent to it, settled or not. */
+  presented: string[]
+  stop(): Promise<void>
+}
+
+type Post = (path: string, body: unknown) => Promise<Answer>
+
+export async function startShop(post: Post): Promise<Shop> {
+  let asked = ['10000']
+  const presented: string[] = []
+  const server = createServer(async (request, response) => {
+    if (!shop.isOpen) return void response.writeHead(503).end()
+    const accepts = asked.map(requirement)
+    const payment = request.headers['payment-signature']
+    if (typeof payment !== 'string') {
+      const required = { x402Version: 2, resource: { url: 'x' }, accepts }
+      return void response
+        .writeHead(402, { 'payment-required': base64(JSON.stringify(required)) })
+        .end()
+    }
+    presented.push(payment)
+    const paymentPayload = JSON.parse(Buffer.from(payment, 'base64').toString())
+    const paymentRequirements = paymentPayload.accepted
+    const { body } = await post('/settle', { x402Version: 2, paymentPayload, paymentRequirements })
+    response.writeHead(body.success ? 200 : 402, {
+      'payment-response': base64(JSON.stringify(body)),
+    })
+    response.end(JSON.stringify({ goods: body.success }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const shop: Shop = {
+    isOpen: true,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ask: (...amounts) => {
+      asked = amounts
+    },
+    presented,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return shop
+}
+
+function requirement(amount: string) {
+  return {
+    scheme: 'exact',
+    network: 'eip155:5042',
+    amount,
+    asset: devnetContracts.usdc,
+    payTo: devnetMerchant.address,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}

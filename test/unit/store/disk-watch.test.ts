@@ -1,0 +1,73 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { type DiskWatch, type Space, watchDisk } from '../../../src/store/disk-watch.js'
+
+const MB = 2 ** 20
+let watch: DiskWatch | undefined
+afterEach(() => watch?.stop())
+
+async function aWatch(space: () => Space, minFreeBytes = 256 * MB) {
+  const said: string[] = []
+  const say = (_: object, message: string) => void said.push(message)
+  watch = await watchDisk({
+    folder: '/data',
+    minFreeBytes,
+    log: { warn: say, info: say },
+    readSpace: async () => space(),
+    lookMs: 5,
+  })
+  return { watch, said }
+}
+
+it('is low below its bound, and has room again with some more than that', async () => {
+  let freeBytes = 300 * MB
+  const { watch, said } = await aWatch(() => ({ freeBytes, sizeBytes: 100_000 * MB }))
+  expect(watch.isLow()).toBe(false)
+  freeBytes = 255 * MB
+  await vi.waitUntil(() => watch.isLow())
+  expect(watch.freeBytes()).toBe(255 * MB)
+  freeBytes = 300 * MB
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(watch.isLow()).toBe(true)
+  freeBytes = 321 * MB
+  await vi.waitUntil(() => !watch.isLow())
+  expect(said).toEqual([
+    'the disk is nearly full: activity and listings are not kept',
+    'the disk has room again: activity and listings are kept',
+  ])
+})
+
+it('asks a small disk for a tenth of it', async () => {
+  const small = await aWatch(() => ({ freeBytes: 9 * MB, sizeBytes: 80 * MB }))
+  expect(small.watch.isLow()).toBe(false)
+  small.watch.stop()
+  const full = await aWatch(() => ({ freeBytes: 7 * MB, sizeBytes: 80 * MB }))
+  expect(full.watch.isLow()).toBe(true)
+})
+
+it('stays as it was when it cannot look, and says so once', async () => {
+  let fails = false
+  const { watch, said } = await aWatch(() => {
+    if (fails) throw new Error('no such folder')
+    return { freeBytes: 1, sizeBytes: 1_000 }
+  })
+  fails = true
+  await vi.waitUntil(() => said.length === 2)
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(said.at(-1)).toBe('how full the disk is could not be read')
+  expect(said).toHaveLength(2)
+  expect(watch.isLow()).toBe(true)
+})
+
+it('looks at nothing where the database is elsewhere, or nobody asks for it', async () => {
+  const log = { warn() {}, info() {} }
+  const elsewhere = await watchDisk({ folder: undefined, minFreeBytes: MB, log })
+  expect([elsewhere.isLow(), elsewhere.freeBytes()]).toEqual([false, undefined])
+  const { watch } = await aWatch(() => ({ freeBytes: 0, sizeBytes: 1 }), 0)
+  expect([watch.isLow(), watch.freeBytes()]).toEqual([false, undefined])
+})
+
+it('reads a real disk', async () => {
+  const log = { warn() {}, info() {} }
+  watch = await watchDisk({ folder: process.cwd(), minFreeBytes: 1, log })
+  expect(watch.freeBytes()).toBeGreaterThan(0)
+})

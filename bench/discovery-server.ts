@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
-import { composeDiscovery } from '../src/compose-discovery.js'
+import { composeDiscovery } from '../src/app/directory.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/store/sqlite/database.js'

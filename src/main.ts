@@ -1,12 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Logger } from 'pino'
+import { compose } from './app/compose.js'
+import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
+import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { compose } from './compose.js'
 import { readSettings } from './config/settings.js'
 import { gasWarnings } from './config/warnings.js'
-import { explainStart } from './explain-start.js'
-import { installDrain } from './http/drain.js'
-import { createLogger } from './http/logger.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
 
 /** What a settle may still take after the longest wait. */
@@ -33,8 +32,7 @@ async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
   for (const warning of [...config.warnings, ...gasWarnings(config)]) log.warn(warning)
-  // A package may start a read in the background and answer without it (x402's does): that read may fail alone.
-  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise failed unobserved'))
+  surviveRejections(log)
   const arcus = await patiently(() => compose(config, secrets, log), log)
   installDrain({
     app: arcus.app,

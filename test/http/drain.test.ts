@@ -3,8 +3,8 @@ import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { installDrain } from '../../src/http/drain.js'
-import { createLogger } from '../../src/http/logger.js'
+import { installDrain, surviveRejections } from '../../src/app/lifecycle.js'
+import { createLogger } from '../../src/app/logger.js'
 import { anEdgesServer, type Edges } from './edges-server.js'
 
 let edges: Edges | undefined
@@ -29,6 +29,11 @@ async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {
   const exited = withResolvers<number>()
   const exits: number[] = []
   const logLines: string[] = []
+  const log = createLogger({
+    level: 'info',
+    destination: { write: (line) => void logLines.push(line) },
+  })
+  surviveRejections(log, source)
   installDrain({
     app: edges.app,
     onClose: async () => {
@@ -36,10 +41,7 @@ async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {
       await onClose()
     },
     graceMs,
-    log: createLogger({
-      level: 'info',
-      destination: { write: (line) => void logLines.push(line) },
-    }),
+    log,
     exit: (code) => {
       exits.push(code)
       exited.resolve(code)

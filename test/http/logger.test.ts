@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger, serializeError } from '../../src/http/logger.js'
+import { createLogger, serializeError } from '../../src/app/logger.js'
 
 function aLogger() {
   const lines: string[] = []

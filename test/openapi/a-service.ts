@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { compose } from '../../src/compose.js'
+import { compose } from '../../src/app/compose.js'
+import { createLogger } from '../../src/app/logger.js'
 import { readSettings } from '../../src/config/settings.js'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { createLogger } from '../../src/http/logger.js'
 import type { OpenApiDocument } from '../../src/http/openapi/document.js'
 import { startChain } from '../support/arcus.js'
 

@@ -1,11 +1,11 @@
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads'
-import { createDiscoveryAnswers } from './discovery/answers.js'
-import type { ThreadData, ThreadMessage, ThreadQuestion } from './discovery/answers-thread.js'
-import { createCatalogReader } from './discovery/catalog-reader.js'
-import { createPace, createUrgency } from './discovery/pace.js'
-import { openListingReader } from './store/open-listing-reader.js'
-import { StoreUnavailableError } from './store/store-unavailable.js'
-import { lowerThreadPriority } from './store/thread.js'
+import { createDiscoveryAnswers } from '../discovery/answers.js'
+import type { ThreadData, ThreadMessage, ThreadQuestion } from '../discovery/answers-thread.js'
+import { createCatalogReader } from '../discovery/catalog-reader.js'
+import { createPace, createUrgency } from '../discovery/pace.js'
+import { openListingReader } from '../store/open-listing-reader.js'
+import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { lowerThreadPriority } from '../store/thread.js'
 
 /** The thread of `createThreadedAnswers`. It reads the database over a connection of its own. */
 const { source: from, urgency } = workerData as ThreadData

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
-import type { Teardown } from './compose-teardown.js'
-import type { Config } from './config/config.js'
-import { createLeaseKeeper, type LeaseKeeper } from './relayer/lease-keeper.js'
-import { type DiskWatch, watchDisk } from './store/disk-watch.js'
-import { openStores } from './store/open-stores.js'
-import { lockForService } from './store/sqlite/service-lock.js'
-import type { Stores } from './store/stores.js'
+import type { Config } from '../config/config.js'
+import { createLeaseKeeper, type LeaseKeeper } from '../relayer/lease-keeper.js'
+import { type DiskWatch, watchDisk } from '../store/disk-watch.js'
+import { openStores } from '../store/open-stores.js'
+import { lockForService } from '../store/sqlite/service-lock.js'
+import type { Stores } from '../store/stores.js'
+import type { Teardown } from './lifecycle.js'
 
 /** The stores, and what this process may do with them at a moment. */
 export interface ComposedStores {

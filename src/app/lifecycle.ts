@@ -1,13 +1,19 @@
 import type { EventEmitter } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
+import { TokenMismatchError } from '../chain/token.js'
+import { ConfigError } from '../config/config-error.js'
+import { MigrationError } from '../store/migration-error.js'
+import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
+import { StoreUnavailableError } from '../store/store-unavailable.js'
 
 /** How often connections that fell idle during the drain are closed: they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50
 /** What `onClose` gets beyond the grace. */
 const CLOSE_TIMEOUT_MS = 10_000
 
-export interface DrainOptions {
+interface DrainOptions {
   app: FastifyInstance
   /** Closes what the routes use, once the last answer is out; gets 10 s. */
   onClose: () => Promise<void>
@@ -20,7 +26,7 @@ export interface DrainOptions {
   source?: EventEmitter
 }
 
-export interface Drain {
+interface Drain {
   /** Drains and exits with `exitCode`; a second call joins the first, and the worse code counts. */
   drain(reason: string, exitCode?: number): Promise<void>
   /** Takes the listeners off again. */
@@ -29,8 +35,8 @@ export interface Drain {
 
 /**
  * Leaves in order on SIGTERM and SIGINT: accept nothing new, finish what is in flight within the grace, close the
- * resources, exit 0. The same signal again exits 1 at once. An unhandled rejection is logged and survived (a node's
- * trouble must not stop the service); an uncaught exception leaves the state unknown, so it drains and exits 1.
+ * resources, exit 0. The same signal again exits 1 at once. An uncaught exception leaves the state unknown, so it
+ * drains and exits 1.
  */
 export function installDrain(options: DrainOptions): Drain {
   const { app, onClose, graceMs, log } = options
@@ -58,7 +64,7 @@ export function installDrain(options: DrainOptions): Drain {
 
   let heard: string | undefined
   const onSignal = (signal: string) => {
-    // Another signal is the same wish: a Ctrl-C reaches us, and who started us passes it on in his own way.
+    // The other signal is ignored: Ctrl-C reaches this process directly and again through npm.
     if (heard !== signal) {
       heard ??= signal
       void drain(signal)
@@ -67,7 +73,6 @@ export function installDrain(options: DrainOptions): Drain {
     log.warn({ signal }, 'the same signal again; leaving at once')
     exit(1)
   }
-  const onRejection = (err: unknown) => log.error({ err }, 'unhandled rejection')
   const onException = (err: unknown) => {
     log.fatal({ err }, 'uncaught exception')
     void drain('uncaught exception', 1)
@@ -76,7 +81,6 @@ export function installDrain(options: DrainOptions): Drain {
   const listeners = [
     ['SIGTERM', onSignal],
     ['SIGINT', onSignal],
-    ['unhandledRejection', onRejection],
     ['uncaughtException', onException],
   ] as const
   for (const [event, listener] of listeners) source.on(event, listener)
@@ -86,6 +90,14 @@ export function installDrain(options: DrainOptions): Drain {
       for (const [event, listener] of listeners) source.off(event, listener)
     },
   }
+}
+
+/**
+ * Logs unhandled rejections; the service survives them. A package may start a read in the background and answer
+ * without it, as x402's does: that read may fail alone.
+ */
+export function surviveRejections(log: Logger, source: EventEmitter = process): void {
+  source.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'))
 }
 
 /** Resolves with whether every request in flight was answered; those left after `graceMs` are cut. */
@@ -125,4 +137,65 @@ async function settledWithin(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** What was opened on the way and must be closed again, also when the way ends early. */
+export interface Teardown {
+  add(what: string, close: () => unknown): void
+  /** Last opened, first closed; one that fails does not keep the others open. */
+  run(): Promise<void>
+}
+
+export function createTeardown(log: { error(o: object, m: string): void }): Teardown {
+  const open: { what: string; close: () => unknown }[] = []
+  return {
+    add(what, close) {
+      open.push({ what, close })
+    },
+    async run() {
+      for (let it = open.pop(); it !== undefined; it = open.pop()) {
+        try {
+          await it.close()
+        } catch (err) {
+          log.error({ err, what: it.what }, 'not closed in order')
+        }
+      }
+    },
+  }
+}
+
+/** Why the service did not start: one clear sentence for what an operator can mend, the whole error for a bug. */
+export function explainStart(error: unknown): string {
+  if (error instanceof ConfigError) return error.message
+  if (error instanceof TokenMismatchError) {
+    return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSET, or those of TESTNET.`
+  }
+  if (error instanceof RpcUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`
+  }
+  if (error instanceof StoreUnavailableError) {
+    return `Arcus cannot start: ${error.message}. Check DATABASE_URL, and that PostgreSQL runs and takes connections from here.`
+  }
+  if (error instanceof DatabaseInUseError) {
+    return `Arcus cannot start: ${error.message}. Stop that process, or set DATABASE_URL to another file; several services share a PostgreSQL.`
+  }
+  if (error instanceof MigrationError) return `Arcus cannot start: ${error.message}.`
+  if (!(error instanceof Error)) return String(error)
+  const mend = mendOf(error)
+  return mend === undefined
+    ? (error.stack ?? error.message)
+    : `Arcus cannot start: ${error.message}. ${mend}`
+}
+
+/** What the system refused, by the call it refused; SQLite has codes of its own. */
+function mendOf(error: NodeJS.ErrnoException): string | undefined {
+  const { code = '', syscall } = error
+  if (code === 'EADDRINUSE') return 'Stop the other process or set PORT.'
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    return 'Set HOST to an address of this machine and PORT to one this user may open.'
+  }
+  if (code.startsWith('SQLITE_') || syscall === 'mkdir') {
+    return 'Check the path of DATABASE_URL: a file of Arcus or none yet, in a folder it may write to.'
+  }
+  return undefined
 }

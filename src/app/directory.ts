@@ -1,0 +1,361 @@
+import cookie from '@fastify/cookie'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Address } from 'viem'
+import { isContractSignature } from '../chain/contract-signature.js'
+import type { Rpc } from '../chain/rpc.js'
+import type { Token } from '../chain/token.js'
+import type { Config } from '../config/config.js'
+import { createActivityFeed } from '../directory/activity/activity-feed.js'
+import { followActivity } from '../directory/activity/activity-follow.js'
+import { activityRoutes } from '../directory/activity/activity-routes.js'
+import { createAttributor } from '../directory/activity/attribution.js'
+import { createActivityRecorder } from '../directory/activity/recorder.js'
+import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
+import { createAutoCatalog } from '../directory/auto-catalog/auto-catalog.js'
+import { createInfoCheck } from '../directory/auto-catalog/info-schema.js'
+import { createLookJudge } from '../directory/auto-catalog/own-words.js'
+import { createCatalog } from '../directory/catalog/catalog.js'
+import { catalogRoutes } from '../directory/catalog/routes.js'
+import { createHistoryReader } from '../directory/history.js'
+import { createFileGet } from '../directory/identity/file-get.js'
+import { createIdentityWatch } from '../directory/identity/identity-watch.js'
+import { createIdentityReader } from '../directory/identity/read-identity.js'
+import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
+import { createMerchantView } from '../directory/merchant-view.js'
+import { createCallBudget } from '../directory/probe/call-budget.js'
+import { createGuardedFetch } from '../directory/probe/guarded-fetch.js'
+import { createHostPace } from '../directory/probe/host-pace.js'
+import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
+import type { OwnCalls } from '../directory/probe/own-calls.js'
+import { createProbe, type Probe } from '../directory/probe/probe.js'
+import { probeRoutes } from '../directory/probe/probe-routes.js'
+import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
+import { validateRoutes } from '../directory/probe/validate-routes.js'
+import { createValidator } from '../directory/probe/validator.js'
+import type { Expected } from '../directory/probe/verdict.js'
+import { createSaveAllowance } from '../directory/save-allowance.js'
+import { createSaveLooks } from '../directory/save-looks.js'
+import { createSchemaCheck } from '../directory/schema-check.js'
+import { sessionRoutes } from '../directory/session/session-routes.js'
+import { createSessions } from '../directory/session/sessions.js'
+import { createSignIn } from '../directory/session/sign-in.js'
+import { createSigningTerms } from '../directory/signing-terms.js'
+import { createWriteCheck } from '../directory/write-check.js'
+import { createWriteRoom } from '../directory/write-room.js'
+import { writeRoutes } from '../directory/write-routes.js'
+import { createSignatureCheck } from '../directory/write-signature.js'
+import { createWrites } from '../directory/writes.js'
+import { createDiscoveryAnswers, type DiscoveryAnswers } from '../discovery/answers.js'
+import { createThreadedAnswers } from '../discovery/answers-thread.js'
+import { type CatalogAnswers, createCatalogAnswers } from '../discovery/catalog-answers.js'
+import { createCatalogReader } from '../discovery/catalog-reader.js'
+import { toItem } from '../discovery/item.js'
+import { createPace, createUrgency } from '../discovery/pace.js'
+import { discoveryRoutes } from '../discovery/routes.js'
+import type { Catalogue } from '../facilitator/routes.js'
+import { installCompression } from '../http/compression.js'
+import { mcpRoutes } from '../mcp/routes.js'
+import { createCatalogTools } from '../mcp/tools.js'
+import type { WatchedDirectory } from '../metrics/directory.js'
+import type { ListingReader, ListingStore } from '../store/listings.js'
+import type { Stores } from '../store/stores.js'
+import { scriptBeside } from '../store/thread.js'
+import type { Keccak256 } from '../x402/keccak.js'
+import type { PaymentAnswer } from '../x402/payment-answer.js'
+import type { SignerRecovery } from '../x402/signer-recovery.js'
+
+/** Discovery and the merchant directory, built and not yet started. */
+interface ComposedDirectory {
+  /** Its routes, as a plugin. */
+  routes(app: FastifyInstance): Promise<void>
+  /** Takes in what payments say of the resources they were for. */
+  catalogue: Catalogue
+  onAnswer(answer: PaymentAnswer): void
+  /** What is watched of it. */
+  figures: WatchedDirectory
+  /** What agents are told of the catalog. */
+  reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
+  start(): void
+  /** Before the database is closed. */
+  close(): Promise<void>
+}
+
+interface DirectoryWorld {
+  config: Config
+  ownCalls: OwnCalls
+  /** The network listings are about: the mainnet where it is served. */
+  rpc: Rpc
+  token: Token
+  stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
+  /** Whether other processes may use the same database. */
+  isShared: boolean
+  keccak256: Keccak256
+  recovery: SignerRecovery
+  checksum: (address: Address) => Address
+  isRelayer: (address: Address) => boolean
+  /** Wallets that pay refunds for another address, with that address; lower-case. */
+  refundWallets: ReadonlyMap<Address, Address>
+  isPayToBlocked: (payTo: Address) => boolean
+  /** Whether what could be left out should be: the disk is nearly full. */
+  isDiskLow: () => boolean
+  /** Unix milliseconds. */
+  now: () => number
+  log: Logger
+}
+
+/** Builds every value of discovery and directory. */
+export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
+  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { network, chainId } = token
+  const log = world.log.child({ room: 'directory' })
+  const { listings: store, activity } = world.stores
+  const asset = { address: token.address, name: token.name, version: token.version }
+  const audience = new URL(config.directoryUrl).origin
+
+  const probing = composeProbing({ ...world, store, network, asset, log })
+  const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
+
+  const registry = createIdentityRegistry({
+    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
+    registry: config.identityRegistry,
+  })
+  const readIdentity = createIdentityReader({
+    registry,
+    get: createFileGet(fetch),
+    now,
+    allowHttp: config.probeAllowPrivateHosts,
+  })
+  const identities = createIdentityWatch({ store, registry, readIdentity, now, log })
+
+  const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
+    isContractSignature(rpc, claim)
+  const schemas = createSchemaCheck()
+  const check = createWriteCheck({
+    listings: store,
+    audience,
+    chainId,
+    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
+    keccak256,
+    now,
+  })
+  const writes = createWrites({
+    listings: {
+      ...store,
+      async applyWrite(write, change) {
+        const result = await store.applyWrite(write, change)
+        // Any write can change what an identity was checked against.
+        if (result.state === 'applied') void identities.checkNow(write.merchantId)
+        return result
+      },
+    },
+    check,
+    schemas,
+    look: createSaveLooks({ probe, network, asset, now }),
+    allowance: createSaveAllowance({ now }),
+    room: createWriteRoom({
+      listings: store,
+      maxNewOwners: config.newOwnersPerHour,
+      isDiskLow: world.isDiskLow,
+      now,
+    }),
+    network,
+    asset: token.address,
+    now,
+  })
+
+  const discovery = composeDiscovery({
+    threadSource: world.stores.threadSource,
+    store,
+    onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
+  })
+  const catalog = createCatalog({ store, checksum })
+  const catalogue = createAutoCatalog({
+    store,
+    networks: new Map([[network, { asset: token.address }]]),
+    infoCheck,
+    look: schedule.lookSoon,
+    targetRules: rules,
+    isPayToBlocked: world.isPayToBlocked,
+    isDiskLow: world.isDiskLow,
+    now,
+    log,
+  })
+  const feed = createActivityFeed()
+  const stopFollowing = world.isShared ? followActivity({ store: activity, feed, log }) : () => {}
+  const recorder = createActivityRecorder({
+    onRecorded: feed.announce,
+    store: activity,
+    attributor: createAttributor(store),
+    isRelayer: world.isRelayer,
+    isDiskLow: world.isDiskLow,
+    refundWallets: world.refundWallets,
+    isShared: world.isShared,
+    retentionDays: config.activityRetentionDays,
+    now,
+    log,
+  })
+  const sessions = createSessions(world.stores.sessions, now)
+  const domain = new URL(config.directoryUrl).host
+  const place = { sessions, domain, uri: audience }
+  const signIn = createSignIn({
+    ...place,
+    chainIds: [chainId],
+    isContractSignature: asksContract,
+    now,
+  })
+
+  return {
+    catalogue,
+    reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
+    onAnswer(answer) {
+      discovery.giveWay()
+      // Listings are about one network: what is paid in the coins of another is nobody's revenue.
+      if (answer.payment.network === network) recorder.record(answer)
+    },
+    figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
+    async routes(app) {
+      await installCompression(app)
+      await app.register(cookie)
+      await discovery.routes(app)
+      await app.register(validateRoutes, { validator, budget, pace })
+      const about = { facilitator: config.baseUrl, checksum }
+      await app.register(catalogRoutes, { catalog, store, ...about, now })
+      await app.register(writeRoutes, {
+        writes,
+        listings: store,
+        view: createMerchantView(store, checksum, now),
+        readHistory: createHistoryReader(store, chainId),
+        signingTerms: createSigningTerms({
+          audience,
+          network,
+          chainId,
+          asset: checksum(token.address),
+          now,
+        }),
+      })
+      await app.register(probeRoutes, { store, schedule, budget })
+      await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
+      await app.register(activityRoutes, {
+        store: activity,
+        listings: store,
+        sessions,
+        checksum,
+        now,
+      })
+      await app.register(activityStreamRoutes, { feed, listings: store, sessions })
+    },
+    start() {
+      discovery.start()
+      schemas.start()
+      catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
+      schedule.start()
+      // Payments do not wait for it; it never rejects.
+      void identities.start()
+    },
+    async close() {
+      probing.stop()
+      stopFollowing()
+      identities.stop()
+      await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
+      await Promise.all([schemas.close(), probing.close()])
+    },
+  }
+}
+
+interface ProbingWorld {
+  config: Pick<Config, 'baseUrl' | 'directoryUrl' | 'probeAllowPrivateHosts'>
+  ownCalls: OwnCalls
+  store: ListingStore
+  /** CAIP-2. */
+  network: string
+  asset: Expected['asset']
+  /** Unix milliseconds. */
+  now: () => number
+  log: Logger
+}
+
+/** Builds everything that calls addresses strangers gave us: one guard, one pace and one budget for all of it. */
+function composeProbing(world: ProbingWorld) {
+  const { config, ownCalls, store, network, asset, now, log } = world
+  const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = config
+  const stopping = new AbortController()
+  const rules = { allowPrivateHosts, ownOrigins: [baseUrl, directoryUrl] }
+  const guarded = createGuardedFetch({ ...rules, baseUrl, signal: stopping.signal })
+  const fetch = ownCalls.around(guarded)
+  const probe = createProbe({ fetch, network, asset, now })
+  const pace = createHostPace(now)
+  const budget = createCallBudget({ now })
+  // Strangers' schemas must not keep owners waiting.
+  const schemas = createSchemaCheck()
+  const infoCheck = createInfoCheck(schemas, now)
+  const judge = createLookJudge({ infoCheck })
+  return {
+    rules,
+    fetch,
+    probe,
+    pace,
+    budget,
+    infoCheck,
+    schedule: createProbeSchedule({ store, probe, judge, now, pace, log }),
+    validator: createValidator({ fetch, rules, network, asset, now }),
+    liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
+    /** Gives up every call under way. */
+    stop: () => stopping.abort(),
+    /** After the last look. */
+    close: () => schemas.close(),
+  }
+}
+
+interface ComposedDiscovery extends DiscoveryAnswers {
+  /** Makes answers from the parameters as they were written, and keeps them while nothing changes. */
+  answers: CatalogAnswers
+  routes(app: FastifyInstance): Promise<void>
+}
+
+interface DiscoveryWorld {
+  /** `Stores.threadSource`: the database that a thread may read by itself. */
+  threadSource: string | undefined
+  store: ListingReader
+  onFault: (error: unknown) => void
+}
+
+/** Builds discovery: on a thread of its own, or on this one over a database in memory, which no thread can share. */
+export function composeDiscovery({
+  threadSource: source,
+  store,
+  onFault,
+}: DiscoveryWorld): ComposedDiscovery {
+  const script = scriptBeside(import.meta.url, 'discovery-thread')
+  const made =
+    source === undefined
+      ? answersHere(store, onFault)
+      : createThreadedAnswers({ script, source, onFault })
+  const answers = createCatalogAnswers({ answers: made, listings: store })
+  return {
+    ...made,
+    answers,
+    routes: async (app) => {
+      await app.register(discoveryRoutes, { answers })
+    },
+  }
+}
+
+function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): DiscoveryAnswers {
+  const urgency = createUrgency()
+  const pace = createPace(urgency)
+  const catalog = createCatalogReader({ source: store, pace, onFault })
+  const { start, stop, figures } = catalog
+  const { answer } = createDiscoveryAnswers({ catalog, items: store, pace })
+  return { start, stop, figures, answer, giveWay: urgency.raise }
+}
+
+/** Builds what agents call: the catalog by the Model Context Protocol. */
+export function composeMcp(
+  { baseUrl, directoryUrl, mcpAllowedOrigins }: Config,
+  reads: ComposedDirectory['reads'],
+): (app: FastifyInstance) => Promise<void> {
+  const tools = createCatalogTools({ ...reads, toItem })
+  const allowedOrigins = [...new Set([baseUrl, directoryUrl, ...mcpAllowedOrigins])]
+  return (app) => mcpRoutes(app, { tools, allowedOrigins })
+}

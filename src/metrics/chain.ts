@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { RpcObserver } from '../chain/rpc-node.js'
+import type { RpcObserver } from '../chain/rpc.js'
 
 /** From a node in the same rack to the timeout of a send. */
 const RPC_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]

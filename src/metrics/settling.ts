@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
 import { EXACT } from '../facilitator/exact-job.js'
 import type { Lane } from '../relayer/lane.js'
-import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { RelayerEvents } from '../relayer/outcomes.js'
 import type { ReadRunway } from './runway.js'
 
 /** What a scrape looks at of one served network. */

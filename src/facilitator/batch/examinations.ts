@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
-import { wordOf } from '../../chain/abi.js'
+import { addressTopic, wordOf } from '../../chain/abi.js'
 import {
-  addressTopic,
   batchContracts,
   claimedTopic,
   findClaim,
@@ -18,7 +17,7 @@ import {
 import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import type { Examination } from '../../relayer/job-kind.js'
+import type { Examination } from '../../relayer/jobs.js'
 import { reject } from '../ladder.js'
 import type { ClaimDetails, RefundDetails, SettleDetails } from './actions.js'
 

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { readChannel, readReceiver } from '../../chain/batch-settlement.js'
-import { judgeGain } from '../../relayer/preparation.js'
-import { simulateSingle } from '../../relayer/simulation.js'
+import { checkGain, simulateSingle } from '../../relayer/preparation.js'
 import type { Claim, Deposit, EnrichedRefund, ReceiverSettle } from '../../x402/batch-schemas.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { judgeMinimum, reject } from '../ladder.js'
@@ -134,7 +133,7 @@ export async function judgeWorth(
   const fate = await simulateSingle(served.rpc, served.relayer, call, GAS_CAP)
   // What cannot be simulated says itself why, when it is about to be signed.
   if (!fate.ok || fate.gas >= GAS_CAP) return undefined
-  return judgeGain(gain, fate.gas * served.gasPrice())
+  return checkGain(gain, fate.gas * served.gasPrice())
 }
 
 /** More than the largest claim takes. */

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { watchBatchContracts } from '../../../src/chain/batch-watch.js'
+import { watchBatchContracts } from '../../../src/chain/batch-settlement.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createBlockFeed } from '../../../src/chain/block-feed.js'
+import { createBlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 
 afterEach(() => vi.useRealTimers())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createCoalescer } from '../../../src/chain/coalesce.js'
+import { createCoalescer } from '../../../src/chain/payment-facts.js'
 
 interface Batch {
   inputs: number[]

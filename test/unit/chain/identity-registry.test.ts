@@ -138,7 +138,8 @@ it('asks a node that bounds the range of a log query for less, and for every blo
     return answer({ result: [] })
   })
   await createIdentityRegistry({ rpc, registry }).readChanges()
-  expect(asked[0]).toEqual([0, 1_249])
+  asked.sort(([a], [b]) => a - b)
+  expect(asked[0]?.[0]).toBe(0)
   expect(asked.at(-1)?.[1]).toBe(20_000)
   asked.slice(1).forEach(([from], i) => {
     expect(from).toBe((asked[i]?.[1] ?? 0) + 1)

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRpc, type Rpc } from '../../../src/chain/rpc.js'
+import { createRpc, type Rpc, type RpcObserver } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
-import type { RpcObserver } from '../../../src/chain/rpc-node.js'
 import {
   aNode,
   type Behaviour,

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
+  classifySendError,
   decodeRevert,
   isRevert,
   RpcResponseError,
   RpcUnavailableError,
   revertText,
+  type SendProblem,
 } from '../../../src/chain/rpc-errors.js'
-import { classifySendError, type SendProblem } from '../../../src/chain/send-errors.js'
 
 /** Messages of `eth_sendRawTransaction`, as the nodes write them. */
 const geth: [string, SendProblem][] = [

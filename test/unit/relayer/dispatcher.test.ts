@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { BlockFeed } from '../../../src/chain/block-feed.js'
+import type { BlockFeed } from '../../../src/chain/blocks.js'
 import { createDispatcher } from '../../../src/relayer/dispatcher.js'
-import { createGasModel } from '../../../src/relayer/gas-model.js'
-import type { JobKind } from '../../../src/relayer/job-kind.js'
+import { createGasBudgets, createGasModel } from '../../../src/relayer/gas.js'
+import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/relayer/jobs.js'
 import type { Lane } from '../../../src/relayer/lane.js'
-import type { OutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
-import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
-import { createTrackedJobs, type TrackedJob } from '../../../src/relayer/tracked-jobs.js'
-import { createWalletGate } from '../../../src/relayer/wallet-gate.js'
+import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/relayer/queue.js'
 import { GasBudgetError } from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
@@ -20,7 +18,7 @@ afterEach(() => {
 
 const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 
-/** One lane on which every transaction is sent at once and stays under way until `landed` says how many are left. */
+/** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
   const sent: string[][] = []
@@ -32,9 +30,9 @@ function aDispatcher({ mayLand = false } = {}) {
     isHeld: () => true,
     closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
-    readPurse: async () => undefined,
+    readBalance: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
-      const isOfWallet = jobIds.some((id) => tracked.find(id)?.coded.length)
+      const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
         throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
       }
@@ -42,12 +40,18 @@ function aDispatcher({ mayLand = false } = {}) {
       sent.push(jobIds)
     },
   }
-  const tracked = createTrackedJobs(Date.now)
+  const kindOf = (isAlone: boolean) => {
+    const payer = isAlone ? 'p' : 'q'
+    const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    return { profile: () => profile } as unknown as JobKind
+  }
+  const jobs = createTrackedJobs({ plain: kindOf(false), wallet: kindOf(true) }, Date.now)
+  const queue = createJobQueue()
   const gas = createGasModel()
   const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
-  const limits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
+  const gasLimits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
   const readCoded = async () => new Set<never>()
-  const gate = createWalletGate({ tracked, readCoded, limits, gas, feed, now: Date.now })
+  const budgets = createGasBudgets({ jobs, readCoded, gasLimits, gas, feed, now: Date.now })
   const dispatcher = createDispatcher({
     lanes: [lane as unknown as Lane],
     preparation: {
@@ -60,9 +64,10 @@ function aDispatcher({ mayLand = false } = {}) {
         return !mayLand
       },
     } as unknown as OutcomeKeeper,
-    examine: (entry) => examined.push(entry.job.id),
-    tracked,
-    gate,
+    examiner: { examine: async (entry) => void examined.push(entry.job.id) },
+    jobs,
+    queue,
+    budgets,
     feed,
     gas,
     hasMulticall3: true,
@@ -72,17 +77,24 @@ function aDispatcher({ mayLand = false } = {}) {
     events: noRelayerEvents,
     log: console,
   })
-  const track = (job: Partial<Job>, isAlone: boolean) => {
-    const payer = isAlone ? 'p' : 'q'
-    const ride = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
-    dispatcher.enqueue(tracked.add(job as Job, { ride: () => ride } as unknown as JobKind))
-  }
-  const enqueue = (id: string) => track({ id, transaction: null }, false)
-  /** Of a contract wallet; with a transaction, if it was signed before. */
+  const enqueue = (id: string) =>
+    queue.add(jobs.track({ id, kind: 'plain', transaction: null } as Job))
+  /** Adds a job of a contract wallet; with a transaction, if it was signed before. */
   const enqueueWallet = (id: string, transaction: Job['transaction']) =>
-    track({ id, transaction, expiresAt: 1_000 }, true)
+    queue.add(jobs.track({ id, kind: 'wallet', transaction, expiresAt: 1_000 } as Job))
   const landed = (left: number) => (inFlight = left)
-  return { ...dispatcher, enqueue, enqueueWallet, lanes, sent, refused, examined, landed }
+  const queueLength = queue.length
+  return {
+    ...dispatcher,
+    queueLength,
+    enqueue,
+    enqueueWallet,
+    lanes,
+    sent,
+    refused,
+    examined,
+    landed,
+  }
 }
 
 const soon = () => vi.advanceTimersByTimeAsync(1)
@@ -95,7 +107,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a']])
   })
 
-  it('waits for those who are on their way, and goes as soon as the last has come', async () => {
+  it('waits for announced jobs, and sends as soon as the last has come', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     const [bHasCome, cHasCome] = [announce(), announce()]
     enqueue('a')
@@ -109,7 +121,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a', 'b', 'c']])
   })
 
-  it('goes when the last who was on the way was refused', async () => {
+  it('sends when the last announced job was refused', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     const wasRefused = announce()
     enqueue('a')
@@ -118,7 +130,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a']])
   })
 
-  it('does not wait longer than that for who never comes', async () => {
+  it('waits only a moment for an announced job that never comes', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     announce()
     enqueue('a')
@@ -128,7 +140,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a']])
   })
 
-  it('goes with a full batch, whoever else is on the way', async () => {
+  it('sends a full batch, whatever else is announced', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     announce()
     const ids = Array.from({ length: 50 }, (_, i) => `${i}`)

@@ -165,7 +165,7 @@ describe('the schedule', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(rows.get(1)?.status).toBe('live')
     expect(new Set(warnings)).toEqual(
-      new Set(['due endpoints could not be read', 'a look at an endpoint was not kept']),
+      new Set(['due endpoints could not be read', 'the result of a probe could not be kept']),
     )
   })
 

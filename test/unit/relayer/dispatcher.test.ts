@@ -100,7 +100,7 @@ function aDispatcher({ mayLand = false } = {}) {
 const soon = () => vi.advanceTimersByTimeAsync(1)
 
 describe('an idle lane', () => {
-  it('sends what comes alone at once', async () => {
+  it('sends a job that comes alone at once', async () => {
     const { enqueue, sent } = aDispatcher()
     enqueue('a')
     await soon()
@@ -151,7 +151,7 @@ describe('an idle lane', () => {
 })
 
 describe('a lane with a transaction under way', () => {
-  it('gathers the next for a moment', async () => {
+  it('waits a moment for more jobs to share the next one', async () => {
     const { enqueue, sent } = aDispatcher()
     enqueue('a')
     await soon()
@@ -163,7 +163,7 @@ describe('a lane with a transaction under way', () => {
     expect(sent).toEqual([['a'], ['b', 'c']])
   })
 
-  it('is free again when it has landed', async () => {
+  it('is free again when that transaction has landed', async () => {
     const { enqueue, sent, landed } = aDispatcher()
     enqueue('a')
     await soon()
@@ -174,8 +174,8 @@ describe('a lane with a transaction under way', () => {
   })
 })
 
-describe('a wallet whose budget is taken by what is under way', () => {
-  it('waits, and is not asked for more meanwhile, while others go', async () => {
+describe('a wallet whose budget is reserved by transactions under way', () => {
+  it('waits while the jobs of others are sent', async () => {
     const { enqueue, enqueueWallet, landed, lanes, queueLength, refused, sent } = aDispatcher()
     lanes.budget = 'wait'
     enqueueWallet('a', null)
@@ -192,7 +192,7 @@ describe('a wallet whose budget is taken by what is under way', () => {
 })
 
 describe('a wallet that has burnt its budget', () => {
-  it('is refused at once what was never signed', async () => {
+  it('has its job refused at once when nothing was signed for it', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
     lanes.budget = 'spent'
     enqueueWallet('a', null)
@@ -200,7 +200,7 @@ describe('a wallet that has burnt its budget', () => {
     expect([refused, examined, sent]).toEqual([['a'], [], []])
   })
 
-  it('has what was signed before looked into: it may have landed', async () => {
+  it('has its job examined when a transaction was signed before, which may have landed', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
     lanes.budget = 'spent'
     enqueueWallet('a', '0xab')
@@ -208,7 +208,7 @@ describe('a wallet that has burnt its budget', () => {
     expect([refused, examined, sent]).toEqual([[], ['a'], []])
   })
 
-  it('has looked into what the journal knows to be signed', async () => {
+  it('has its job examined when the journal knows a signed transaction', async () => {
     const { enqueueWallet, lanes, sent, examined } = aDispatcher({ mayLand: true })
     lanes.budget = 'spent'
     enqueueWallet('a', null)
@@ -218,7 +218,7 @@ describe('a wallet that has burnt its budget', () => {
 })
 
 describe('while every lane is closed', () => {
-  it('what was never signed is given up after a while, what was signed only when its time is over', async () => {
+  it('a job that was never signed is given up after a while, a signed one only when its time is over', async () => {
     const { enqueueWallet, giveUpStranded, queueLength, lanes, refused, examined } = aDispatcher()
     lanes.isClosed = true
     enqueueWallet('a', null)
@@ -232,7 +232,7 @@ describe('while every lane is closed', () => {
     expect([examined, queueLength()]).toEqual([['b'], 0])
   })
 
-  it('what the journal knows to be signed stays', async () => {
+  it('a job stays for which the journal knows a signed transaction', async () => {
     const { enqueueWallet, giveUpStranded, queueLength, lanes } = aDispatcher({ mayLand: true })
     lanes.isClosed = true
     enqueueWallet('a', null)

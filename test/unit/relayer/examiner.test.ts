@@ -66,19 +66,19 @@ function aCase(chain: Examination, mayLand: boolean) {
   return { world, entry, queue, examine: (cause: Cause) => examine(entry, cause) }
 }
 
-describe('what was signed and may land', () => {
+describe('a job whose transaction may land', () => {
   it.each<[string, Examination, Cause]>([
     ['for want of a balance', poor, {}],
     ['for want of a budget', unused, burnt],
     ['by a simulation', unused, { revert: 'transfer amount exceeds balance' }],
-  ])('is not called failed %s', async (_, chain, cause) => {
+  ])('does not fail %s', async (_, chain, cause) => {
     const { world, examine } = aCase(chain, true)
     await examine(cause)
     await vi.advanceTimersByTimeAsync(5_000)
     expect(world.outcome).toBeUndefined()
   })
 
-  it('is not called failed for having been sent too often, nor sent again', async () => {
+  it('does not fail for having been sent too often, and is not sent again', async () => {
     const { world, entry, queue, examine } = aCase(unused, true)
     entry.resends = 3
     await examine({})
@@ -86,7 +86,7 @@ describe('what was signed and may land', () => {
     expect([world.outcome, queue.length()]).toEqual([undefined, 0])
   })
 
-  it('is failed once its time is over', async () => {
+  it('fails once its time is over', async () => {
     const { world, examine } = aCase(poor, true)
     await examine({})
     world.chain = over
@@ -111,7 +111,7 @@ describe('what was signed and may land', () => {
     expect([world.outcome, queue.length()]).toEqual([undefined, 1])
   })
 
-  it('is failed once no transaction of it can land', async () => {
+  it('fails once no transaction of it can land', async () => {
     const { world, queue, examine } = aCase(unused, true)
     await examine(burnt)
     world.mayLand = false
@@ -120,12 +120,12 @@ describe('what was signed and may land', () => {
   })
 })
 
-describe('what was signed and cannot land', () => {
+describe('a job whose transactions cannot land', () => {
   it.each<[string, Examination, Cause, string]>([
     ['the chain', poor, {}, 'insufficientBalance'],
     ['its budget', unused, burnt, 'gasBudgetExceeded'],
     ['a simulation', unused, { revert: 'poor' }, 'insufficientBalance'],
-  ])('is failed at once by %s', async (_, chain, cause, reason) => {
+  ])('fails at once, by %s', async (_, chain, cause, reason) => {
     const { world, examine } = aCase(chain, false)
     await examine(cause)
     expect(world.outcome).toBe(reason)

@@ -66,7 +66,7 @@ describe('the fees of a replacement', () => {
 const members = (...payTos: string[]) => payTos.map((payTo) => ({ payTo }))
 
 describe('gas before the first receipt', () => {
-  it('is guessed from a plain transfer of the token, or in general', () => {
+  it('is guessed from a plain transfer of the token, or from a constant', () => {
     expect(createGasModel().perPayment()).toBe(120_000n)
     expect(createGasModel(50_000n).perPayment()).toBe(110_000n)
   })

@@ -126,7 +126,7 @@ describe('a gap in the nonces', () => {
     expect(world.kept.map(({ relayerNonce }) => relayerNonce)).toEqual([0, 1, 4])
   })
 
-  it('is no nonce that has a transaction, however freshly that was sent', async () => {
+  it('is not a nonce that has a transaction, however recently that was sent', async () => {
     const { lane, world, tickAfter } = await aLane(1)
     await tickAfter(2_500)
     await vi.advanceTimersByTimeAsync(2_000)
@@ -138,7 +138,7 @@ describe('a gap in the nonces', () => {
 })
 
 describe('the watchdog', () => {
-  it('raises the fee of what blocks pass over, not of what no block could have taken', async () => {
+  it('raises the fee of a transaction that blocks pass over, not of one that no block could have taken', async () => {
     const { world, tickAfter } = await aLane(0)
     await tickAfter(6_000)
     expect(world.kept).toHaveLength(1)
@@ -161,7 +161,7 @@ describe('the watchdog', () => {
   })
 })
 
-it('sends again soon what was refused without a cause, ever more slowly, then leaves it to the watchdog', async () => {
+it('sends a transaction that was refused without a cause again, ever more slowly, then leaves it to the watchdog', async () => {
   const { lane, world } = await aLane()
   world.refusal = 'the node is on fire'
   await lane.open(call, [], fees)
@@ -174,7 +174,7 @@ it('sends again soon what was refused without a cause, ever more slowly, then le
 })
 
 describe('a lane whose lease is lost', () => {
-  it('knows a transaction that was kept although the wallet went elsewhere meanwhile', async () => {
+  it('knows a transaction that was kept although the lease was lost during the write', async () => {
     const { lane, jobs, world } = await aLane()
     jobs.track({ id: 'a', kind: 'exact', round: 0, transaction: null } as Job)
     world.onKept = () => lane.drop()
@@ -191,7 +191,7 @@ describe('a lane whose lease is lost', () => {
     expect([world.kept, world.sent]).toEqual([[], []])
   })
 
-  it('does not send what it signed just before', async () => {
+  it('does not send a transaction that it signed just before', async () => {
     const { lane, world } = await aLane()
     world.onKept = () => {
       world.isHeld = false

@@ -40,19 +40,19 @@ async function resultOf(
   return result
 }
 
-it('fails what expired and was never signed', async () => {
+it('fails a job that expired and was never signed', async () => {
   expect(await resultOf(null, END - 1)).toBe('failed')
 })
 
-it('waits for what expired and may have been signed, as the journal says', async () => {
+it('keeps a job that expired when the journal says that a transaction of it may land', async () => {
   expect(await resultOf(null, END - 1, true)).toBe('waits')
   expect(await resultOf(null, END, true)).toBe('examined')
 })
 
-it('asks the chain about what expired and was signed: it may have landed', async () => {
+it('examines a job that expired and was signed: it may have landed', async () => {
   expect(await resultOf('0xab', END)).toBe('examined')
 })
 
-it('lets what was signed wait while the clock of the chain is not past its end: it may land yet', async () => {
+it('keeps a signed job while the clock of the chain is not past its end: it may still land', async () => {
   expect(await resultOf('0xab', END - 1)).toBe('waits')
 })

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const silent = { info() {}, warn() {} }
 
-it('asks again for receipts that a node does not show of what its block lists', async () => {
+it('asks again for receipts that a node does not show although its block lists the transactions', async () => {
   const open = new Set(['0xa1', '0xa2'])
   const shown = new Set(['0xa1'])
   const lane = {

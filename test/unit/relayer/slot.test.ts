@@ -16,7 +16,7 @@ describe('a relayer nonce', () => {
     expect(() => slots.reserve(7)).toThrow('in use')
   })
 
-  it('that is given back can be taken again, and what was signed for it may still land', () => {
+  it('can be taken again after it was given back, and the transaction signed for it may still land', () => {
     const slots = createSlots()
     const first = aSlot(7, '0xa')
     slots.add(first)

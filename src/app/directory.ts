@@ -11,11 +11,6 @@ import { createActivityFeed, followActivity } from '../directory/activity/feed.j
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
-import { createAutoCatalog } from '../directory/auto-catalog/auto-catalog.js'
-import { createInfoCheck } from '../directory/auto-catalog/info-schema.js'
-import { createProbeEffects } from '../directory/auto-catalog/own-words.js'
-import { createCatalog } from '../directory/catalog/catalog.js'
-import { catalogRoutes } from '../directory/catalog/routes.js'
 import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
 import { createFileGet } from '../directory/identity/registration-file.js'
@@ -59,6 +54,12 @@ import { scriptBeside } from '../store/thread.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
+import { exportRoutes } from '../directory/exports/routes.js'
+import { createAutoCatalog } from '../directory/found/auto-catalog.js'
+import { createInfoCheck } from '../directory/found/info-check.js'
+import { createProbeEffects } from '../directory/found/probe-effects.js'
+import { createCatalog } from '../directory/listings/catalog.js'
+import { catalogRoutes } from '../directory/listings/catalog-routes.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
 interface ComposedDirectory {
@@ -216,6 +217,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(validateRoutes, { validator, budget, pace })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
+      await app.register(exportRoutes, { store, ...about })
       await app.register(writeRoutes, {
         writes,
         listings: store,

@@ -5,8 +5,6 @@ import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { type Address, getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createCatalog } from '../../src/directory/catalog/catalog.js'
-import { catalogRoutes } from '../../src/directory/catalog/routes.js'
 import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
@@ -19,6 +17,9 @@ import {
   owner,
   payTo,
 } from '../unit/directory/listed-merchants.js'
+import { exportRoutes } from '../../src/directory/exports/routes.js'
+import { createCatalog } from '../../src/directory/listings/catalog.js'
+import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
 
 const facilitator = 'https://pay.example.com'
 
@@ -51,6 +52,7 @@ async function anApp(maxReadyBytes?: number) {
     ...(maxReadyBytes === undefined ? {} : { maxReadyBytes }),
   })
   await server.register(catalogRoutes, { catalog, store, facilitator, checksum, now: Date.now })
+  await server.register(exportRoutes, { store, facilitator, checksum })
   return server
 }
 

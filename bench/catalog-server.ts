@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Address } from 'viem'
+import { createCatalog } from '../src/directory/listings/catalog.js'
+import { catalogRoutes } from '../src/directory/listings/catalog-routes.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
 import { openDatabase } from '../src/store/sqlite/database.js'
@@ -11,8 +13,6 @@ import { createGroupCommit } from '../src/store/sqlite/group-commit.js'
 import { createListingStore } from '../src/store/sqlite/listings.js'
 import { createChecksum } from '../src/x402/address.js'
 import { createKeccak256 } from '../src/x402/keccak.js'
-import { createCatalog } from '../src/directory/listings/catalog.js'
-import { catalogRoutes } from '../src/directory/listings/catalog-routes.js'
 
 /**
  * The catalog's routes alone over a seeded file, as a process of its own: `catalog-server.ts MERCHANTS ENDPOINTS`.

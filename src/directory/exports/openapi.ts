@@ -146,7 +146,8 @@ function toOperation(
 function needsComponent({ method, inputSchema }: Endpoint): boolean {
   if (inputSchema === null) return false
   return (
-    method === 'POST' || [...schemaKeywords(inputSchema)].some(([keyword]) => references.has(keyword))
+    method === 'POST' ||
+    [...schemaKeywords(inputSchema)].some(([keyword]) => references.has(keyword))
   )
 }
 

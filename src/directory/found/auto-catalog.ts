@@ -26,8 +26,6 @@ export interface AutoCatalogOptions extends OfferRules {
     info(details: object, message: string): void
     warn(details: object, message: string): void
   }
-  /** Receives the merchant whose entries changed, after the change is kept. */
-  onChange?: (merchantId: string) => void
   /** New entries in an hour; for tests. */
   growth?: Partial<GrowthBounds>
 }
@@ -119,7 +117,6 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     )
     if (saved.state === 'owned') return rejected('its owner lists this URL.')
     if (saved.state === 'known') return processing
-    options.onChange?.(merchant.id)
     if (blockedBecause !== undefined) return rejected(neverLive(blockedBecause))
     options.probeSoon(saved.endpointId)
     return processing
@@ -304,7 +301,8 @@ function createOfferQueue(options: {
       const group = offer.terms.payTo
       if (isStopped) return false
       const isKnown = waiting.has(key)
-      const isFull = waiting.size >= MAX_WAITING || (groups.get(group) ?? 0) >= MAX_WAITING_PER_PAY_TO
+      const isFull =
+        waiting.size >= MAX_WAITING || (groups.get(group) ?? 0) >= MAX_WAITING_PER_PAY_TO
       if (!isKnown && isFull) return false
       if (!isKnown) count(group, 1)
       waiting.set(key, offer)

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { endpointBody, listingLimits } from '../../listing-client/listing.js'
-import { cleanText, findUnwelcome } from '../../listing-client/text.js'
+import { cleanText } from '../../listing-client/text.js'
 import type {
   DescribedEndpoint,
   ListedEndpoint,
@@ -9,9 +9,9 @@ import type {
 } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
-import { schemaKeywords } from '../../x402/json-schema.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 import { cleanJson } from '../probe/clean-json.js'
+import { readInputSchema } from '../probe/payment-required.js'
 
 /** A resource in the form in which the catalog keeps it, within the limits of owners. */
 export interface Draft {
@@ -29,8 +29,6 @@ interface Terms {
   requirement: QuotedRequirement
 }
 
-/** Zero-width characters, which JSON writes unescaped. */
-const zeroWidth = /[\u200b\u2060-\u2064]/g
 const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
 
 /** Drafts the entry of a paid resource, or returns the reason why not even its URL and price can be listed. */
@@ -54,8 +52,8 @@ export function describeEndpoint(
   amount: bigint,
 ): { ok: true; endpoint: DescribedEndpoint } | { ok: false; rejectedReason: string } {
   const described = claims.info !== undefined && claims.schema !== undefined
-  const bare = JSON.stringify({ info: claims.info ?? {}, schema: claims.schema ?? {} })
-  const cleaned = cleanJson(JSON.parse(bare.replace(zeroWidth, '')), jsonLimits)
+  const bare = { info: claims.info ?? {}, schema: claims.schema ?? {} }
+  const cleaned = cleanJson(bare, jsonLimits)
   const info = memberOf(cleaned, 'info')
   const schema = memberOf(cleaned, 'schema')
   if (!isObject(info) || !isObject(schema)) {
@@ -82,8 +80,8 @@ function readEndpoint(
   const bare = {
     url,
     method,
-    title: oneLine(`${method} ${new URL(url).pathname}`, listingLimits.title.maxChars),
-    description: oneLine(description, listingLimits.endpointDescription.maxChars),
+    title: cleanText(`${method} ${new URL(url).pathname}`, listingLimits.title.maxChars),
+    description: cleanText(description, listingLimits.endpointDescription.maxChars),
     price: amount.toString(),
     tags,
   }
@@ -134,46 +132,4 @@ function extrasOf(
     ...(mimeType === undefined ? {} : { mimeType }),
     ...(described === undefined ? {} : { extensions: { bazaar: { ...described, ...template } } }),
   }
-}
-
-/** Cleans a stranger's text to the rules for owners; a text that still breaks them becomes empty. */
-function oneLine(text: string, maxChars: number): string {
-  const cleaned = cleanText(text.replace(zeroWidth, ''), maxChars)
-  return findUnwelcome(cleaned, 'one-line') === undefined ? cleaned : ''
-}
-
-/**
- * Returns the schema of the parameters inside the schema of `info`; `null` when none can stand alone. References start at
- * the root of the document: with references into `$defs` the definitions are kept, with others there is no schema.
- */
-export function readInputSchema(
-  schema: Record<string, unknown>,
-  method: 'GET' | 'POST',
-): Record<string, unknown> | null {
-  const input = memberOf(memberOf(schema, 'properties'), 'input')
-  const part = memberOf(memberOf(input, 'properties'), method === 'POST' ? 'body' : 'queryParams')
-  if (!isObject(part)) return null
-  const { type = 'object' } = part
-  if (type !== 'object') return null
-  const alone = { ...part, type }
-  const definitions = memberOf(schema, '$defs')
-  const targets = referencesOf([part, { $defs: definitions }])
-  if (targets.length === 0) return isDescriptive(alone) ? alone : null
-  if (!isObject(definitions) || Object.hasOwn(part, '$defs')) return null
-  if (!targets.every((target) => target.startsWith('#/$defs/'))) return null
-  return { ...alone, $defs: definitions }
-}
-
-/** Tells whether a schema says anything about the parameters: `{type: 'object'}` alone does not. */
-function isDescriptive(schema: Record<string, unknown>): boolean {
-  return Object.keys(schema).some((key) => key !== 'type')
-}
-
-/** Keywords that point at a place of the document, or name one. */
-const pointing = /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/
-
-function referencesOf(schemas: unknown[]): string[] {
-  return [...schemaKeywords(schemas)].flatMap(([keyword, value]) =>
-    pointing.test(keyword) && typeof value === 'string' ? [value] : [],
-  )
 }

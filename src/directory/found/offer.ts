@@ -115,4 +115,3 @@ export function agrees(
   const asked = new Set(quoted.map(terms))
   return paid.every((requirement) => asked.has(terms(requirement)))
 }
-

@@ -1,5 +1,11 @@
 import type { Address } from 'viem'
-import type { Endpoint, EndpointHealth, EndpointMethod, ListingReader, QuotedRequirement } from '../../store/listings.js'
+import type {
+  Endpoint,
+  EndpointHealth,
+  EndpointMethod,
+  ListingReader,
+  QuotedRequirement,
+} from '../../store/listings.js'
 import { isHiddenStranger, speaksForPayTo } from '../../store/pay-to-proof.js'
 import { unclaimedId } from '../../store/unclaimed.js'
 

@@ -96,10 +96,7 @@ function isClaimable({ id, owner }: Merchant): boolean {
 }
 
 /** Serves `GET /api/owners/{address}/merchants`: the merchants that a wallet owns, is offered, and may claim. Nothing is secret. */
-function ownerRoutes(
-  app: FastifyInstance,
-  { store, checksum, now }: OwnerRoutesOptions,
-): void {
+function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutesOptions): void {
   async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
     const [owned, offered, paid] = await Promise.all([
       store.merchantsOwnedBy(address, MAX_OWNED),

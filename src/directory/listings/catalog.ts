@@ -4,7 +4,14 @@ import type { Address } from 'viem'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 import { createPause } from './pause.js'
-import { isPublished, livePrices, paramNames, priceUsd, publishedIdentity, shownEndpoints } from './published.js'
+import {
+  isPublished,
+  livePrices,
+  paramNames,
+  priceUsd,
+  publishedIdentity,
+  shownEndpoints,
+} from './published.js'
 
 export interface CatalogOptions {
   store: Pick<

@@ -1,16 +1,24 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { historyAnswer, merchantView, signingAnswer } from '../openapi/listing-schemas.js'
-import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
-import type { ListingAction } from '../../listing-client/listing-write.js'
 import type { Example, Operation } from '../../http/openapi/operation.js'
 import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
 import { listingBody, listingLimits } from '../../listing-client/listing.js'
+import type { ListingAction } from '../../listing-client/listing-write.js'
 import type { ListingReader } from '../../store/listings.js'
-import { answerWithDetails, missingFault, ofMerchant, present, unknownMerchant, WriteFault, writeCodes } from './faults.js'
+import { historyAnswer, merchantView, signingAnswer } from '../openapi/listing-schemas.js'
+import {
+  answerWithDetails,
+  missingFault,
+  ofMerchant,
+  present,
+  unknownMerchant,
+  WriteFault,
+  writeCodes,
+} from './faults.js'
 import { type createHistoryReader, historyQuery } from './history.js'
 import type { ViewMerchant } from './merchant-view.js'
+import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
 import type { Writes } from './writes.js'
 
 const { merchantNotFound, merchantDeleted } = writeCodes

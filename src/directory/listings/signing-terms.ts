@@ -23,7 +23,8 @@ const actions = {
     method: 'PUT',
     path: '/api/merchants/{id}',
     body: listing,
-    signer: 'anybody, who becomes the owner; for a merchant found in payments, the key of its payTo',
+    signer:
+      'anybody, who becomes the owner; for a merchant found in payments, the key of its payTo',
   },
   'listing.update': {
     method: 'PUT',

@@ -61,7 +61,9 @@ describe('a settle that was not successful', () => {
   it('has failed where it went on to the chain', () => {
     expect(stateOf(anAnswer({ settlementId: 'a', payment: { proof: '0x02' } }))).toBe('failed')
     const late = { payer: '0x55' as Address, proof: '0x03' }
-    expect(stateOf(anAnswer({ state: 'pending', settlementId: 'b', payment: late }))).toBe('pending')
+    expect(stateOf(anAnswer({ state: 'pending', settlementId: 'b', payment: late }))).toBe(
+      'pending',
+    )
     expect(stateOf(anAnswer({ payment: late }))).toBe('failed')
   })
 

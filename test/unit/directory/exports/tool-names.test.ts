@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Endpoint } from '../../../../src/store/listings.js'
 import { nameTools } from '../../../../src/directory/exports/tools.js'
+import type { Endpoint } from '../../../../src/store/listings.js'
 
 const names = (...endpoints: { title: string; url?: string }[]) =>
   nameTools(endpoints.map((it) => ({ url: 'https://a.example/', ...it }) as Endpoint))

@@ -1,5 +1,5 @@
-import { asset, payTo } from '../listed-merchants.js'
 import type { SettledPayment } from '../../../../src/directory/found/offer.js'
+import { asset, payTo } from '../listed-merchants.js'
 
 export const network = 'eip155:5042'
 export const id = `payto-${payTo}`

@@ -1,5 +1,12 @@
 import type { Address } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  type AutoCatalog,
+  type AutoCatalogOptions,
+  createAutoCatalog,
+} from '../../../../src/directory/found/auto-catalog.js'
+import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
+import { unclaimedLimits } from '../../../../src/directory/found/place.js'
 import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
@@ -13,9 +20,6 @@ import {
   querySchema,
   url,
 } from './an-offer.js'
-import { type AutoCatalog, type AutoCatalogOptions, createAutoCatalog } from '../../../../src/directory/found/auto-catalog.js'
-import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
-import { unclaimedLimits } from '../../../../src/directory/found/place.js'
 
 const other: Address = '0x2222222222222222222222222222222222222222'
 
@@ -24,8 +28,7 @@ let store: ListingStore
 let schemaCheck: ReturnType<typeof createSchemaCheck>
 let catalog: AutoCatalog
 let clock = 1_000_000_000
-const changed: string[] = []
-const looks: number[] = []
+const probes: number[] = []
 const logged: object[] = []
 
 function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
@@ -33,13 +36,12 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
     store,
     networks: new Map([[network, { asset }]]),
     infoCheck: createInfoCheck(schemaCheck, () => clock),
-    probeSoon: (endpointId) => looks.push(endpointId),
+    probeSoon: (endpointId) => probes.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
     isDiskLow: () => false,
     now: () => clock,
     log: { info: (details) => logged.push(details), warn: (details) => logged.push(details) },
-    onChange: (merchantId) => changed.push(merchantId),
     ...over,
   })
   return catalog
@@ -53,8 +55,7 @@ afterAll(() => schemaCheck.close())
 
 beforeEach(() => {
   clock = 1_000_000_000
-  changed.length = 0
-  looks.length = 0
+  probes.length = 0
   logged.length = 0
   listings = openListings()
   store = listings.store
@@ -116,8 +117,7 @@ describe('a settled payment with a bazaar extension', () => {
       extras: { extensions: { bazaar: { info: getInfo, schema: getSchema } } },
     })
     expect(endpoint.accepts).toMatchObject([{ scheme: 'exact', network, amount: '10000' }])
-    expect(changed).toEqual([id])
-    expect(looks).toEqual([endpoint.id])
+    expect(probes).toEqual([endpoint.id])
     expect(await store.dueEndpoints(clock / 1000, 10)).toHaveLength(1)
   })
 
@@ -287,8 +287,8 @@ describe('what is no entry', () => {
   })
 })
 
-/** As a look leaves it. */
-async function lookedAt(endpointId: number, health: Partial<EndpointHealth>): Promise<void> {
+/** Keeps the health that a probe would. */
+async function probedAs(endpointId: number, health: Partial<EndpointHealth>): Promise<void> {
   const [entry] = await store.entriesById([endpointId])
   if (entry === undefined) throw new Error('no such endpoint')
   const { accepts, extras } = entry.endpoint
@@ -303,7 +303,7 @@ describe('the result of its probe', () => {
   it('is live: later payments on the same terms get success, and write nothing', async () => {
     await offer()
     const { endpoint } = await theEntry()
-    await lookedAt(endpoint.id, {})
+    await probedAs(endpoint.id, {})
     const sequence = await store.lastChange()
     const { later } = await offer(aSettledPayment({ resource: { description: 'Defaced' } }))
     expect(later).toEqual({ status: 'success' })
@@ -314,19 +314,19 @@ describe('the result of its probe', () => {
   it('stands against a payment on other terms, which causes another probe, but not too often', async () => {
     await offer()
     const { endpoint } = await theEntry()
-    await lookedAt(endpoint.id, { accepts: [aRequirement({ amount: '20000' })] })
-    looks.length = 0
+    await probedAs(endpoint.id, { accepts: [aRequirement({ amount: '20000' })] })
+    probes.length = 0
     expect(await reasonOf()).toMatch(/other terms/)
-    expect(looks).toEqual([])
+    expect(probes).toEqual([])
     clock += 600_000
     expect(await reasonOf()).toMatch(/other terms/)
-    expect(looks).toContain(endpoint.id)
+    expect(probes).toContain(endpoint.id)
     expect((await theEntry()).endpoint.accepts).toMatchObject([{ amount: '20000' }])
   })
 
   it('keeps other payTos from its URL', async () => {
     await offer()
-    await lookedAt((await theEntry()).endpoint.id, {})
+    await probedAs((await theEntry()).endpoint.id, {})
     const squatter = '0x4444444444444444444444444444444444444444'
     expect(await reasonOf(aSettledPayment({ requirement: { payTo: squatter } }))).toMatch(
       /names another payTo/,
@@ -337,10 +337,10 @@ describe('the result of its probe', () => {
   it('is wrong: the next payment gets the reason, and a later one causes a new probe', async () => {
     await offer()
     const { endpoint } = await theEntry()
-    await lookedAt(endpoint.id, { status: 'failing' })
+    await probedAs(endpoint.id, { status: 'failing' })
     expect(await reasonOf()).toBe('a probe of it found: Seen.')
     clock += 600_000
-    looks.length = 0
+    probes.length = 0
     expect(await reasonOf(aSettledPayment({ resource: { description: 'Second' } }))).toBe(
       'processing',
     )
@@ -350,7 +350,7 @@ describe('the result of its probe', () => {
       probe: null,
       description: 'Second',
     })
-    expect(looks).toEqual([endpoint.id])
+    expect(probes).toEqual([endpoint.id])
   })
 })
 
@@ -372,7 +372,7 @@ describe('a URL that is never called', () => {
       nextProbeAt: null,
       probe: { verdict: 'blocked_target', message: expect.stringContaining(why) },
     })
-    expect(looks).toEqual([])
+    expect(probes).toEqual([])
   })
 })
 
@@ -525,7 +525,7 @@ describe('growth', () => {
     for (let n = 0; n < unclaimedLimits.perUrlInAll; n++) {
       const { later } = await offer(aSettledPayment({ requirement: { payTo: payToOf(n) } }))
       expect(later).toEqual({ status: 'processing' })
-      await lookedAt((await entries()).at(-1)?.endpoint.id as number, { status: 'failing' })
+      await probedAs((await entries()).at(-1)?.endpoint.id as number, { status: 'failing' })
     }
     expect(await reasonOf()).toBe('processing')
     const paid = (await entries()).map((entry) => entry.merchant.payTo)

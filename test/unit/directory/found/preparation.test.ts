@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { aSettledPayment } from './an-offer.js'
-import type { InfoVerdict } from '../../../../src/directory/found/info-check.js'
 import { createPreparation } from '../../../../src/directory/found/auto-catalog.js'
+import type { InfoVerdict } from '../../../../src/directory/found/info-check.js'
+import { aSettledPayment } from './an-offer.js'
 
 const { payload } = aSettledPayment()
 const soon = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import type { InfoVerdict } from '../../../../src/directory/found/info-check.js'
+import { createProbeEffects } from '../../../../src/directory/found/probe-effects.js'
 import { parsePaymentRequired } from '../../../../src/directory/probe/payment-required.js'
 import type { ProbeResult } from '../../../../src/directory/probe/probe.js'
 import { checkRequirements } from '../../../../src/directory/probe/verdict.js'
@@ -6,8 +8,6 @@ import type { Endpoint } from '../../../../src/store/listings.js'
 import { aPaymentRequired, aRequirement, asset, network, payTo, toHeader } from '../probe/a-402.js'
 import { aMerchant, anEndpoint } from '../probe/a-listing-store.js'
 import { getInfo, getSchema, querySchema } from './an-offer.js'
-import type { InfoVerdict } from '../../../../src/directory/found/info-check.js'
-import { createProbeEffects } from '../../../../src/directory/found/probe-effects.js'
 
 const now = 1_700_000_000
 const unclaimed = aMerchant({ id: `payto-${payTo}`, owner: null })
@@ -25,7 +25,10 @@ function probed(
   result: ProbeResult,
   { merchant = unclaimed, verdict = { ok: true } as InfoVerdict } = {},
 ) {
-  const effectOf = createProbeEffects({ infoCheck: { check: async () => verdict }, random: () => 0.5 })
+  const effectOf = createProbeEffects({
+    infoCheck: { check: async () => verdict },
+    random: () => 0.5,
+  })
   return effectOf({ endpoint: anEndpoint(found), merchant }, result, now)
 }
 

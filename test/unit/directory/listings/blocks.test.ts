@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Block, changeBlocks, type Piece, packBlocks } from '../../../../src/directory/listings/catalog.js'
+import {
+  type Block,
+  changeBlocks,
+  type Piece,
+  packBlocks,
+} from '../../../../src/directory/listings/catalog.js'
 
 const aPiece = (id: string, bytes = 1_000): Piece => ({ id, bytes: Buffer.alloc(bytes, `,${id}`) })
 const numbered = (count: number, bytes?: number) =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openListings } from '../listed-merchants.js'
 import { type CatalogOptions, createCatalog } from '../../../../src/directory/listings/catalog.js'
+import { openListings } from '../listed-merchants.js'
 
 let listings: ReturnType<typeof openListings>
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readInputSchema } from '../../../../src/directory/found/draft.js'
+import { readInputSchema } from '../../../../src/directory/probe/payment-required.js'
 
 const ofInput = (part: unknown, rest: object = {}, name = 'queryParams') => ({
   properties: { input: { properties: { [name]: part } } },

@@ -7,7 +7,7 @@ import type { BazaarStatus } from '../../x402/extension-responses.js'
 import { draftUnclaimed } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
-import { findPlace, type Place } from './place.js'
+import { findPlace, healthOfFound, isStale, type Place } from './place.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<

@@ -70,14 +70,14 @@ export interface BlockFeed {
 const BUSY_POLL_MS = 40
 /** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
 const LEAST_POLL_MS = 10
-/** How many polls fit between a transaction and its block. */
+/** The number of polls between a transaction and its block. */
 const POLLS_A_BLOCK = 4
 const IDLE_POLL_MS = 1_000
 /** After a longer gap the blocks between are skipped; receipts are then asked for by hash. */
 const MAX_CATCH_UP_BLOCKS = 64
 /** A head that lags for longer is believed: following old blocks again costs nothing. */
 const LAG_PATIENCE_MS = 5_000
-/** How often the nodes' heads are compared, where there are several. */
+/** Milliseconds between two comparisons of the nodes' heads, where there are several. */
 const COMPARE_MS = 2_000
 
 export function createBlockFeed(rpc: Rpc): BlockFeed {
@@ -93,7 +93,7 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
   let polling: Promise<void> | undefined
   let isPoked = false
   let pokedAt = 0
-  /** How long a block usually takes after something was sent, milliseconds. */
+  /** The usual time from a transaction to its block, milliseconds. */
   let usualWaitMs = BUSY_POLL_MS * POLLS_A_BLOCK
 
   function accept(block: Block): void {

@@ -57,7 +57,10 @@ export function isRevert(error: unknown): error is RpcResponseError {
   return at >= 0 && (trouble < 0 || at < trouble)
 }
 
-/** Makes a call that no node could run count as not asked: it says nothing about the chain, and no contract is blamed for it. */
+/**
+ * Turns the error of a call that no node could run into `RpcUnavailableError`: it says nothing about the chain, and no
+ * contract is blamed for it.
+ */
 export function asUnasked(error: unknown): unknown {
   if (!(error instanceof RpcResponseError)) return error
   return new RpcUnavailableError('the chain node could not run the call', { cause: error })

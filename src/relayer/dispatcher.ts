@@ -47,9 +47,9 @@ export interface DispatcherOptions {
 const MAX_IN_FLIGHT = 16
 /** With this many under way, the next batch waits for more members before it is sent, unless it is full. */
 const UNPACED_IN_FLIGHT = 1
-/** How long it waits: little against a block of half a second, enough to share one transaction under load. */
+/** The time it waits: little against a block of half a second, enough to share one transaction under load. */
 const GATHER_MS = 40
-/** How long jobs wait for payments that are being verified: they arrive together, and share a transaction. */
+/** Jobs wait this long for payments that are being verified: they arrive together, and share a transaction. */
 const COMPANY_MS = 40
 /** A job that waits until a budget bears it is tried again this soon: a block of Arc takes half a second. */
 const BUDGET_RETRY_MS = 100
@@ -152,7 +152,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (error.isSpent) {
       const { amount, limit } = error.bearer
       const each = amount / BigInt(Math.max(1, concerned.length))
-      // Of several jobs that share a budget, as many are sent as it bears.
+      // Several jobs may share a budget: as many are sent as it bears.
       const borne = each > 0n && limit > error.burnt ? Number((limit - error.burnt) / each) : 0
       for (const entry of concerned.slice(0, borne)) queue.add(entry)
       for (const entry of concerned.slice(borne)) await refuse(entry, spentBudget(error))

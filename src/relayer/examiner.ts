@@ -51,7 +51,7 @@ export interface ExaminerOptions extends SpendingOptions {
   log: { warn(o: object, m: string): void }
 }
 
-/** How often a job may be sent again after a transaction that did not decide it. */
+/** A job is sent again at most this often after transactions that did not decide it. */
 const MAX_RESENDS = 3
 /** A wallet that accepts the simulation and refuses on chain is believed once more. */
 const MAX_WALLET_RESENDS = 1

@@ -77,7 +77,7 @@ const TRANSACTION_BASE = 21_000n
 const MARGIN_PERCENT = 115n
 /** A tenth of the block's gas is left to others, and to the estimate's error. */
 const BLOCK_SHARE_PERCENT = 90n
-/** How many recipients are remembered as existing accounts. */
+/** The number of recipients that are remembered as existing accounts. */
 const MAX_KNOWN = 10_000
 
 export function createGasModel(plainTransferGas?: bigint): GasModel {
@@ -128,7 +128,7 @@ export interface GasLimits {
 
 /** Keeps accounts whose code runs in a transaction, and may deceive its simulation, within their budgets of gas. */
 export interface GasBudgets {
-  /** Returns the test that a job must pass to leave the queue; it holds for one look at the queue. */
+  /** Returns the test that a job must pass to leave the queue; it holds for one pass over the queue. */
   mayGo(): (entry: TrackedJob) => boolean
   /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
   readCodes(entries: readonly TrackedJob[]): Promise<void>
@@ -233,7 +233,7 @@ function countUnderWay(jobs: TrackedJobs): Map<string, number> {
   return counts
 }
 
-/** Returns the rejection that says why the budget of a bearer bears nothing more. */
+/** Returns the rejection of a payment for which the budget of a bearer is spent. */
 export function spentBudget({ bearer, burnt }: GasBudgetError): Rejection {
   const { name, amount, limit } = bearer
   const [spent, most, needed] = [burnt, limit, amount].map((it) => formatNative(it))

@@ -8,7 +8,7 @@ import type { Lane } from './lane.js'
 import type { LeaseKeeper } from './leases.js'
 import type { JobQueue } from './queue.js'
 
-/** What this process takes over from the other processes on the database, and gives to them: lanes and jobs. */
+/** Takes lanes and jobs over from the other processes on the database, and gives lanes and jobs to them. */
 export interface Intake {
   /** Takes lanes whose lease has come and drops lanes whose lease has gone. Rejects when a lane could not be resumed. */
   followLeases(): Promise<void>
@@ -35,7 +35,7 @@ export interface IntakeOptions {
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
 }
 
-/** How often to ask for offered jobs and for outcomes of others: little against a block of half a second. */
+/** Milliseconds between two reads of offered jobs, or of outcomes of others: little against a block of half a second. */
 const POLL_MS = 50
 /** A sole process has nobody that offers jobs, except for what a migration brought along. */
 const ALONE_POLL_MS = 1_000

@@ -5,7 +5,7 @@ import type { Rejection } from '../x402/reasons.js'
 
 /** Everything the relayer must know about a kind of job; `exact` is one kind. */
 export interface JobKind {
-  /** Reads from the row how the job is sent and who answers for its gas. */
+  /** Reads from the row how the job is sent and which account is charged for its gas. */
   profile(job: Job): JobProfile
   /** Unix seconds before which the chain refuses the job. */
   validAfter(job: Job): number
@@ -24,7 +24,7 @@ export interface JobKind {
   examine(job: Job, atLeastBlock: number): Promise<Examination>
 }
 
-/** How a job is sent, and who answers for its gas. */
+/** The way a job is sent, and the account that is charged for its gas. */
 export interface JobProfile {
   /** The job needs a transaction of its own, because its payer runs code or the status of the transaction decides it. */
   isAlone: boolean
@@ -108,8 +108,8 @@ export interface TrackedJobs {
   /** Notes that a transaction with its jobs is signed and kept, and about to be sent. */
   markSigned(attempt: Attempt): void
   /**
-   * Notes that a row changed: resolves those who wait, and forgets the job when it is decided. A change in an earlier
-   * round neither decides a job that was opened again meanwhile nor reaches those who wait for the later round.
+   * Notes that a row changed: resolves the callers that wait, and forgets the job when it is decided. A change in an
+   * earlier round neither decides a job that was opened again meanwhile nor reaches callers that wait for the later one.
    */
   update(job: Job): void
   /** Forgets a job that another process works on, unless it is in a later round than this. */

@@ -105,7 +105,7 @@ interface LaneState extends LaneOptions {
   reopeningCheckedAt: number
 }
 
-/** Why a lane takes no payments, as `/ready` says it. */
+/** The reasons for which a lane takes no payments, as `/ready` shows them. */
 const closedBy = { balance: 'no gas money', block: 'blocked by the chain' } as const
 /** A transaction that only fills its slot. */
 const NO_OP_GAS = 21_000n
@@ -128,11 +128,11 @@ const BUMP_MS = 6_000
 const LOST_MS = 1_500
 /** A replacement at a higher fee gets this long before the next one, while the base fee runs away. */
 const CATCH_UP_MS = 1_000
-/** How often to ask for receipts of slots that were set aside, beside the block feed. */
+/** Milliseconds between two reads of receipts of slots that were set aside, beside the block feed. */
 const CHECK_ASIDE_MS = 3_000
 /** A nonce that is used is not asked about any more after this. */
 const ASIDE_MS = 60_000
-/** How often to check whether a closed lane may open again. */
+/** Milliseconds between two checks whether a closed lane may open again. */
 const CHECK_REOPENING_MS = 3_000
 /** A lane opens again when it can pay for a few payments. */
 const REOPEN_GAS = 500_000n
@@ -226,7 +226,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 }
 
-// The lease: who may sign and send.
+// The lease: without it nothing is signed or sent.
 
 /** Returns whether a transaction that was begun under this epoch may still be sent. */
 function mayWork(lane: LaneState, epoch = lane.epoch): boolean {
@@ -323,7 +323,7 @@ function hashOf({ keccak256 }: LaneState, rawTransaction: Hex): Hex {
   return `0x${Buffer.from(digest).toString('hex')}`
 }
 
-/** Sends the newest transaction of the slot, and repairs what the node says against it. */
+/** Sends the newest transaction of the slot, and repairs the cause of a refusal. */
 function send(lane: LaneState, slot: Slot): Promise<void> {
   lane.sending = lane.sending.then(() => sendNow(lane, slot))
   return lane.sending
@@ -351,7 +351,7 @@ async function sendNow(lane: LaneState, slot: Slot): Promise<void> {
   lane.feed.poke()
 }
 
-/** Sends the newest transaction of the slot once; returns what the node says against it. */
+/** Sends the newest transaction of the slot once; returns the refusal, if there is one. */
 async function offer(
   lane: LaneState,
   slot: Slot,
@@ -447,7 +447,7 @@ function land(lane: LaneState, receipt: Receipt): boolean {
   return true
 }
 
-// Repairs: one for each thing a node can say against a transaction. The next tick finds everything else.
+// Repairs: one for each refusal of a node. The next tick finds everything else.
 
 const repairs: Record<SendProblem, (lane: LaneState, slot: Slot) => Promise<void>> = {
   alreadyKnown: async () => {},

@@ -25,7 +25,7 @@ export interface RelayerEvents {
 
 export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {}, spent() {} }
 
-/** What a mined transaction means for the jobs of its slot. */
+/** The meaning of a mined transaction for the jobs of its slot. */
 export interface SlotResult {
   settled: { entry: TrackedJob; outcome: Outcome; cost: bigint }[]
   /** Jobs that nothing in the receipt settles, each with its share of the gas. */
@@ -204,10 +204,10 @@ async function findCoded(
   return accounts.filter((account) => now.has(account) || before?.has(account))
 }
 
-/** Writes to the journal what becomes of jobs, and tells those who wait for them. */
+/** Writes the outcomes of jobs to the journal, and resolves the callers that wait for them. */
 export interface OutcomeKeeper {
   /**
-   * Keeps outcomes, and the closed slot with them, in one commit; those who wait get them only then. A job that another
+   * Keeps outcomes, and the closed slot with them, in one commit; callers that wait get them only then. A job that another
    * process works on by now is abandoned instead: that process finds its outcome.
    */
   keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>

@@ -20,7 +20,7 @@ export interface Slot extends SlotCall {
   isGivenUp: boolean
   openedAt: number
   touchedAt: number
-  /** How often in a row nodes refused it without naming a cause. */
+  /** The number of refusals in a row without a cause. */
   refusals: number
   bumpedAt: number
   /** The newest block when its fee was raised: a transaction that no block could take is not underpaid. */

@@ -119,7 +119,7 @@ describe('a revert', () => {
     expect(isRevert(new RpcResponseError(code, message, data))).toBe(isOne)
   })
 
-  it('is read from its data, nested or not, before the node's message', () => {
+  it('is read from its data, nested or not, before the message of the node', () => {
     const text = (data: unknown, message = 'execution reverted: in words') =>
       revertText(new RpcResponseError(3, message, data))
     expect(text(errorString)).toBe('not enough food!')

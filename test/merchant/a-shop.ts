@@ -1,3 +1,4 @@
+import { type X402Options, x402 } from '@arcus/merchant'
 import {
   decodePaymentRequiredHeader,
   decodePaymentResponseHeader,
@@ -17,7 +18,6 @@ import fastify, {
   type LightMyRequestResponse,
 } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { type X402Options, x402 } from '../../src/merchant/x402.js'
 
 export const payTo = '0x00000000000000000000000000000000000000AA'
 export const payer = '0x00000000000000000000000000000000000000bB'

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { x402 } from '@arcus/merchant'
+import { type Channels, createChannels } from '@arcus/merchant/channels'
 import {
   decodePaymentRequiredHeader,
   decodePaymentResponseHeader,
@@ -16,11 +18,14 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { createPublicClient, encodeFunctionData, http, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import {
+  devnetContracts,
+  fundNative,
+  mintUsdc,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
 import { call as callNode } from '../../src/devnet/rpc.js'
-import { type Channels, createChannels } from '../../src/merchant/channels.js'
-import { x402 } from '../../src/merchant/x402.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
 import { aShop, payTo as somebody } from './a-shop.js'

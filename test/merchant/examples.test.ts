@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { createListingClient } from '../../src/listing-client/client.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -54,7 +54,7 @@ it.each([
 it('the buyer of the examples says why it was not served', async () => {
   const port = await startMerchant('fastify-merchant')
   // The default key of the devnet has money; this one has none.
-  const env = { PRIVATE_KEY: `0x${'11'.repeat(32)}` }
+  const env = { PAYER_KEY: `0x${'11'.repeat(32)}` }
   const said = await textOf(run('buyer', [`http://127.0.0.1:${port}/story`], env))
   expect(said).toMatch(/^402 .*\nRefused: invalid_exact_evm_insufficient_balance/)
 })

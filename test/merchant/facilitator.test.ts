@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { x402 } from '@arcus/merchant'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
-import { x402 } from '../../src/merchant/x402.js'
 import {
   aPayload,
   payer,

@@ -1,13 +1,13 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { RefundTransfer } from '@arcus/merchant/refunds'
+import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { SettleError } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import type { RefundTransfer } from '../../src/merchant/refund-transfer.js'
-import { createRefunds, type Refunds, type RefundsOptions } from '../../src/merchant/refunds.js'
 import { aFacilitator, aShop, buy, payer, readSettlement, success, transaction } from './a-shop.js'
 
 const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)

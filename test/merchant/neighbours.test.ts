@@ -2,12 +2,12 @@ import { connect, type IncomingHttpHeaders } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
+import { x402 } from '@arcus/merchant'
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { x402 } from '../../src/merchant/x402.js'
 import { aFacilitator, aPayload, buy, payTo } from './a-shop.js'
 
 const priced = { config: { x402: '$0.01' } } as const

@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type X402Options, x402 } from '@arcus/merchant'
+import { createChannels } from '@arcus/merchant/channels'
+import { createRefunds } from '@arcus/merchant/refunds'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createChannels } from '../../src/merchant/channels.js'
-import { createRefunds } from '../../src/merchant/refunds.js'
-import { type X402Options, x402 } from '../../src/merchant/x402.js'
 import { aFacilitator, aShop, buy, payTo, readRequired } from './a-shop.js'
 
 const priced = { config: { x402: '$0.01' } } as const

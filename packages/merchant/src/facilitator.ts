@@ -3,9 +3,9 @@ import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server
 import type { PaymentPayload } from '@x402/core/types'
 
 /**
- * The official client, and one thing it lacks: every settlement carries an `Idempotency-Key`, by which Arcus repeats
- * its success to whom it belongs. So a settle whose connection broke is asked once more instead of being lost.
- * The key belongs to the object of the payload: two requests that present one payment have two.
+ * Makes the official client with one addition: every settlement carries an `Idempotency-Key`, for which Arcus repeats
+ * its success to the same caller. So a settle whose connection broke is asked once more instead of being lost. The key
+ * belongs to the payload object: two requests that present one payment have two keys.
  */
 export function createFacilitatorClient(url: string, timeoutMs: number): FacilitatorClient {
   const client = new HTTPFacilitatorClient({ url, timeoutMs })
@@ -34,7 +34,7 @@ export function createFacilitatorClient(url: string, timeoutMs: number): Facilit
   }
 }
 
-/** `fetch` tells a connection that failed or broke by a TypeError; an answer that took too long is another error. */
+/** `fetch` throws a TypeError for a connection that failed or broke, and another error for an answer that took too long. */
 function isLostConnection(error: unknown): boolean {
   return error instanceof TypeError
 }

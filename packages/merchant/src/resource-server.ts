@@ -7,51 +7,51 @@ import {
   type VerifyResponse,
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
-import { networks } from '../x402/networks.js'
+import { networks } from '../../../src/x402/networks.js'
 import type { Channels } from './channels.js'
 import { type Offer, paymentRequired, type Terms } from './terms.js'
 
-/** An answer instead of the goods. */
+/** The answer to a payment that is not accepted. */
 export interface Refusal {
-  /** 402: another payment may do. 502: the facilitator could not judge this one. */
+  /** 402: another payment may be accepted. 502: the facilitator could not verify or settle this one. */
   status: 402 | 502
-  /** A code of the protocol, or one with what is wrong. */
+  /** A code of the protocol, or a code followed by the problem. */
   error: string
   message: string
-  /** What the facilitator said of a settlement that failed. */
+  /** The facilitator's answer about a settlement that failed. */
   settlement?: SettleResponse
 }
 
 export type Verified =
-  /** `answer` is what the scheme itself says to a request that buys nothing, as one that closes a channel. */
+  /** `answer` is the answer of the scheme itself to a request that buys nothing, such as one that closes a channel. */
   { ok: true; payer: string; answer?: unknown } | { ok: false; refusal: Refusal }
 export type Settled =
   | { ok: true; settlement: SettleResponse }
   | { ok: false; refusal: Refusal; cause?: unknown }
 
-/** Speaks with the facilitator about payments; no method rejects. */
-export interface Cashier {
-  /** Which of these terms a payment takes up, or what in it is not what they ask. */
+/** Verifies and settles payments through the facilitator. No method rejects. */
+export interface ResourceServer {
+  /** Returns the terms that a payment takes up, or the reason why it takes up none. */
   match(payload: PaymentPayload, terms: Terms): Offer | string
   verify(offer: Offer): Promise<Verified & { cause?: unknown }>
-  /** The price, or less where the scheme allows it. Asks once more when the transaction is still on its way. */
+  /** Settles the price, or less where the scheme allows it. */
   settle(offer: Offer, amount?: bigint): Promise<Settled>
-  /** Frees what a verified payment holds that will not be settled; nothing by `exact`. */
+  /** Releases the channel of a verified payment that will not be settled. Has no effect by `exact`. */
   cancel(offer: Offer): Promise<void>
-  /** The terms again, with what a buyer needs to know who lost count of his channel. */
+  /** Returns the terms with the state of the channel, for a buyer whose own record of it is out of date. */
   reoffer(offer: Offer, error: string): Promise<Terms>
 }
 
 const TOO_MANY_REQUESTS = 429
 const MAX_TEXT_CHARS = 500
-/** The scheme could not read or write its channels. */
+/** The code for a scheme that could not read or write its channels. */
 const STATE_UNAVAILABLE = 'invalid_batch_settlement_evm_verification_state_unavailable'
 
-/** The server half of `@x402/core`, without its start-up call: a merchant starts while the facilitator is down. */
-export function createCashier(
+/** Makes the server half of `@x402/core` without its start-up call: a merchant starts while the facilitator is down. */
+export function createResourceServer(
   facilitator: FacilitatorClient,
   channels: Channels | undefined,
-): Cashier {
+): ResourceServer {
   const resources = new x402ResourceServer(facilitator)
   for (const { network } of Object.values(networks)) {
     resources.register(network, new ExactEvmScheme())
@@ -90,7 +90,7 @@ export function createCashier(
         if (result.invalidReason === STATE_UNAVAILABLE) return { ok: false, refusal: unverified }
         return { ok: false, refusal: invalid(result.invalidReason, result.invalidMessage) }
       } catch (cause) {
-        if (cause instanceof VerifyError && isJudgement(cause.statusCode)) {
+        if (cause instanceof VerifyError && isRefusal(cause.statusCode)) {
           return { ok: false, refusal: invalid(cause.invalidReason, cause.invalidMessage) }
         }
         return { ok: false, refusal: unverified, cause }
@@ -111,7 +111,7 @@ export function createCashier(
           : { ok: false, refusal: failed(402, settlement) }
       } catch (cause) {
         if (!(cause instanceof SettleError)) return { ok: false, refusal: unsettled, cause }
-        const status = isJudgement(cause.statusCode) ? 402 : 502
+        const status = isRefusal(cause.statusCode) ? 402 : 502
         return {
           ok: false,
           refusal: failed(status, settlementOf(cause, requirements.network)),
@@ -135,12 +135,12 @@ export function createCashier(
   }
 }
 
-/** Whether the facilitator looked at the payment and refused it, or could not look. */
-function isJudgement(statusCode: number): boolean {
+/** Tells a facilitator that refused the payment from one that could not check it. */
+function isRefusal(statusCode: number): boolean {
   return statusCode < 500 && statusCode !== TOO_MANY_REQUESTS
 }
 
-/** Whether the payer is taking the deposit of the channel back: what is signed from now on may come too late. */
+/** Tells whether the payer is withdrawing the deposit of the channel: a voucher signed from now on may come too late. */
 function isWithdrawing({ extra }: VerifyResponse): boolean {
   return Number(extra?.withdrawRequestedAt ?? 0) > 0
 }
@@ -151,14 +151,14 @@ function describeMismatch({ accepted }: PaymentPayload, { accepts }: Terms): str
   const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
   const differing =
     compared.map((name) => [name, accepted[name], requirements[name]] as const).find(differs) ??
-    // As the EIP-712 domain, which buyers take from another chain.
+    // For example the EIP-712 domain, which buyers take from another chain.
     Object.entries(requirements.extra)
       .map(([name, asked]) => [`extra.${name}`, accepted.extra?.[name], asked] as const)
       .find(differs)
   if (differing === undefined) return 'accepted has other members than this resource asks for'
   const [name, got, asked] = differing
-  const told = (JSON.stringify(got) ?? 'nothing').slice(0, 100)
-  return `accepted.${name} is ${told}, this resource asks for ${JSON.stringify(asked)}`
+  const given = (JSON.stringify(got) ?? 'nothing').slice(0, 100)
+  return `accepted.${name} is ${given}, this resource asks for ${JSON.stringify(asked)}`
 }
 
 function differs([, got, asked]: readonly [string, unknown, unknown]): boolean {
@@ -185,7 +185,7 @@ function failed(status: 402 | 502, settlement: SettleResponse): Refusal {
   return { status, error, message, settlement: { ...settlement, errorReason: error } }
 }
 
-/** Words of the facilitator, no longer than a header can carry. */
+/** Returns a text of the facilitator, cut to a length that a header can carry. */
 function readText(value: unknown, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT_CHARS) : otherwise
 }
@@ -215,10 +215,10 @@ const unverified: Refusal = {
   message: 'The payment could not be checked. Nothing was charged; try again later.',
 }
 
-/** The transaction may be on its way all the same. */
+/** The answer when the outcome is unknown: the transaction may be on its way all the same. */
 const unsettled: Refusal = {
   status: 502,
   error: 'facilitator_unavailable',
   message:
-    'Whether the payment was settled is not known. Present the same payment again, not a new one.',
+    'It is not known whether the payment was settled. Present the same payment again, not a new one.',
 }

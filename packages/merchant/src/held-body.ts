@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 type Source = Readable | ReadableStream
 
-/** A payload of Fastify that comes bit by bit, of Node or of the web. */
+/** Tells whether a payload of Fastify is a stream, of Node or of the web. */
 export function isStream(payload: unknown): payload is Source {
   if (typeof payload !== 'object' || payload === null) return false
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown }
@@ -10,8 +10,8 @@ export function isStream(payload: unknown): payload is Source {
 }
 
 /**
- * Reads a stream to its end. Rejects with what the stream rejects with, or when it is longer than `maxBytes`; the
- * stream is destroyed then, and also when `signal` aborts.
+ * Reads a stream to its end. Rejects with the error of the stream, or when it is longer than `maxBytes`. The stream is
+ * destroyed then, and also when `signal` aborts.
  */
 export async function holdBody(
   source: Source,
@@ -34,8 +34,8 @@ export async function holdBody(
 }
 
 /**
- * Waits for the first bytes of a stream, or its end, and gives a stream that has them all. Rejects when the stream
- * fails before its first byte. It is destroyed when `signal` aborts, whether or not somebody has read from it.
+ * Waits for the first bytes of a stream, or its end, and returns a stream that starts with them. Rejects when the stream
+ * fails before its first byte. It is destroyed when `signal` aborts, even if nobody has read from it.
  */
 export async function awaitFirstBytes(source: Source, signal: AbortSignal): Promise<Readable> {
   const stream = endWith(signal, toReadable(source))
@@ -52,7 +52,7 @@ function endWith(signal: AbortSignal, stream: Readable): Readable {
   const stop = () => stream.destroy(new Error('the buyer is gone'))
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop, { once: true })
-  // Who reads hears of an error; who no longer does must not end the process.
+  // Errors go to the reader. If nobody reads any more, they are swallowed, so that they do not end the process.
   stream.on('error', () => {})
   stream.once('close', () => signal.removeEventListener('abort', stop))
   return stream
@@ -62,7 +62,7 @@ function toReadable(source: Source): Readable {
   if ('getReader' in source)
     return Readable.fromWeb(source as Parameters<typeof Readable.fromWeb>[0])
   if (Symbol.asyncIterator in source) return source
-  // Streams older than async iteration.
+  // Wraps streams older than async iteration.
   return new Readable().wrap(source)
 }
 
@@ -74,7 +74,7 @@ function toBuffer(chunk: unknown): Buffer {
 
 function tooLong(maxBytes: number): Error {
   const message =
-    `The body is longer than ${maxBytes} bytes, the most that is held until it is paid for.` +
+    `The body is longer than ${maxBytes} bytes, the limit for a body that is held until it is paid for.` +
     ' Raise maxHeldBytes, or set streaming to "settle-first".'
   return Object.assign(new Error(message), { code: 'X402_BODY_TOO_LONG', statusCode: 500 })
 }

@@ -1,27 +1,41 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { parseUrl } from '../x402/parse-url.js'
-import { createCashier } from './cashier.js'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { parseUrl } from '../../../src/x402/parse-url.js'
 import { createFacilitatorClient } from './facilitator.js'
-import { answerRefusal, askForPayment } from './payment-answer.js'
-import { readPayment } from './payment-header.js'
-import { exposePaymentHeaders } from './response-headers.js'
-import { createPricedRoutes } from './routes.js'
+import type { X402Options } from './options.js'
+import { exposePaymentHeaders, readPayment } from './payment-headers.js'
+import { answerRefusal, askForPayment } from './payment-required.js'
+import { createResourceServer } from './resource-server.js'
 import { openSale, type Sale } from './sale.js'
-import type { X402Options } from './x402.js'
+import { createPricedRoutes } from './terms.js'
 
-/** As of the official client. */
+export type { Payment, RoutePrice, Scheme, X402Options } from './options.js'
+export type { Price } from './price.js'
+
+/**
+ * Sells routes of a Fastify server by x402: `await app.register(x402, { facilitator, payTo })`, and a price in the
+ * `config` of a route. It applies to the scope it is registered in, and to scopes within that are made after it.
+ */
+export const x402: FastifyPluginAsync<X402Options> = Object.assign(install, {
+  // The same marks that fastify-plugin sets: the plugin applies to the routes beside it, not to a scope of its own.
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'arcus-x402',
+  [Symbol.for('plugin-meta')]: { name: 'arcus-x402', fastify: '5.x' },
+})
+
+/** The same as the official client. */
 const DEFAULT_FACILITATOR_TIMEOUT_MS = 90_000
 
 /**
- * Hangs the sale into the life of each priced request: the payment is read before the body is, verified when the
- * request has been validated, and settled when the answer stands and no hook of others follows.
+ * Adds the sale to each priced request: the payment is read before the body, verified when the request has been
+ * validated, and settled when the answer is complete and no other hook follows.
  */
-export async function install(app: FastifyInstance, options: X402Options): Promise<void> {
+async function install(app: FastifyInstance, options: X402Options): Promise<void> {
   if (app.hasRequestDecorator('payment')) {
     throw new Error('x402: it is registered in this scope already, or in one around it.')
   }
   app.decorateRequest('payment', null)
-  const cashier = createCashier(clientOf(options), options.channels)
+  const server = createResourceServer(clientOf(options), options.channels)
   const { refunds } = options
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
@@ -36,9 +50,9 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const offer = cashier.match(offered.payload, terms)
+    const offer = server.match(offered.payload, terms)
     if (typeof offer === 'string') return ask(offer)
-    sales.set(request, openSale(offer, { cashier, refunds }, request, reply))
+    sales.set(request, openSale(offer, { server, refunds }, request, reply))
     return undefined
   }
 
@@ -47,10 +61,10 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     if (sale === undefined || request.payment !== null) return undefined
     const verified = await sale.verify()
     if (!verified.ok) {
-      const terms = await cashier.reoffer(sale.offer, verified.refusal.error)
+      const terms = await server.reoffer(sale.offer, verified.refusal.error)
       return answerRefusal(request, reply, { terms, baseUrl, ...verified })
     }
-    // Nothing is bought: the scheme answers, and is settled as an answer of the handler would be.
+    // Nothing is bought: the scheme answers, and its answer is settled like one of the handler.
     if (verified.answer !== undefined) return reply.send(verified.answer)
     const { network, asset, amount, payTo, scheme } = sale.offer.requirements
     const { charge, settle } = sale
@@ -63,8 +77,8 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     return sales.get(request)?.conclude(payload) ?? payload
   }
 
-  // Hooks of a route follow those of the server: cross-origin rules, logins and limits come before the payment in
-  // whatever order they were registered, and settling comes after whatever else may fail.
+  // Hooks of a route follow those of the server. So cross-origin rules, logins and limits come before the payment in
+  // whatever order they were registered, and settling comes after everything else that may fail.
   app.addHook('onRoute', (route) => {
     if (!routes.declare(route)) return
     route.preParsing = [...listOf(route.preParsing), begin]
@@ -72,7 +86,7 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
     route.onSend = [...listOf(route.onSend), conclude]
   })
 
-  // Routes declared in this scope before the plugin was loaded, as without `await`, are reached by these only.
+  // Routes declared in this scope before the plugin was loaded, as happens without `await`, are reached only by these.
   const isLate = (request: FastifyRequest) => !routes.isDeclared(request)
   app.addHook('preParsing', (request, reply, _, done) => {
     if (isLate(request)) begin(request, reply).then(() => done(), done)
@@ -89,7 +103,7 @@ export async function install(app: FastifyInstance, options: X402Options): Promi
   app.addHook('onReady', async () => routes.checkOptions())
 }
 
-function clientOf({ facilitator, facilitatorTimeoutMs }: X402Options) {
+function clientOf({ facilitator, facilitatorTimeoutMs }: X402Options): FacilitatorClient {
   if (typeof facilitator === 'object') return facilitator
   httpUrl('facilitator', facilitator)
   return createFacilitatorClient(

@@ -1,18 +1,17 @@
+import type { ServerResponse } from 'node:http'
 import type { SettleResponse } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Cashier, Refusal, Settled, Verified } from './cashier.js'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
-import { createMeter } from './meter.js'
-import { settleMetered } from './metered-settlement.js'
-import type { Refunds } from './refunds.js'
+import { createMeter, settleMetered } from './metered.js'
 import {
   copyHeaders,
-  type HeadersThen,
   makePrivate,
   restoreHeaders,
+  type SavedHeaders,
   settlementHeader,
-} from './response-headers.js'
-import { shut } from './shutter.js'
+} from './payment-headers.js'
+import type { Refunds } from './refunds.js'
+import type { Refusal, ResourceServer, Settled, Verified } from './resource-server.js'
 import type { Offer } from './terms.js'
 
 /** One request that presents a payment, from the header to the answer. */
@@ -20,9 +19,9 @@ export interface Sale {
   readonly offer: Offer
   verify(): Promise<Verified>
   charge(amount: string): void
-  /** Settles now, for handlers that write the answer themselves; throws when there is no settlement. */
+  /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
   settle(): Promise<SettleResponse>
-  /** Turns what Fastify is about to send into what the buyer gets; never resolves for an answer that comes too late. */
+  /** Turns the answer that Fastify is about to send into the answer for the buyer. Never resolves for one that is too late. */
   conclude(payload: unknown): Promise<unknown>
 }
 
@@ -30,21 +29,21 @@ const FIRST_FAILURE = 400
 
 export function openSale(
   offer: Offer,
-  { cashier, refunds }: { cashier: Cashier; refunds: Refunds | undefined },
+  { server, refunds }: { server: ResourceServer; refunds: Refunds | undefined },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Sale {
   const { terms } = offer
   const headersBefore = copyHeaders(reply)
   const gone = new AbortController()
-  const shutter = shut(reply.raw, () =>
-    request.log.error('x402: a paid answer was written before it was settled, and refused'),
+  const unblock = blockResponse(reply.raw, () =>
+    request.log.error('x402: refused a paid answer that was written before it was settled'),
   )
   const meter = createMeter(offer)
   let settling: Promise<Settled> | undefined
-  /** The answer being worked on. */
+  /** The answer that is being prepared. */
   let current: symbol | undefined
-  let isTold = false
+  let isAnswered = false
 
   if (reply.raw.destroyed) gone.abort()
   reply.raw.once('close', () => {
@@ -52,16 +51,16 @@ export function openSale(
     abandon()
   })
 
-  /** Frees what the payment holds, unless it is being settled. */
+  /** Releases the channel of the payment, unless it is being settled. */
   function abandon(): void {
     if (settling !== undefined) return
-    cashier.cancel(offer).catch((err) => request.log.error({ err }, 'x402: payment not freed'))
+    server.cancel(offer).catch((err) => request.log.error({ err }, 'x402: payment not released'))
   }
 
-  /** Settles once, however often it is asked for. */
+  /** Settles once, even if it is called repeatedly. */
   function settleOnce(): Promise<Settled> {
-    settling ??= settleMetered(offer, meter.close(), { cashier, refunds }).then((settled) => {
-      if (settled.ok) shutter.open()
+    settling ??= settleMetered(offer, meter.close(), { server, refunds }).then((settled) => {
+      if (settled.ok) unblock()
       else logRefusal(request, settled.refusal, settled.cause)
       return settled
     })
@@ -71,7 +70,7 @@ export function openSale(
   async function conclude(payload: unknown): Promise<unknown> {
     const status = takeStatus(reply, payload)
     if (status >= FIRST_FAILURE) return concludeFailure(payload)
-    // Fastify runs its hooks again for a second send, which must not overtake the first.
+    // Fastify runs its hooks again for a second send. It must not overtake the first.
     if (current !== undefined || gone.signal.aborted) return never()
     const own = Symbol('answer')
     current = own
@@ -86,20 +85,20 @@ export function openSale(
       discard(body)
       return never()
     }
-    const answer = await tell(status, body)
-    isTold = true
+    const answer = await settleAndAnswer(status, body)
+    isAnswered = true
     return answer
   }
 
-  /** A failure takes the place of an answer whose payment is not on its way yet. */
+  /** Lets a failure replace an answer whose payment is not being settled yet. */
   async function concludeFailure(payload: unknown): Promise<unknown> {
     if (settling === undefined) {
       current = undefined
       abandon()
       return bodyOf(payload)
     }
-    // Later hooks may fail; a handler that does after its answer is too late.
-    if (current !== undefined && !isTold) return never()
+    // A later hook may still fail. A handler that fails after its answer is too late.
+    if (current !== undefined && !isAnswered) return never()
     const settled = await settling
     const settlement = settled.ok ? settled.settlement : settled.refusal.settlement
     if (settlement !== undefined) reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))
@@ -111,17 +110,17 @@ export function openSale(
     if (!isStream(body)) return body
     if (terms.streaming === 'settle-first') return awaitFirstBytes(body, gone.signal)
     const held = await holdBody(body, { maxBytes: terms.maxHeldBytes, signal: gone.signal })
-    // A `Response` of fetch tells the length before it was decompressed.
+    // A `Response` of fetch states the length from before it was decompressed.
     const declared = isResponse(payload) ? 0 : Number(reply.getHeader('content-length') ?? 0)
     if (held.length < declared) throw new Error('x402: the stream ended before its content-length')
     return held
   }
 
-  async function tell(status: number, body: unknown): Promise<unknown> {
+  async function settleAndAnswer(status: number, body: unknown): Promise<unknown> {
     const headers = copyHeaders(reply)
     if (settling === undefined && meter.read() === 0n) {
       abandon()
-      shutter.open()
+      unblock()
       return body
     }
     const settled = await settleOnce()
@@ -133,7 +132,7 @@ export function openSale(
       discard(body)
       return refuse(reply, headersBefore, settled.refusal)
     }
-    // A handler that fails after its answer has changed them meanwhile.
+    // A handler that failed after its answer has changed the headers meanwhile.
     restoreHeaders(reply, headers)
     reply.code(status).header('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
     makePrivate(reply)
@@ -143,7 +142,7 @@ export function openSale(
   return {
     offer,
     async verify() {
-      const verified = await cashier.verify(offer)
+      const verified = await server.verify(offer)
       if (gone.signal.aborted) abandon()
       if (!verified.ok) logRefusal(request, verified.refusal, verified.cause)
       return verified
@@ -163,8 +162,8 @@ export function openSale(
   }
 }
 
-/** Nothing of the paid answer is left, its headers included: a location or an entity tag may be worth the price. */
-function refuse(reply: FastifyReply, headersBefore: HeadersThen, refusal: Refusal): string {
+/** Removes the paid answer with its headers: a location or an entity tag may be worth the price. */
+function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: Refusal): string {
   restoreHeaders(reply, headersBefore)
   if (reply.request.raw.httpVersionMajor < 2) reply.raw.statusMessage = ''
   reply
@@ -177,7 +176,7 @@ function refuse(reply: FastifyReply, headersBefore: HeadersThen, refusal: Refusa
   return JSON.stringify({ error: refusal.error, message: refusal.message })
 }
 
-/** A `Response` brings a status and headers of its own. */
+/** Copies status and headers of a `Response` to the reply, and returns the status. */
 function takeStatus(reply: FastifyReply, payload: unknown): number {
   if (!isResponse(payload)) return reply.statusCode
   for (const [name, value] of payload.headers) reply.header(name, value)
@@ -201,7 +200,7 @@ function logRefusal(request: FastifyRequest, refusal: Refusal, err: unknown): vo
   const { status, error, settlement } = refusal
   const details = { reason: error, transaction: settlement?.transaction, err }
   if (status === 402) request.log.info(details, 'x402: payment refused')
-  else request.log.error(details, 'x402: the facilitator did not judge a payment')
+  else request.log.error(details, 'x402: the facilitator could not check a payment')
 }
 
 function asError({ status, error, message }: Refusal): Error {
@@ -210,4 +209,46 @@ function asError({ status, error, message }: Refusal): Error {
 
 function never(): Promise<never> {
   return new Promise(() => {})
+}
+
+type Method = (...args: unknown[]) => unknown
+
+const blockedMethods = ['writeHead', 'write', 'end', 'flushHeaders'] as const
+
+/**
+ * Blocks a response for everything but failures, and returns a function that unblocks it. A handler that writes past
+ * Fastify (`reply.raw`, `reply.hijack()`) passes no hook and would give the paid answer away. Such an attempt is answered
+ * with a 500 and calls `onAttempt`. Nothing is thrown, because it may come from a timer, where an error would end the
+ * process.
+ */
+function blockResponse(response: ServerResponse, onAttempt: () => void): () => void {
+  const methods = response as unknown as Record<string, Method>
+  let state: 'blocked' | 'open' | 'refused' = 'blocked'
+
+  function refuseWrite() {
+    state = 'open'
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    response.statusCode = 500
+    response.setHeader('content-type', 'application/json; charset=utf-8')
+    response.end('{"error":"not_settled","message":"The answer was written before it was paid."}')
+    state = 'refused'
+    onAttempt()
+  }
+
+  for (const name of blockedMethods) {
+    const original = methods[name]
+    // Responses of HTTP/2 lack one of these methods.
+    if (original === undefined) continue
+    methods[name] = (...args) => {
+      const status = name === 'writeHead' ? Number(args[0]) : response.statusCode
+      if (state === 'blocked' && status >= FIRST_FAILURE) state = 'open'
+      if (state === 'open') return original.apply(response, args)
+      if (state === 'blocked') refuseWrite()
+      // The caller sees a stream that took the data. Everything written from here on is dropped.
+      return name === 'write' ? true : response
+    }
+  }
+  return () => {
+    if (state === 'blocked') state = 'open'
+  }
 }

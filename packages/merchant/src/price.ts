@@ -1,23 +1,23 @@
-import { addressProblem } from '../x402/checksum.js'
-import type { Network } from '../x402/networks.js'
+import { addressProblem } from '../../../src/x402/checksum.js'
+import type { Network } from '../../../src/x402/networks.js'
 
 /**
- * What one call costs: dollars of Arc's stablecoin as `"$0.01"`, at most six decimals, or units of a token with the
- * EIP-712 domain its contract uses.
+ * Price of one call: dollars of Arc's stablecoin such as `"$0.01"`, with at most six decimals, or atomic units of a
+ * token with the EIP-712 domain that its contract uses.
  */
 export type Price =
   | `$${string}`
   | { amount: string; asset: string; extra: { name: string; version: string } }
 
 /** A price as a payment requirement states it. */
-export interface PriceTerms {
-  /** Units of the token. */
+interface PriceTerms {
+  /** Atomic units of the token. */
   amount: string
   asset: string
   extra: { name: string; version: string }
 }
 
-/** The stablecoin of each Arc network, with the EIP-712 domain of its contract. Six decimals on both. */
+/** The stablecoin of each Arc network, with the EIP-712 domain of its contract. It has six decimals on both. */
 const stablecoins: Record<Network, Omit<PriceTerms, 'amount'>> = {
   'eip155:5042': {
     asset: '0x3600000000000000000000000000000000000000',
@@ -35,14 +35,14 @@ export function stablecoinOf(network: Network): Omit<PriceTerms, 'amount'> {
   return stablecoins[network]
 }
 
-/** Throws with what is wrong with the price; nothing is rounded. */
+/** Reads a price without rounding. Throws with the problem in the price. */
 export function parsePrice(price: Price, network: Network): PriceTerms {
   if (typeof price === 'string') {
     return { ...stablecoins[network], amount: parseDollars(price) }
   }
   const { amount, asset, extra } = price ?? {}
   if (!/^[1-9]\d{0,77}$/.test(amount)) {
-    throw new Error(`amount must be a positive integer of token units, got "${amount}"`)
+    throw new Error(`amount must be a positive integer of atomic units, got "${amount}"`)
   }
   const problem = addressProblem(asset)
   if (problem !== undefined) throw new Error(`asset ${problem}, got "${asset}"`)
@@ -63,7 +63,7 @@ function parseDollars(price: string): string {
   return units.toString()
 }
 
-/** Whether an amount of this asset counts millionths of a dollar. */
+/** Tells whether atomic units of this asset are millionths of a dollar. */
 export function isStablecoin(asset: string, network: string): boolean {
   return stablecoins[network as Network]?.asset === asset.toLowerCase()
 }

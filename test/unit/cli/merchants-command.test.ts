@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createListingStore } from '../../../src/store/sqlite/listings.js'
-import { list, settings } from './a-desk.js'
+import { list, settings } from './operator-stores.js'
 
 const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
@@ -91,7 +91,7 @@ describe('npm run merchants', () => {
     const { code, stdout } = await run(['import', file, '--replace', '--dry-run'])
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '0 would be added, 1 would be replaced; every endpoint would be looked at anew\n',
+      stdout: '0 would be added, 1 would be replaced; every endpoint would be probed again\n',
     })
   })
 
@@ -104,7 +104,7 @@ describe('npm run merchants', () => {
     expect(await run(['show', 'nobody'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'There is no merchant "nobody"; list shows those there are.\n',
+      stderr: 'There is no merchant "nobody"; the command list shows the existing ones.\n',
     })
   })
 

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import type { Desk } from '../../../src/cli/merchants/desk.js'
+import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import { readConfig } from '../../../src/config/config.js'
 import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
 import { createBlockStore } from '../../../src/store/sqlite/blocks.js'
@@ -16,13 +16,13 @@ export const settings = {
   BUYBACK_ADDRESS: buyback,
 }
 
-/** A desk over memory; `now` stands still. */
-export function openDesk(env: NodeJS.ProcessEnv = settings): Desk {
+/** Opens the operator's stores in memory, with a fixed clock. */
+export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
   const database = openDatabase(':memory:')
   const commit = createGroupCommit(database)
   return {
     config: readConfig(env),
-    store: createListingStore(database, commit),
+    listings: createListingStore(database, commit),
     roster: createMerchantRoster(database),
     blocks: createBlockStore(database, commit),
     now: () => 2_000,
@@ -35,7 +35,7 @@ export function openDesk(env: NodeJS.ProcessEnv = settings): Desk {
 
 let nonces = 0
 
-/** Lists as an owner whose message passed every check. */
+/** Lists a merchant by an owner's message that passed every check. */
 export async function list(
   store: ListingStore,
   id: string,
@@ -45,7 +45,7 @@ export async function list(
   await write(store, id, { kind: 'save', merchant, endpoints })
 }
 
-/** Any change, by a message that passed every check. */
+/** Applies any change, by a message that passed every check. */
 export async function write(
   store: ListingStore,
   merchantId: string,
@@ -53,14 +53,14 @@ export async function write(
   { by = owner, revision = 1 } = {},
 ) {
   const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
-  const said = { action: change.kind, message: '{}', body: '{}', signature: '0x' as const }
+  const signed = { action: change.kind, message: '{}', body: '{}', signature: '0x' as const }
   await store.applyWrite(
-    { merchantId, revision, owner: by, nonce, ...said, acceptedAt: 1_000 },
+    { merchantId, revision, owner: by, nonce, ...signed, acceptedAt: 1_000 },
     change,
   )
 }
 
-/** The operator's own entry: nobody signed it. */
+/** Adds an entry of the operator, which nobody signed. */
 export async function enter(store: ListingStore, id: string) {
   const merchant = {
     id,

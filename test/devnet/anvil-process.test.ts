@@ -1,8 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { PortTakenError } from '../../src/devnet/devnet-error.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil.js'
+import { freePort, PortTakenError } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 
 const started: Anvil[] = []

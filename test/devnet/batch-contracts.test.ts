@@ -26,13 +26,13 @@ import {
   settledTopic,
 } from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import {
   devnetContracts,
   fundNative,
   mintUsdc,
   placeContracts,
+  readArtifact,
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/batch/typed-data.js'

@@ -1,7 +1,11 @@
 import { type Hex, toHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { nextBaseFeeWei, startBlockProducer } from '../../src/devnet/block-producer.js'
+import {
+  type Anvil,
+  nextBaseFeeWei,
+  startAnvil,
+  startBlockProducer,
+} from '../../src/devnet/anvil.js'
 import { call } from '../../src/devnet/rpc.js'
 
 const gwei = 10n ** 9n

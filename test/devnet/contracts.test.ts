@@ -23,9 +23,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { paymentFactsCode } from '../../src/chain/payment-facts-bytecode.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
+import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 
 const { usdc, nativeTransferLog, multicall } = devnetContracts
 const { abi } = readArtifact('MockUsdc')

@@ -2,14 +2,20 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
-import { type Child, type ChildExit, superviseChild } from './child.js'
-import { DevnetError } from './devnet-error.js'
-import { freePort, requireFreePort } from './ports.js'
-import { call } from './rpc.js'
+import { type Hex, toHex } from 'viem'
+import {
+  type Child,
+  type ChildExit,
+  DevnetError,
+  freePort,
+  requireFreePort,
+  superviseChild,
+} from './process.js'
+import { call, callBatch } from './rpc.js'
 
 const host = '127.0.0.1'
 const startTimeoutMs = 15_000
-// A forked chain is asked over the network before anvil answers anything.
+// anvil reads a forked chain over the network before it answers anything.
 const forkTimeoutMs = 60_000
 const stopGraceMs = 2_000
 const maxComplaint = 300
@@ -32,7 +38,7 @@ export type Anvil = {
   url: string
   port: number
   pid: number
-  /** Ends the process, by force after two seconds; resolves once it is gone. */
+  /** Ends the process, by force after two seconds. Resolves once it is gone. */
   stop(): Promise<void>
   /** Resolves when the process ends, for whatever reason. */
   exited: Promise<ChildExit>
@@ -63,7 +69,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   return { url, port, pid: child.pid, stop, exited }
 }
 
-/** Path of the anvil binary: the one on PATH, else the npm package's; throws a `DevnetError` naming the cure. */
+/** Finds the anvil binary on the PATH, else in the npm package. Throws a `DevnetError` that names the remedy. */
 export function findAnvil(path = process.env.PATH ?? '', resolvePackage = packageFolder): string {
   const folders = path.split(delimiter).filter((folder) => folder !== '')
   const packaged = resolvePackage()
@@ -105,7 +111,7 @@ function argumentsOf(options: AnvilOptions, port: number): string[] {
   return [...args, ...(options.extraArgs ?? [])]
 }
 
-/** Keeps the pipe drained and the beginning of what anvil complained about at hand. */
+/** Drains the pipe and keeps the beginning of anvil's error output. */
 function readComplaint(child: ChildProcess): () => string {
   let text = ''
   child.on('error', (error) => {
@@ -128,4 +134,109 @@ async function answers(url: string, { isGone }: Child, timeoutMs: number): Promi
     }
   }
   return false
+}
+
+// Arc's mainnet genesis: base fee between 20 and 20,000 gwei, aimed at half-full blocks.
+const minBaseFeeWei = 20n * 10n ** 9n
+const maxBaseFeeWei = 20_000n * 10n ** 9n
+const maxChangeDivisor = 50n
+
+export type BlockProducerOptions = {
+  url: string
+  /** Default 500, Arc's block time. */
+  intervalMs?: number
+}
+
+export type BlockProducer = {
+  /** Resolves once the current block is mined. No other follows. */
+  stop(): Promise<void>
+}
+
+type Head = { baseFeePerGas: bigint; gasUsed: bigint; gasLimit: bigint; timestamp: bigint }
+
+/**
+ * Mines the blocks of an anvil in manual mode at Arc's pace and base fee.
+ * A block that fails is skipped, and the next one starts from the state of the node.
+ */
+export async function startBlockProducer(options: BlockProducerOptions): Promise<BlockProducer> {
+  const { url, intervalMs = 500 } = options
+  const stopping = new AbortController()
+  const done = produce(url, intervalMs, await readHead(url), stopping.signal)
+  return {
+    stop: () => {
+      stopping.abort()
+      return done
+    },
+  }
+}
+
+/** Returns the base fee after a block: a step of at most 2 % towards half-full blocks, within Arc's floor and cap. */
+export function nextBaseFeeWei(head: Omit<Head, 'timestamp'>): bigint {
+  const target = head.gasLimit / 2n
+  const change = (head.baseFeePerGas * (head.gasUsed - target)) / target / maxChangeDivisor
+  const fee = head.baseFeePerGas + change
+  if (fee < minBaseFeeWei) return minBaseFeeWei
+  return fee > maxBaseFeeWei ? maxBaseFeeWei : fee
+}
+
+async function produce(url: string, intervalMs: number, first: Head, signal: AbortSignal) {
+  let head: Head | undefined = first
+  let due = Date.now()
+  while (!signal.aborted) {
+    head = await mineBlock(url, head).catch(() => undefined)
+    // After a slow block the pace starts again, so that no burst of blocks makes up for it.
+    due = Math.max(due + intervalMs, Date.now())
+    await pause(due - Date.now(), signal)
+  }
+}
+
+/**
+ * Mines one block with every pending transaction that fits the gas limit, and returns it as the new head.
+ *
+ * anvil 1.7.1 runs the elements of a batch in order. A block may share its second with its parent, and a lower timestamp
+ * is refused. By itself anvil counts from its own start and may be a second behind the wall clock, so the timestamp is set
+ * explicitly. A transaction whose fee cap is below the base fee of the block is dropped from the pool, not kept for a
+ * cheaper one.
+ */
+async function mineBlock(url: string, known: Head | undefined): Promise<Head> {
+  const head = known ?? (await readHead(url))
+  const now = BigInt(Math.floor(Date.now() / 1000))
+  const timestamp = now > head.timestamp ? now : head.timestamp
+  const answers = await callBatch(url, [
+    ['evm_setNextBlockTimestamp', [toHex(timestamp)]],
+    ['anvil_setNextBlockBaseFeePerGas', [toHex(nextBaseFeeWei(head))]],
+    ['evm_mine'],
+    latestBlock,
+  ])
+  return headOf(answers.at(-1))
+}
+
+const latestBlock = ['eth_getBlockByNumber', ['latest', false]] as const
+
+async function readHead(url: string): Promise<Head> {
+  const [block] = await callBatch(url, [latestBlock])
+  return headOf(block)
+}
+
+function headOf(block: unknown): Head {
+  const { baseFeePerGas, gasUsed, gasLimit, timestamp } = block as Record<keyof Head, Hex>
+  return {
+    baseFeePerGas: BigInt(baseFeePerGas ?? 0),
+    gasUsed: BigInt(gasUsed),
+    gasLimit: BigInt(gasLimit),
+    timestamp: BigInt(timestamp),
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const finish = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    const timer = setTimeout(finish, ms)
+    signal.addEventListener('abort', finish)
+  })
 }

@@ -26,7 +26,7 @@ describe.each(['before', 'after'])('compression registered %s the plugin', (orde
   }
   const headers = { 'accept-encoding': 'gzip' }
 
-  it('packs what is paid for', async () => {
+  it('compresses the paid body', async () => {
     const app = await aCompressingShop()
     for (const url of ['/object', '/stream']) {
       const response = await buy(app, { url, headers })
@@ -47,7 +47,7 @@ describe.each(['before', 'after'])('compression registered %s the plugin', (orde
   })
 })
 
-it('a rate limit answers before the payment is looked at', async () => {
+it('a rate limit answers before the payment is verified', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const facilitator = aFacilitator()
@@ -58,7 +58,7 @@ it('a rate limit answers before the payment is looked at', async () => {
   expect((await app.inject('/quote')).statusCode).toBe(429)
 })
 
-it('sells over HTTP/2, and gives nothing away there', async () => {
+it('sells over HTTP/2, and delivers nothing unpaid there', async () => {
   const app = fastify({ http2: true })
   onTestFinished(() => app.close())
   await app.register(x402, { facilitator: aFacilitator(), payTo })
@@ -96,7 +96,7 @@ it('sells over HTTP/2, and gives nothing away there', async () => {
   expect(raw.body).not.toContain('goods')
 })
 
-it('a header longer than Node reads is answered 431 by Node, and reaches nothing of ours', async () => {
+it('Node answers 431 to a header above its limit, and the plugin does not run', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const facilitator = aFacilitator()

@@ -1,5 +1,5 @@
-import { addressField } from '../../directory/listing-body.js'
-import { findUnwelcome, normaliseText } from '../../directory/listing-text.js'
+import { addressField } from '../../listing-client/listing.js'
+import { findUnwelcome, normalizeText } from '../../listing-client/text.js'
 import type { Block, BlockStore } from '../../store/blocks.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
@@ -296,7 +296,7 @@ async function setFlags(
 
 /** Reads a reason that the public will see. Throws a `UsageError`. */
 function parseReason(reason: string | undefined): string {
-  const kept = normaliseText(reason ?? '')
+  const kept = normalizeText(reason ?? '')
   if (kept === '')
     throw new UsageError('Give the reason with --reason "…": the public will read it.')
   const character = findUnwelcome(kept, 'one-line')

@@ -13,7 +13,7 @@ import { list, settings } from './operator-stores.js'
 const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
 const path = join(folder, 'arcus.db')
-/** Held open throughout, as by the service. */
+/** The database stays open throughout, like that of a service. */
 let service: ReturnType<typeof open>
 
 function open() {
@@ -68,7 +68,7 @@ describe('npm run merchants', () => {
     }
   })
 
-  it('changes what a running service reads from the same file', async () => {
+  it('changes the database of a running service', async () => {
     const before = await service.store.lastChange()
     const { code, stdout, stderr } = await run(['hide', 'weather', '--reason', 'Sells nothing'])
     expect({ code, stdout, stderr }).toEqual({
@@ -82,7 +82,7 @@ describe('npm run merchants', () => {
     expect(await service.store.scanMerchants('', 10)).toHaveLength(1)
   })
 
-  it('exports to the terminal what it imports again', async () => {
+  it('imports what it exported to the terminal', async () => {
     const exported = await run(['export'])
     expect(exported.code).toBe(0)
     const file = join(folder, 'merchants.json')
@@ -108,7 +108,7 @@ describe('npm run merchants', () => {
     })
   })
 
-  it('makes no database where there is none, and takes no other file for one', async () => {
+  it('makes no new database, and refuses a file of another kind', async () => {
     const missing = join(folder, 'missing.db')
     const ended = await run(['list'], { DATABASE_URL: `sqlite:${missing}` })
     expect(ended.code).toBe(1)

@@ -25,7 +25,7 @@ async function run(...args: string[]): Promise<string> {
   return text
 }
 
-it('shows its help when asked for it, or for nothing', async () => {
+it('shows its help for --help and for an empty command line', async () => {
   expect(await run()).toBe('help')
   expect(await run('list', '--help')).toBe('help')
 })
@@ -58,7 +58,7 @@ it.each([
   expect(error.message).toBe(sentence)
 })
 
-it('runs what it understands', async () => {
+it('runs a command that it understands', async () => {
   expect(await run('partner', 'weather', 'on')).toBe('weather is a partner\n')
   expect(await run('list')).toBe('weather  1 endpoint  partner  Merchant weather\n1 merchant\n')
   expect(await run('hosted', 'weather', anEndpoint().url, 'get', 'on')).toMatch(

@@ -40,7 +40,7 @@ const linesOf = async () => {
 }
 
 describe('marks', () => {
-  it('make official whom BUYBACK_ADDRESS pays, however it is spelled, and nobody else', async () => {
+  it('make official only a merchant that is paid at BUYBACK_ADDRESS, in any spelling', async () => {
     await list(stores.listings, 'weather')
     await list(stores.listings, 'own', { paidTo: buyback })
     await expect(markOfficial(stores, 'weather', true)).rejects.toThrow(
@@ -73,7 +73,7 @@ describe('marks', () => {
     expect(await linesOf()).toEqual(['weather  1 endpoint  Merchant weather', '1 merchant'])
   })
 
-  it('call nobody’s what was found in payments, and not what the operator entered', async () => {
+  it('show found merchants as unclaimed, and entries of the operator as the operator’s', async () => {
     await enter(stores.listings, 'entered')
     await enter(stores.listings, `payto-${payTo}`)
     expect(await linesOf()).toEqual([
@@ -85,7 +85,7 @@ describe('marks', () => {
     expect(await showMerchant(stores, `payto-${payTo}`)).toMatch(/owner +nobody yet/)
   })
 
-  it('hide with a reason the public reads, and leave a trail for a running service', async () => {
+  it('hide with a public reason, and record a change for a running service', async () => {
     await list(stores.listings, 'weather')
     const before = await stores.listings.lastChange()
     expect(await hide(stores, 'weather', '  Sells nothing ')).toBe(
@@ -114,7 +114,7 @@ describe('marks', () => {
     expect((await merchant())?.hiddenReason).toBeNull()
   })
 
-  it('need a merchant that stands', async () => {
+  it('need an existing merchant', async () => {
     await expect(markPartner(stores, 'nobody', true)).rejects.toThrow(
       'There is no merchant "nobody"',
     )
@@ -137,7 +137,7 @@ describe('a hosted endpoint', () => {
     expect((await theEndpoint())?.isHosted).toBe(false)
   })
 
-  it('wants its method said when the URL is listed with both', async () => {
+  it('needs its method when the URL is listed with both', async () => {
     const both = [anEndpoint(), anEndpoint({ method: 'POST', example: { body: {} } })]
     await list(stores.listings, 'weather', { endpoints: both })
     await expect(markHosted(stores, target)).rejects.toThrow(
@@ -154,7 +154,7 @@ describe('a hosted endpoint', () => {
     [{ method: 'PUT' }, /METHOD must be GET or POST/],
     [{ url: 'weather' }, /URL cannot be read/],
     [{ id: 'nobody' }, /There is no merchant/],
-  ])('is not %j', async (change, message) => {
+  ])('is not found by %j', async (change, message) => {
     await list(stores.listings, 'weather')
     await expect(markHosted(stores, { ...target, ...change })).rejects.toThrow(message)
   })
@@ -164,7 +164,7 @@ describe('a file of merchants', () => {
   const path = () => join(folder, 'merchants.json')
   const plain = { isDryRun: false, replaces: false }
 
-  /** What is published of every merchant, without numbers and dates. */
+  /** Returns the published members of every merchant, without numbers and dates. */
   async function published(of: OperatorStores) {
     const all = []
     for (const id of ['entered', 'hidden', 'weather']) {
@@ -191,7 +191,7 @@ describe('a file of merchants', () => {
     await enter(of.listings, 'entered')
   }
 
-  it('brings everything that is published to another database, to be probed again', async () => {
+  it('copies every published member to another database, to be probed again', async () => {
     await fill(stores)
     expect(await exportToFile(stores, path())).toBe(`3 merchants written to ${path()}`)
     expect(readdirSync(folder)).toEqual(['merchants.json'])
@@ -207,7 +207,7 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
-  it('keeps the order in which the catalog is read', async () => {
+  it('keeps the order of the catalog', async () => {
     for (const id of ['zebra', 'apple', 'mango']) await list(stores.listings, id)
     await write(stores.listings, 'zebra', { kind: 'link', agentId: '0' }, { revision: 2 })
     await exportToFile(stores, path())
@@ -218,7 +218,7 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
-  it('leaves out what the service hosts, which every service lists for itself', async () => {
+  it('leaves out hosted endpoints, which every service lists itself', async () => {
     await fill(stores)
     await enter(stores.listings, 'arcus')
     expect(await exportToFile(stores, path())).toBe(`3 merchants written to ${path()}`)
@@ -227,7 +227,7 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
-  it('carries the word of the key that is paid, and the agent', async () => {
+  it('includes the confirmation of the payTo address, and the agent', async () => {
     const paidTo = '0x6666666666666666666666666666666666666666'
     await list(stores.listings, 'weather', { paidTo })
     const confirmation = { owner, payTo: paidTo }
@@ -259,7 +259,7 @@ describe('a file of merchants', () => {
     })
   })
 
-  it('carries how each endpoint was found to be', async () => {
+  it('includes the state of each endpoint', async () => {
     const probe = {
       verdict: 'unreachable',
       message: 'It did not answer.',
@@ -279,7 +279,7 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
-  it('takes nobody’s endpoints away for having none', async () => {
+  it('removes no stored endpoints when it lists none', async () => {
     await list(stores.listings, 'weather')
     writeFileSync(path(), JSON.stringify(aFile([{ ...aMerchant(), endpoints: [] }])))
     await expect(importMerchants(stores, path(), { ...plain, replaces: true })).rejects.toThrow(
@@ -299,7 +299,7 @@ describe('a file of merchants', () => {
     await other.close()
   })
 
-  it('does not go over what owners signed unless told so', async () => {
+  it('replaces signed listings only with --replace', async () => {
     await fill(stores)
     await exportToFile(stores, path())
     const before = await stores.listings.lastChange()
@@ -324,7 +324,7 @@ describe('a file of merchants', () => {
   })
   const aFile = (merchants: unknown) => ({ format: 'arcus-merchants', version: 1, merchants })
 
-  it('needs no more than a listing does', async () => {
+  it('needs only the members that a listing needs', async () => {
     writeFileSync(path(), JSON.stringify(aFile([aMerchant()])))
     expect(await importMerchants(stores, path(), plain)).toMatch(/^1 added/)
     expect((await theEndpoint())?.accepts).toMatchObject([
@@ -429,7 +429,7 @@ describe('a file of merchants', () => {
     expect(await stores.listings.lastChange()).toBe(0)
   })
 
-  it('tells the first ten problems and counts the rest', async () => {
+  it('shows the first ten problems and counts the rest', async () => {
     const many = Array.from({ length: 30 }, (_, n) => aMerchant({ id: `m-${n}x`, payTo: '0x' }))
     writeFileSync(path(), JSON.stringify(aFile([aMerchant(), ...many])))
     const message = await importMerchants(stores, path(), plain).catch(
@@ -439,7 +439,7 @@ describe('a file of merchants', () => {
     expect(message).toMatch(/\n {2}and 20 more$/)
   })
 
-  it('that is not there is named', async () => {
+  it('is named when it does not exist', async () => {
     await expect(importMerchants(stores, join(folder, 'none.json'), plain)).rejects.toThrow(
       /none.json cannot be read/,
     )
@@ -448,7 +448,7 @@ describe('a file of merchants', () => {
     )
   })
 
-  it('of nobody is a file all the same', async () => {
+  it('may have no merchants', async () => {
     await exportToFile(stores, path())
     expect(JSON.parse(readFileSync(path(), 'utf8'))).toEqual({
       format: 'arcus-merchants',

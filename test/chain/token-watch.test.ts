@@ -3,7 +3,7 @@ import { createReadinessChecks, type ReadyNetwork } from '../../src/app/readines
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { readToken, watchToken } from '../../src/chain/token.js'
-import type { Anvil } from '../../src/devnet/anvil-process.js'
+import type { Anvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import type { SettlementJournal } from '../../src/store/settlement-journal.js'

@@ -20,13 +20,13 @@ import type { HostedRecords } from '../store/hosted-records.js'
 import type { ListingStore } from '../store/listings.js'
 import type { Network } from '../x402/networks.js'
 
-/** What the operator sells himself, built and not yet started. */
+/** The operator's own paid endpoints, built and not yet started. */
 export interface ComposedHosted {
   /** Its routes, as a plugin; `undefined` when nothing is hosted. */
   routes: ((app: FastifyInstance) => Promise<void>) | undefined
-  /** Once payments are served. Lists what is hosted, or takes it off. */
+  /** Lists the hosted endpoints, or removes their listing if there are none. Call it once payments are served. */
   start(): Promise<void>
-  /** Before the facilitator stops. */
+  /** Call it before the facilitator stops. */
   close(): Promise<void>
 }
 
@@ -39,16 +39,17 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   findPayment: PaymentFinder['byNonce']
   network: Network
   asset: Address
-  /** Whether channels can be offered: the contracts stand, of which each change is told. */
+  /** Says whether the contracts are deployed, so that channels can be offered, and reports each change. */
   batchContracts: Pick<BatchWatch, 'isDeployed' | 'onChange'>
   readFees: ReadFees
-  /** Whether other processes sell the same from the same database, and whether this one does what one does for all. */
+  /** Whether other processes serve the same endpoints from the same database. */
   isShared: boolean
+  /** Whether this process does the work that one process does for all. */
   isKeeper(): boolean
   log: Logger
 }
 
-/** Builds the operator's own merchant: the plugin of strangers, over this very facilitator. */
+/** Builds the operator's own merchant with the plugin that every merchant uses, over this very facilitator. */
 export async function composeHosted(world: HostedWorld): Promise<ComposedHosted> {
   const { config, hostedPrivateKey, listings } = world
   const now = () => Math.floor(Date.now() / 1000)
@@ -61,8 +62,8 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   }
   const { payTo } = config.hosted
   const { network, asset, look } = world
-  const log = world.log.child({ room: 'hosted' })
-  const { refunds, channels, facilitator, begin, giveUp } = await openTill(
+  const log = world.log.child({ module: 'hosted' })
+  const { refunds, channels, facilitator, begin, giveUp } = await openPayments(
     world,
     config.hosted,
     hostedPrivateKey,
@@ -94,13 +95,13 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     },
     async start() {
       begin()
-      // What was left behind waits for no schedule.
+      // Refunds and claims of an earlier run do not wait for the schedule.
       void channels.run()
       void refunds.run()
-      // What the endpoints ask for changes with the contracts, and the catalog says so.
+      // The requirements of the endpoints change with the contracts, and so does their listing.
       world.batchContracts.onChange(() => {
         void channels.run()
-        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed anew'))
+        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed again'))
       })
       await list()
     },
@@ -112,7 +113,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   }
 }
 
-/** The wallet that gives back what hosted endpoints did not use, with the address whose payments it gives back of. */
+/** Returns the wallet that pays refunds of hosted endpoints, with the address that was paid. */
 export function hostedRefundWallets(
   { hosted }: Pick<Config, 'hosted'>,
   key: Hex | undefined,
@@ -122,8 +123,8 @@ export function hostedRefundWallets(
   return new Map([[lower(privateKeyToAccount(key).address), lower(hosted.payTo)]])
 }
 
-/** Where the money of hosted endpoints is counted. */
-async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
+/** Opens refunds and channels of the hosted endpoints over this facilitator. */
+async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
   const { records, findPayment, network, isShared, isKeeper } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
@@ -132,7 +133,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     begin = resolve
     giveUp = () => reject(new Error('The service stopped before it had started.'))
   })
-  // Whoever waits for it hears; nobody may be waiting.
+  // Callers that wait get the error. If nobody waits, it must not end the process.
   started.catch(() => undefined)
   const facilitator = createLocalClient({ ...world, started })
   const signer = privateKeyToAccount(key)
@@ -148,11 +149,11 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
   const isOffered = world.batchContracts.isDeployed
   if (!isOffered()) {
     log.warn(
-      'the contracts of batch-settlement do not stand here; hosted endpoints offer exact only',
+      'the contracts of batch-settlement are not deployed here; hosted endpoints offer exact only',
     )
   }
   const storage = createChannelStorage(records)
-  // Another process may be answering the call that holds one: the reservations of a dead one lapse by themselves.
+  // If processes share the database, another may be using a reservation. Those of a dead process lapse by themselves.
   if (!isShared) await dropReservations(storage)
   const channels = createChannels({
     facilitator,

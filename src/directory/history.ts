@@ -1,7 +1,8 @@
 import { getAddress } from 'viem'
 import { z } from 'zod'
+import type { HistoryAnswer } from '../api/listings.js'
 import { integerParameter } from '../http/query.js'
-import { type ListingDomain, listingDomain } from '../listing-client/listing-write.js'
+import { type ListingAction, listingDomain } from '../listing-client/listing-write.js'
 import type { ListingReader, SignedWrite } from '../store/listings.js'
 import { listingLimits } from './listing-limits.js'
 
@@ -9,31 +10,14 @@ const { defaultEntries, maxEntries } = listingLimits.history
 /** Bodies may be large: a page ends past this, with at least one entry. */
 const PAGE_BYTES = 1_048_576
 
-export interface HistoryPage {
-  merchantId: string
-  /** What the signatures are over, with the types of `GET /api/signing`. */
-  domain: ListingDomain
-  entries: HistoryEntry[]
-  /** `after` of the next page; `null` at the end. */
-  next: number | null
-}
-
-interface HistoryEntry {
-  revision: number
-  action: string
-  owner: string
-  message: unknown
-  body: unknown
-  signature: string
-  acceptedAt: number
-}
+type HistoryEntry = HistoryAnswer['entries'][number]
 
 /** Reads a page of what owners said, oldest first. */
 export function createHistoryReader(listings: Pick<ListingReader, 'historyOf'>, chainId: number) {
   return async (
     merchantId: string,
     { after, limit }: { after: number; limit: number },
-  ): Promise<HistoryPage> => {
+  ): Promise<HistoryAnswer> => {
     const entries: HistoryEntry[] = []
     let bytes = 0
     let last = after
@@ -57,7 +41,7 @@ function toEntry(write: SignedWrite): HistoryEntry {
   const { revision, action, owner, message, body, signature, acceptedAt } = write
   return {
     revision,
-    action,
+    action: action as ListingAction,
     owner: getAddress(owner),
     message: JSON.parse(message),
     body: JSON.parse(body),

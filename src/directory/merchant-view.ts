@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import type { EndpointState, MerchantEndpoint, MerchantView } from '../api/listings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { tellLivePrice } from '../store/live-price.js'
 import { payToProofOf } from '../store/pay-to-proof.js'
@@ -6,14 +7,10 @@ import { isUnclaimed } from '../store/unclaimed.js'
 import { findNameWarning } from './name-warning.js'
 import { tellUnproven } from './pay-to-unproven.js'
 
-export interface ListingWarning {
-  /** The field it is about, as `endpoints[0]`. */
-  path: string
-  code: string
-  message: string
-}
+/** A warning about a field, such as `endpoints[0]`. */
+export type ListingWarning = MerchantView['warnings'][number]
 
-export type ViewMerchant = (merchant: Merchant) => Promise<ReturnType<typeof toView>>
+export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 
 /**
  * A listing as its owner sees it, for anybody: nothing in it is secret. Each endpoint without its `state` is what a save
@@ -44,7 +41,7 @@ function toView(
   endpoints: Endpoint[],
   warnings: ListingWarning[],
   { checksum, nowSeconds }: { checksum: (address: Address) => Address; nowSeconds: number },
-) {
+): MerchantView {
   const { owner, offer } = merchant
   return {
     id: merchant.id,
@@ -90,7 +87,7 @@ function toListed({
   example,
   inputSchema,
   output,
-}: ListedEndpoint) {
+}: ListedEndpoint): Omit<MerchantEndpoint, 'state'> {
   return {
     url,
     method,
@@ -105,7 +102,7 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint, merchant: Merchant) {
+function toState(endpoint: Endpoint, merchant: Merchant): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }

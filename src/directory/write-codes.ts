@@ -1,4 +1,4 @@
-import { RequestFault } from '../http/request-fault.js'
+import { RequestFault } from '../http/errors.js'
 
 interface WriteCode {
   /** On the wire, in `error`. */

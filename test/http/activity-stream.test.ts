@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SESSION_COOKIE } from '../../src/api/session.js'
 import {
   type ActivityFeed,
   createActivityFeed,
@@ -9,7 +10,6 @@ import {
 import { activityStreamRoutes } from '../../src/directory/activity/stream-routes.js'
 import { createSessions, type Sessions } from '../../src/directory/session/sessions.js'
 import { installErrorHandling } from '../../src/http/errors.js'
-import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'
 import { createMemorySessions } from '../../src/store/memory-sessions.js'
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { RequestFault } from '../../src/http/request-fault.js'
+import { RequestFault } from '../../src/http/errors.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
 let edges: Edges | undefined

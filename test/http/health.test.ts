@@ -59,7 +59,7 @@ describe('GET /ready', () => {
       checks: [
         { name: 'journal', ok: true, detail: 'Writable.' },
         { name: 'relayer', ok: false, detail: 'Out of gas money.' },
-        { name: 'node', ok: false, detail: 'The check failed; the log says why.' },
+        { name: 'node', ok: false, detail: 'The check failed; the log has the cause.' },
         { name: 'token', ok: false, detail: 'No answer within 50 ms.' },
       ],
     })

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { rateLimitFault } from '../../src/http/errors.js'
 import { blockOf, callerOf, type HeldRequest } from '../../src/http/rate-limit.js'
-import { rateLimitFault } from '../../src/http/request-fault.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
 let edges: Edges | undefined

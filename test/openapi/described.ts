@@ -1,9 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type {
-  OpenApiDocument,
-  WrittenOperation,
-  WrittenResponse,
-} from '../../src/http/openapi/document.js'
+import type { OpenApiDocument, WrittenOperation, WrittenResponse } from '../../src/http/openapi.js'
 
 export interface DescribedOperation {
   method: string

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import type { ActivityAnswer, ActivityRow } from '../../api/activity.js'
+import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { describedAs } from '../../http/route-config.js'
 import type { Activity, ActivityStore } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
@@ -53,9 +54,15 @@ export async function activityRoutes(
       const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
       const { summary, series } = await readActivity(store, scope)
       const { since } = span
-      return reply
-        .header('cache-control', 'no-store')
-        .send({ merchant: merchant.id, range, since, stepSeconds, summary, series })
+      const answer: ActivityAnswer = {
+        merchant: merchant.id,
+        range,
+        since,
+        stepSeconds,
+        summary,
+        series,
+      }
+      return reply.header('cache-control', 'no-store').send(answer)
     },
   )
 
@@ -122,7 +129,7 @@ function toFilter(
   return { merchantId: merchant.id, endpointId: endpoint, kind, state, since }
 }
 
-function tell(row: Activity, checksum: (address: Address) => Address) {
+function tell(row: Activity, checksum: (address: Address) => Address): ActivityRow {
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),

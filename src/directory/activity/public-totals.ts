@@ -1,3 +1,4 @@
+import type { Totals } from '../../api/activity.js'
 import type { ActivityStore } from '../../store/activity.js'
 import { type ActivityRange, activityRanges, spanOf } from './ranges.js'
 import { readActivity } from './summary.js'
@@ -23,7 +24,7 @@ const MAX_KEPT = 1_000
 export function createPublicTotals({ store, now }: PublicTotalsOptions) {
   const kept = new Map<string | undefined, { totals: ReturnType<typeof readAll>; until: number }>()
 
-  async function readRange(merchantId: string | undefined, range: ActivityRange) {
+  async function readRange(merchantId: string | undefined, range: ActivityRange): Promise<Totals> {
     const { span, since } = spanOf(range, now())
     const { summary } = await readActivity(store, { merchantId, span, since })
     const { settled, successRate, p50Ms, p95Ms } = summary.settle

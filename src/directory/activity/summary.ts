@@ -1,3 +1,4 @@
+import type { ActivityAnswer } from '../../api/activity.js'
 import type {
   ActivityKind,
   ActivityScope,
@@ -15,7 +16,10 @@ type LatencyStep = { upToMs: number; count: number }
  * recipient or a relayer to themselves stand apart in `selfPayments` and in nothing else; refusals stand apart from
  * failures, for anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
  */
-export async function readActivity(store: Reads, scope: ActivityScope) {
+export async function readActivity(
+  store: Reads,
+  scope: ActivityScope,
+): Promise<Pick<ActivityAnswer, 'summary' | 'series'>> {
   const [sums, payers, verifies, settles] = await Promise.all([
     store.sums(scope),
     store.payers(scope),

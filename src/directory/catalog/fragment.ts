@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePrices, paramNames, priceUsd, publishedIdentity } from './published.js'
 
@@ -9,7 +10,7 @@ export function toFragment(
   checksum: (address: Address) => Address,
 ): Buffer {
   const { id, name, network } = merchant
-  const json = JSON.stringify({
+  const published: CatalogMerchant = {
     id,
     name,
     network,
@@ -21,11 +22,11 @@ export function toFragment(
     partner: merchant.isPartner,
     claimed: merchant.owner !== null,
     identity: publishedIdentity(merchant),
-  })
-  return Buffer.from(`,${json}`)
+  }
+  return Buffer.from(`,${JSON.stringify(published)}`)
 }
 
-function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): Record<string, unknown> {
+function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
   const { method, url, title, pricing, price } = endpoint
   return {
     method,

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
+import type { OwnedMerchant } from '../../api/listings.js'
+import { RequestFault } from '../../http/errors.js'
+import { describedAs } from '../../http/operation.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { merchantIdKind } from '../merchant-id.js'
 import { ownerOperation } from '../openapi/read-operations.js'
@@ -17,8 +18,7 @@ export interface OwnerRoutesOptions {
   now: () => number
 }
 
-/** What a wallet may do with a listing: `payTo` may claim what nobody owns and pays to it. */
-type Role = 'owner' | 'offered' | 'payTo'
+type Role = OwnedMerchant['role']
 
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
@@ -44,7 +44,7 @@ export function ownerRoutes(
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 
-  async function tell(role: Role, merchant: Merchant) {
+  async function tell(role: Role, merchant: Merchant): Promise<OwnedMerchant> {
     const { id, name, revision, payTo, hiddenReason, offer, updatedAt } = merchant
     const isOffered = offer !== null && offer.until > now() / 1000
     return {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { presentInPublic } from '../merchant-fault.js'
 import {

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { activityAnswer, activityTable, statsAnswer } from '../../api/activity.js'
+import { httpCodes } from '../../api/errors.js'
+import type { Operation } from '../../http/operation.js'
 import { exportQuery, summaryQuery, tableQuery } from '../activity/query.js'
 import { writeCodes } from '../write-codes.js'
-import { activityAnswer, activityTable, statsAnswer } from './activity-schemas.js'
 import { unknownMerchant } from './examples.js'
 import { ofMerchant } from './read-operations.js'
 

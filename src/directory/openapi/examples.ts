@@ -1,4 +1,4 @@
-import type { Example } from '../../http/openapi/operation.js'
+import type { Example } from '../../http/operation.js'
 import type { ListingAction } from '../../listing-client/listing-write.js'
 
 const owner = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'

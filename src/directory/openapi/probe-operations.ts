@@ -1,10 +1,11 @@
-import { httpCodes } from '../../http/http-codes.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { validation } from '../../api/discovery.js'
+import { httpCodes } from '../../api/errors.js'
+import { probeAnswer } from '../../api/listings.js'
+import type { Operation } from '../../http/operation.js'
 import { probeBody } from '../probe/probe-body.js'
 import { validateBody } from '../probe/validate-body.js'
 import { writeCodes } from '../write-codes.js'
 import { unknownMerchant } from './examples.js'
-import { probeAnswer, validation } from './listing-schemas.js'
 import { ofMerchant } from './read-operations.js'
 
 const { merchantNotFound, merchantDeleted } = writeCodes

@@ -1,21 +1,14 @@
 import { z } from 'zod'
-import { cached } from '../../http/openapi/cached-answer.js'
-import { address } from '../../http/openapi/fields.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { address } from '../../api/fields.js'
+import { historyAnswer, merchantView, ownedAnswer, signingAnswer } from '../../api/listings.js'
+import { catalogAnswer, openApiAnswer, toolsAnswer } from '../../api/merchants.js'
+import type { Operation } from '../../http/operation.js'
+import { cached } from '../../http/operation.js'
 import { choiceParameter } from '../../http/query.js'
 import { toolFormats } from '../catalog/tools.js'
 import { historyQuery } from '../history.js'
 import { writeCodes } from '../write-codes.js'
 import { unknownMerchant } from './examples.js'
-import {
-  catalogAnswer,
-  historyAnswer,
-  merchantView,
-  openApiAnswer,
-  ownedAnswer,
-  signingAnswer,
-  toolsAnswer,
-} from './listing-schemas.js'
 
 export const ofMerchant = z.object({ id: z.string().max(200).describe('Merchant id.') })
 

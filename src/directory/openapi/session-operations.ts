@@ -1,14 +1,9 @@
-import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import { address, seconds } from '../../http/openapi/fields.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { httpCodes } from '../../api/errors.js'
+import { nonceAnswer, sessionAnswer } from '../../api/session.js'
+import type { Operation } from '../../http/operation.js'
 import { signInBody } from '../session/sign-in-body.js'
 
 const tag = 'Session'
-
-const session = z
-  .object({ address, expiresAt: seconds })
-  .meta({ id: 'Session', description: 'Who is signed in, and until when.' })
 
 export const nonceOperation: Operation = {
   id: 'getSignInNonce',
@@ -17,15 +12,7 @@ export const nonceOperation: Operation = {
   answers: {
     200: {
       description: 'For one ERC-4361 message.',
-      schema: z.object({
-        nonce: z.string(),
-        domain: z.string(),
-        uri: z.string(),
-        chainId: z.int(),
-        version: z.literal('1'),
-        statement: z.string(),
-        expiresAt: seconds,
-      }),
+      schema: nonceAnswer,
     },
   },
   examples: { fresh: { summary: 'A fresh one', status: 200 } },
@@ -39,7 +26,7 @@ export const signInOperation: Operation = {
   answers: {
     200: {
       description: 'Signed in.',
-      schema: session,
+      schema: sessionAnswer,
       headers: { 'Set-Cookie': 'The session; no script can read it.' },
     },
   },
@@ -62,7 +49,7 @@ export const sessionOperation: Operation = {
   tag,
   summary: 'Who is signed in',
   needsSession: true,
-  answers: { 200: { description: 'The session.', schema: session } },
+  answers: { 200: { description: 'The session.', schema: sessionAnswer } },
   codes: [httpCodes.notSignedIn],
   examples: {
     signedOut: {

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import type { Operation } from '../../http/openapi/operation.js'
+import { merchantView } from '../../api/listings.js'
+import type { Operation } from '../../http/operation.js'
 import { listingBody } from '../listing-body.js'
 import { confirmation, link, nothing, offer } from '../small-bodies.js'
 import { writeCodes } from '../write-codes.js'
 import { writeEnvelope } from '../write-envelope.js'
 import { exampleWrite } from './examples.js'
-import { merchantView } from './listing-schemas.js'
 import { ofMerchant } from './read-operations.js'
 
 const tag = 'Directory'

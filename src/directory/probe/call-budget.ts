@@ -1,4 +1,4 @@
-import { RequestFault, rateLimitFault } from '../../http/request-fault.js'
+import { RequestFault, rateLimitFault } from '../../http/errors.js'
 import { reasons } from '../../x402/reasons.js'
 
 /** Callers and hosts remembered at once; past this the one not heard of for longest is forgotten. */

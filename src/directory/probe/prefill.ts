@@ -1,26 +1,12 @@
-import type { ListedEndpoint, Pricing } from '../../store/listings.js'
+import type { Validation } from '../../api/discovery.js'
+import type { ListedEndpoint } from '../../store/listings.js'
 import { isRecord } from './clean-json.js'
 import { inputHintsOf } from './quoted-bazaar.js'
 import type { ValidateRequest } from './validate-body.js'
 import type { Verdict } from './verdict.js'
 
-/** What a form can be filled with from a live 402. Text in it is the endpoint's own, unproven. */
-export interface PrefilledListing {
-  /** Without its query, which is in `example`. */
-  url: string
-  method: ListedEndpoint['method']
-  pricing: Pricing
-  /** Decimal digits, atomic units. */
-  price: string
-  asset: string
-  payTo: string
-  network: string
-  title?: string
-  description?: string
-  tags?: string[]
-  inputSchema?: Record<string, unknown>
-  example?: ListedEndpoint['example']
-}
+/** A listing drafted from a live 402. Its URL has no query, which is in `example`. Its texts are the endpoint's own, unproven. */
+export type PrefilledListing = NonNullable<Validation['listing']>
 
 /** Drafts a listing from what an endpoint quoted; `null` unless it is live. */
 export function prefillListing(

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { ProbeAnswer } from '../../api/listings.js'
+import { RequestFault } from '../../http/errors.js'
+import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
 import { present } from '../merchant-fault.js'
 import { probeOperation } from '../openapi/probe-operations.js'
@@ -33,7 +34,7 @@ export async function probeRoutes(
       const { id } = request.params
       present(await store.findMerchant(id))
       const wanted = pick(await store.endpointsOf(id), endpointId)
-      const answers = []
+      const answers: ProbedEndpoint[] = []
       for (const endpoint of wanted) {
         const look = () => schedule.probeNow(id, endpoint.id)
         const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), look)
@@ -47,12 +48,18 @@ export async function probeRoutes(
         answers.push(toAnswer(endpoint, health, result.state))
       }
       reply.header('cache-control', 'no-store')
-      return { endpoints: answers }
+      return { endpoints: answers } satisfies ProbeAnswer
     },
   )
 }
 
-function toAnswer({ id, url, method }: Endpoint, health: EndpointHealth, state: string) {
+type ProbedEndpoint = ProbeAnswer['endpoints'][number]
+
+function toAnswer(
+  { id, url, method }: Endpoint,
+  health: EndpointHealth,
+  state: string,
+): ProbedEndpoint {
   const { status, probe, failures, nextProbeAt } = health
   return { id, url, method, state, status, probe, failures, nextProbeAt }
 }

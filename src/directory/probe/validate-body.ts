@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RequestFault } from '../../http/request-fault.js'
+import { RequestFault } from '../../http/errors.js'
 import type { ListedEndpoint } from '../../store/listings.js'
 import { parseUrl } from '../../x402/parse-url.js'
 

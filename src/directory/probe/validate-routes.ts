@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { describedAs } from '../../http/route-config.js'
 import { validateOperation } from '../openapi/probe-operations.js'
 import type { CallBudget } from './call-budget.js'
 import { type HostPace, hostKey } from './host-pace.js'

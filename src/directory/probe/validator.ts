@@ -1,20 +1,11 @@
+import type { Validation } from '../../api/discovery.js'
 import type { GuardedAnswer } from './guarded-answer.js'
 import type { GuardedFetch } from './guarded-fetch.js'
-import { type PrefilledListing, prefillListing } from './prefill.js'
+import { prefillListing } from './prefill.js'
 import { toProbeRequest } from './probe-request.js'
 import { judgeTarget, type TargetRules } from './target-rules.js'
 import type { ValidateRequest } from './validate-body.js'
-import { type Expected, judgeAnswer, type VerdictState, type VerdictWarning } from './verdict.js'
-
-export interface Validation {
-  verdict: VerdictState
-  message: string
-  warnings: VerdictWarning[]
-  seen: Record<string, string | number | null>
-  /** Unix seconds. */
-  checkedAt: number
-  listing: PrefilledListing | null
-}
+import { type Expected, judgeAnswer } from './verdict.js'
 
 /** Says of an endpoint that need not be listed what a listing of it would be told. */
 export interface Validator {

@@ -1,10 +1,11 @@
 import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
+import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
+import { SESSION_COOKIE, SIGNED_OUT_COOKIE } from '../../api/session.js'
+import { RequestFault } from '../../http/errors.js'
+import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
-import { SESSION_COOKIE, SIGNED_OUT_COOKIE } from '../../http/session-cookie.js'
 import type { Origin, Session } from '../../store/sessions.js'
 import {
   nonceOperation,
@@ -35,11 +36,23 @@ export async function sessionRoutes(
     reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/session/nonce', describedAs(nonceOperation), async ({ ip }) => {
-    const { nonce, expiresAt } = await sessions.issueNonce(originOf(ip))
-    const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
-    return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
-  })
+  app.get(
+    '/api/session/nonce',
+    describedAs(nonceOperation),
+    async ({ ip }): Promise<NonceAnswer> => {
+      const { nonce, expiresAt } = await sessions.issueNonce(originOf(ip))
+      const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
+      return {
+        nonce,
+        domain,
+        uri,
+        chainId,
+        version: '1',
+        statement,
+        expiresAt: secondsOf(expiresAt),
+      }
+    },
+  )
 
   app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
     const body = signInBody.safeParse(request.body)
@@ -88,7 +101,7 @@ export async function sessionRoutes(
     })
   }
 
-  function tell({ address, expiresAt }: Session) {
+  function tell({ address, expiresAt }: Session): SessionAnswer {
     return { address: checksum(address), expiresAt: secondsOf(expiresAt) }
   }
 }

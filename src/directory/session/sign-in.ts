@@ -1,7 +1,7 @@
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import { RequestFault } from '../../http/request-fault.js'
+import { RequestFault } from '../../http/errors.js'
 import type { Sessions } from './sessions.js'
 
 export interface SignInOptions {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findCorrections } from '../../../src/discovery/corrections.js'
-import { createWordCounts } from '../../../src/discovery/word-counts.js'
+import { createWordCounts, findCorrections } from '../../../src/discovery/spelling.js'
 
 /** Returns what is looked for instead of words in a catalog of these texts, and how many searches that took. */
 function corrected(texts: string[], query: string) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RpcResult } from '../../../src/chain/rpc-node.js'
-import { createBalances } from '../../../src/metrics/balances.js'
+import { createBalances } from '../../../src/metrics/gas-money.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import type { WatchedNetwork } from '../../../src/metrics/settling.js'
 import { aJob, confirmed, failed } from './a-job.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createBuckets, createCallBudget } from '../../../../src/directory/probe/call-budget.js'
-import { RequestFault } from '../../../../src/http/request-fault.js'
+import { RequestFault } from '../../../../src/http/errors.js'
 
 describe('a bucket', () => {
   it('holds so many, refills one at a time, and says when', () => {

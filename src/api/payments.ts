@@ -1,27 +1,26 @@
 import { z } from 'zod'
-import { address, amount, hash, network, time, usd } from '../http/openapi/fields.js'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
-import type { PaymentStatus } from './payment-status.js'
+import { type AnswerOf, address, amount, hash, network, time, usd } from './fields.js'
 
-/** What only a settle can be told. */
-const ofSettle: readonly ReasonKey[] = [
+/** Reasons that only a settle can give. */
+const settleOnly: readonly ReasonKey[] = [
   'idempotencyKeyConflict',
   'transactionFailed',
   'transferEventMismatch',
   'settlementPending',
   'unexpectedSettleError',
 ]
-const ofVerify: readonly ReasonKey[] = ['unexpectedVerifyError']
+const verifyOnly: readonly ReasonKey[] = ['unexpectedVerifyError']
 
-/** The codes of the table that an answer of the family can carry. */
+/** Returns the codes of the table that an answer of the family can carry. */
 export function codesOf(family: 'verify' | 'settle') {
-  const foreign = family === 'verify' ? ofSettle : ofVerify
+  const foreign = family === 'verify' ? settleOnly : verifyOnly
   return Object.entries(reasons)
     .filter(([key]) => !foreign.includes(key as ReasonKey))
     .map(([, reason]) => reason)
 }
 
-/** Codes of payments that were judged and refused, which is a 200. */
+/** The codes of payments that were checked and refused, which is a 200. */
 function refusals(family: 'verify' | 'settle') {
   const codes = codesOf(family).filter(({ status }) => status === 200)
   return z.enum(codes.map(({ code }) => code) as [string, ...string[]])
@@ -56,13 +55,14 @@ export const settleAnswer = z
       errorMessage: sentence,
       transaction: z
         .union([hash, z.literal('')])
-        .describe('Once there is one, every later answer has it; empty before.'),
+        .describe('Empty until there is a transaction; every later answer names it.'),
       network: z.string(),
       payer: address.optional(),
     }),
   ])
   .meta({ id: 'SettleAnswer' })
 
+/** A payment, for anybody who knows its nonce. */
 export const paymentStatus = z
   .object({
     network,
@@ -73,17 +73,23 @@ export const paymentStatus = z
     amount,
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed'])
-      .describe('accepted and on no node yet, sent, on chain, not settled and not on chain'),
+      .describe(
+        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
+      ),
     transaction: hash.nullable(),
     explorerUrl: z.url().nullable(),
     blockNumber: z.int().nullable(),
     errorReason: z.string().nullable(),
     errorMessage: z.string().nullable(),
-    delivered: z.boolean().describe('Whether a caller of settle was told of success.'),
+    delivered: z.boolean().describe('Whether a caller of settle received the success.'),
     createdAt: time,
     updatedAt: time,
     validAfter: z.string(),
     validBefore: z.string(),
     gasUsd: usd.nullable().describe("This payment's share of the gas."),
   })
-  .meta({ id: 'PaymentStatus' }) satisfies z.ZodType<{ [Name in keyof PaymentStatus]: unknown }>
+  .meta({ id: 'PaymentStatus' })
+
+export type PaymentStatus = AnswerOf<typeof paymentStatus>
+
+export const transactionAnswer = z.object({ transaction: hash, payments: z.array(paymentStatus) })

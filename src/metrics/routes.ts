@@ -1,18 +1,25 @@
-import './route-config.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Operation } from '../http/operation.js'
 import { reasons } from '../x402/reasons.js'
-import { metricsOperation } from './operations.js'
 
-/** A page of figures in the text format its content type names. */
+/** A page of figures in the text format that its content type names. */
 export interface MetricsPage {
   contentType: string
   text: string
 }
 
-/** Told of a verify or settle that was answered without being judged, with the code of the answer. */
+/** Receives a verify or settle that was answered without a check of the payment, with the code of the answer. */
 export type OnFault = (family: 'verify' | 'settle', code: string, body: unknown) => void
 
-/** `GET /metrics` for Prometheus. Where this route is not wanted, do not call it. */
+const metricsOperation: Operation = {
+  id: 'getMetrics',
+  tag: 'Service',
+  summary: 'Figures for Prometheus',
+  answers: { 200: { description: 'Text exposition format.', type: 'text/plain' } },
+  examples: { now: { summary: 'Now', status: 200 } },
+}
+
+/** Adds `GET /metrics` for Prometheus. Without this call there is no such route. */
 export function metricsRoutes(app: FastifyInstance, render: () => Promise<MetricsPage>): void {
   const config = { limit: 'exempt', operation: metricsOperation } as const
   app.get('/metrics', { config }, async (_request, reply) => {
@@ -21,21 +28,16 @@ export function metricsRoutes(app: FastifyInstance, render: () => Promise<Metric
   })
 }
 
-/** Tells of every verify and settle that ended in an error: a limit, a body that is none, a fault of ours. Call it before the routes. */
+/** Reports every verify and settle that ended in an error: a limit, a malformed body, a fault of ours. Call it before the routes. */
 export function installFaultCount(app: FastifyInstance, onFault: OnFault): void {
   const thrown = new WeakSet<FastifyRequest>()
   app.addHook('onError', async (request) => {
     thrown.add(request)
   })
   app.addHook('onResponse', async (request, reply) => {
-    const { family = 'plain' } = request.routeOptions.config
-    if (
-      family === 'plain' ||
-      family === 'mcp' ||
-      !thrown.has(request) ||
-      request.raw.readableAborted
-    )
-      return
+    const { family } = request.routeOptions.config
+    if (family !== 'verify' && family !== 'settle') return
+    if (!thrown.has(request) || request.raw.readableAborted) return
     onFault(family, codeOf(family, reply.statusCode), request.body)
   })
 }

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { createLogger } from '../../src/app/logger.js'
-import { openDashboard } from '../../src/http/dashboard.js'
+import { openConsole } from '../../src/http/console.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installNotFound } from '../../src/http/not-found.js'
 import { createServer } from '../../src/http/server.js'
@@ -27,8 +27,8 @@ let app: FastifyInstance | undefined
 afterEach(() => app?.close())
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function serve(options: Partial<Parameters<typeof openDashboard>[0]> = {}) {
-  const dashboard = openDashboard({ folder, ...local, ...options })
+async function serve(options: Partial<Parameters<typeof openConsole>[0]> = {}) {
+  const dashboard = openConsole({ folder, ...local, ...options })
   app = createServer({
     logger: createLogger({ level: 'silent' }),
     bodyLimitBytes: 262_144,

@@ -1,17 +1,21 @@
 import { z } from 'zod'
 import {
+  type AnswerOf,
   address,
   amount,
   anyObject,
+  callExample,
+  endpointStatus,
   livePrice,
   livePriceUsd,
+  method,
   network,
+  pricing,
   seconds,
   usd,
-} from '../http/openapi/fields.js'
-import type { DiscoveryItem, toCard } from './item.js'
+} from './fields.js'
 
-export const quotedRequirement = z
+const quotedRequirement = z
   .looseObject({
     scheme: z.string(),
     network,
@@ -26,7 +30,7 @@ export const quotedRequirement = z
     description: 'What the 402 of the endpoint said at the last probe.',
   })
 
-export const discoveryItem = z
+const discoveryItem = z
   .object({
     resource: z.string().describe('The URL to call.'),
     type: z.literal('http'),
@@ -47,7 +51,7 @@ export const discoveryItem = z
           .nullable()
           .describe('The ERC-8004 agent of the merchant.'),
       }),
-      pricing: z.enum(['fixed', 'metered']),
+      pricing,
       hostedByArcus: z.boolean(),
       input: z
         .looseObject({ type: z.literal('http'), method: z.string() })
@@ -68,7 +72,9 @@ export const discoveryItem = z
     iconUrl: z.string().optional(),
     extensions: anyObject.optional(),
   })
-  .meta({ id: 'DiscoveryItem' }) satisfies z.ZodType<{ [Name in keyof DiscoveryItem]: unknown }>
+  .meta({ id: 'DiscoveryItem' })
+
+export type DiscoveryItem = AnswerOf<typeof discoveryItem>
 
 export const resourcesAnswer = z.object({
   x402Version: z.literal(2),
@@ -117,18 +123,18 @@ const card = z
   .object({
     id: z.int(),
     url: z.string(),
-    method: z.enum(['GET', 'POST']),
+    method,
     title: z.string(),
     description: z.string(),
     tags: z.array(z.string()),
-    pricing: z.enum(['fixed', 'metered']),
+    pricing,
     price: amount.describe('As listed.'),
     priceUsd: usd,
     livePrice,
     livePriceUsd,
     hosted: z.boolean(),
     hasSchema: z.boolean(),
-    status: z.enum(['live', 'unverified', 'failing']),
+    status: endpointStatus,
     probe: z
       .object({
         verdict: z.string(),
@@ -156,9 +162,10 @@ const card = z
         .nullable(),
     }),
   })
-  .meta({ id: 'EndpointCard' }) satisfies z.ZodType<{
-  [Name in keyof ReturnType<typeof toCard>]: unknown
-}>
+  .meta({ id: 'EndpointCard' })
+
+/** An endpoint as the console lists it. */
+export type EndpointCard = AnswerOf<typeof card>
 
 export const browseAnswer = z.object({
   correctedQuery,
@@ -169,3 +176,33 @@ export const browseAnswer = z.object({
     .describe('Number of items of all pages together; `null` when there are words.'),
   next: z.string().nullable().describe('`cursor` for the next page; `null` after the last.'),
 })
+
+export type BrowseAnswer = AnswerOf<typeof browseAnswer>
+
+/** The result of one probe of an endpoint that need not be listed. */
+export const validation = z.object({
+  verdict: z.string().describe('`live`, or what is wrong.'),
+  message: z.string(),
+  warnings: z.array(z.string()),
+  seen: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  checkedAt: seconds,
+  listing: z
+    .object({
+      url: z.string(),
+      method,
+      pricing,
+      price: z.string(),
+      asset: z.string(),
+      payTo: z.string(),
+      network: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      tags: z.array(z.string()).optional(),
+      inputSchema: anyObject.optional(),
+      example: callExample.optional(),
+    })
+    .nullable()
+    .describe('A listing drafted from the live 402. Its texts are those of the endpoint.'),
+})
+
+export type Validation = AnswerOf<typeof validation>

@@ -44,7 +44,7 @@ async function serve(options: Partial<Parameters<typeof openConsole>[0]> = {}) {
 }
 
 describe('the console', () => {
-  it('is at the root, asked for again each time, and answers 304 to who has it', async () => {
+  it('is at the root, revalidated each time, and a 304 to a browser that has it', async () => {
     const server = await serve()
     const first = await server.inject({ url: '/', headers: browser })
     expect(first.statusCode).toBe(200)
@@ -78,7 +78,7 @@ describe('the console', () => {
     expect(headers['strict-transport-security']).toBeUndefined()
   })
 
-  it('asks for https to be kept where its public address is https', async () => {
+  it('asks browsers to keep to https if its public address is https', async () => {
     const url = 'https://directory.example'
     const server = await serve({ baseUrl: url, directoryUrl: url })
     const { headers } = await server.inject({ url: '/', headers: browser })
@@ -107,7 +107,7 @@ describe('the console', () => {
     },
   )
 
-  it('serves files with names of their own, asked for again each time', async () => {
+  it('serves files without a hash in their name, revalidated each time', async () => {
     const answer = await (await serve()).inject('/favicon.svg')
     expect(answer.headers['content-type']).toBe('image/svg+xml')
     expect(answer.headers['cache-control']).toBe('no-cache')
@@ -152,7 +152,7 @@ describe('addresses that are no route', () => {
 describe('two public addresses', () => {
   const hosts = { baseUrl: 'https://pay.example', directoryUrl: 'https://directory.example' }
 
-  it('send a page asked for at the facilitator to the directory, path and all', async () => {
+  it('redirect pages of the facilitator to the directory, with their path', async () => {
     const server = await serve(hosts)
     const answer = await server.inject({
       url: '/merchants/penny-quotes?tab=try',
@@ -175,7 +175,7 @@ describe('two public addresses', () => {
   })
 })
 
-it('says in a sentence that the console is not built, while the API works', async () => {
+it('a missing build is explained in a sentence, and the API works', async () => {
   const server = await serve({ folder: join(folder, 'nowhere') })
   for (const url of ['/', '/merchants/penny-quotes']) {
     const answer = await server.inject({ url, headers: browser })

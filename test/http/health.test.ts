@@ -19,7 +19,7 @@ const passing: ReadinessCheck = {
 }
 
 describe('GET /health', () => {
-  it('is ok whatever the checks say', async () => {
+  it('is ok even if checks fail', async () => {
     const { app } = await open([
       { name: 'node', check: async () => ({ ok: false, detail: 'Silent.' }) },
     ])
@@ -67,7 +67,7 @@ describe('GET /ready', () => {
     expect(JSON.stringify(lines)).not.toContain('node.example')
   })
 
-  it('runs one round for all who ask at once, and another after a second', async () => {
+  it('runs one round for simultaneous requests, and another after a second', async () => {
     let rounds = 0
     let time = 0
     const counted: ReadinessCheck = {

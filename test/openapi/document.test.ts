@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { httpCodes } from '../../src/api/errors.js'
-import { writeCodes } from '../../src/directory/write-codes.js'
+import { writeCodes } from '../../src/directory/listings/faults.js'
 import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { startService, type TestService } from './a-service.js'

@@ -6,9 +6,8 @@ import type { Operation } from '../../http/operation.js'
 import { cached } from '../../http/operation.js'
 import { choiceParameter } from '../../http/query.js'
 import { toolFormats } from '../catalog/tools.js'
-import { historyQuery } from '../history.js'
-import { writeCodes } from '../write-codes.js'
-import { unknownMerchant } from './examples.js'
+import { unknownMerchant, writeCodes } from '../listings/faults.js'
+import { historyQuery } from '../listings/history.js'
 
 export const ofMerchant = z.object({ id: z.string().max(200).describe('Merchant id.') })
 

@@ -7,12 +7,12 @@ import { type ListingAction, listingDomain } from '../../listing-client/listing-
 import type { ListingReader, SignedWrite } from '../../store/listings.js'
 
 const { defaultEntries, maxEntries } = listingLimits.history
-/** Bodies may be large: a page ends past this, with at least one entry. */
+/** Bytes after which a page ends, with at least one entry: bodies may be large. */
 const PAGE_BYTES = 1_048_576
 
 type HistoryEntry = HistoryAnswer['entries'][number]
 
-/** Creates the reader of a page of signed writes, oldest first. */
+/** Creates the read of signed writes by pages, oldest first. */
 export function createHistoryReader(listings: Pick<ListingReader, 'historyOf'>, chainId: number) {
   return async (
     merchantId: string,
@@ -50,7 +50,7 @@ function toEntry(write: SignedWrite): HistoryEntry {
   }
 }
 
-/** Parameters of the history. */
+/** The parameters of the history. */
 export const historyQuery = z.object({
   after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
     .prefault('0')

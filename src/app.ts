@@ -15,7 +15,7 @@ import { installSecurityHeaders } from './http/security-headers.js'
 import { createServer, type ServerOptions } from './http/server.js'
 import type { ReadStatus } from './metrics/status.js'
 import { statusRoutes } from './metrics/status-routes.js'
-import { StoreUnavailableError } from './store/store-unavailable.js'
+import { StoreUnavailableError } from './store/errors.js'
 
 export interface AppOptions {
   server: ServerOptions

@@ -16,8 +16,8 @@ import type { Refund } from '../merchant/refund-ledger.js'
 import { proofOf, type RefundTransfer } from '../merchant/refund-transfer.js'
 import { createRefunds } from '../merchant/refunds.js'
 import { x402 } from '../merchant/x402.js'
-import type { HostedRecords } from '../store/hosted-records.js'
 import type { ListingStore } from '../store/listings.js'
+import type { HostedRecords } from '../store/sql/hosted-records.js'
 import type { Network } from '../x402/networks.js'
 
 /** What the operator sells himself, built and not yet started. */

@@ -1,5 +1,5 @@
 import { addressField } from '../directory/listing-body.js'
-import type { Block, BlockStore } from '../store/blocks.js'
+import type { Block, BlockStore } from '../store/sql/blocks.js'
 import { UsageError } from './arguments.js'
 
 /** Whom a block is about. */

@@ -4,7 +4,7 @@ import { readSettings } from '../config/settings.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail } from '../doctor/finding.js'
 import { writeReport } from '../doctor/report.js'
-import { inspectDatabase } from '../store/inspect-database.js'
+import { inspectDatabase } from '../store/open-stores.js'
 import { parseArguments, UsageError } from './arguments.js'
 import { print, printError } from './print.js'
 

@@ -1,7 +1,5 @@
 import { ConfigError } from '../config/config-error.js'
-import { CopyError } from '../store/copy/copy-error.js'
-import { MigrationError } from '../store/migration-error.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { UsageError } from './arguments.js'
 
 /** One sentence for what the operator can mend; the whole error for a bug. */

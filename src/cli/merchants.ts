@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.js'
-import { MigrationError } from '../store/migration-error.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { UsageError } from './arguments.js'
 import { readCommand } from './merchants/commands.js'
 import { openDesk } from './merchants/desk.js'

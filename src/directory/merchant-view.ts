@@ -1,8 +1,7 @@
 import type { Address } from 'viem'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../store/listings.js'
 import { tellLivePrice } from '../store/live-price.js'
-import { payToProofOf } from '../store/pay-to-proof.js'
-import { isUnclaimed } from '../store/unclaimed.js'
+import { isUnclaimed, payToProofOf } from '../store/ownership.js'
 import { findNameWarning } from './name-warning.js'
 import { tellUnproven } from './pay-to-unproven.js'
 

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { StoreUnavailableError } from '../store/errors.js'
 import { startThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { CatalogFigures } from './catalog-reader.js'

@@ -1,18 +1,16 @@
 import type {
   CatalogEntry,
   Endpoint,
+  JsonText,
   Merchant,
   ProbeRecord,
-  QuotedRequirement,
-} from '../store/listings.js'
-import { tellLivePrice } from '../store/live-price.js'
-import type {
-  JsonText,
   PublishedEndpoint,
   PublishedEntry,
   PublishedMerchant,
-} from '../store/published.js'
-import { isUnclaimed } from '../store/unclaimed.js'
+  QuotedRequirement,
+} from '../store/listings.js'
+import { tellLivePrice } from '../store/live-price.js'
+import { isUnclaimed } from '../store/ownership.js'
 import { formatAtomic } from '../x402/amounts.js'
 
 /** An element of `items` as the product defines it, with the optional members of the official packages. */

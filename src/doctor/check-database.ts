@@ -1,4 +1,4 @@
-import type { DatabaseInspection } from '../store/inspection.js'
+import type { DatabaseInspection } from '../store/stores.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
 const GIB = 1024 ** 3

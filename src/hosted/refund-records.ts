@@ -1,5 +1,5 @@
 import type { Refund, RefundLedger } from '../merchant/refund-ledger.js'
-import type { HostedRecords } from '../store/hosted-records.js'
+import type { HostedRecords } from '../store/sql/hosted-records.js'
 
 /**
  * The ledger of refunds in our store: what is under way, and for the account what is over. Each process brings what it

@@ -1,4 +1,4 @@
-import type { JobSharing } from '../store/job-sharing.js'
+import type { JobSharing } from '../store/settlement-journal.js'
 import type { Job } from '../store/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Lane } from './lane.js'

@@ -1,4 +1,4 @@
-import type { JobSharing } from '../store/job-sharing.js'
+import type { JobSharing } from '../store/settlement-journal.js'
 import { laneLease } from '../store/leases.js'
 import type { Attempt, Job, SettlementJournal } from '../store/settlement-journal.js'
 import type { Lane } from './lane.js'

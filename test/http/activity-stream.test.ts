@@ -11,7 +11,7 @@ import { createSessions, type Sessions } from '../../src/directory/session/sessi
 import { installErrorHandling } from '../../src/http/errors.js'
 import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'
-import { createMemorySessions } from '../../src/store/memory-sessions.js'
+import { createMemorySessions } from '../../src/store/sessions.js'
 
 const owner: Address = '0x5555555555555555555555555555555555555555'
 const news = new Set(['weather'])

@@ -10,7 +10,7 @@ import { catalogRoutes } from '../../src/directory/catalog/routes.js'
 import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
-import type { Identity } from '../../src/store/identity.js'
+import type { Identity } from '../../src/store/listings.js'
 import { enter } from '../unit/cli/a-desk.js'
 import {
   anEndpoint,

@@ -1,5 +1,5 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { type Desk, everyMerchant, getMerchant } from './desk.js'
 

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
+import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { createPathIndex, type PathIndex } from './path-index.js'
 

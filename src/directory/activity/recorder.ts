@@ -11,7 +11,7 @@ import {
 import { createRowBounds, type Keeping } from './row-bounds.js'
 
 export interface ActivityRecorderOptions {
-  store: Pick<ActivityStore, 'append' | 'forget' | 'foldHours'>
+  store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
@@ -51,10 +51,7 @@ const SALES_FIRST_MS = 3_000
 const SWEEP_MS = 60_000
 /** Rows of one commit of a sweep: what a loop turn can spare. */
 const SWEEP_ROWS = 200
-const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** The shortest range reads 24 hours; older ones become days. */
-const HOURS_KEPT_MS = 3 * DAY_MS
 
 /** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
 export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
@@ -64,7 +61,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   let waiting: PaymentAnswer[] = []
   let dropped = 0
   let toldDropped = 0
-  let sweptHour = 0
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
   let sweeping: Promise<void> | undefined
@@ -162,10 +158,6 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     while (!isStopping && (await store.forget(before, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const hour = Math.floor(now() / HOUR_MS)
-    if (isStopping || hour === sweptHour) return
-    sweptHour = hour
-    await store.foldHours(Math.floor((now() - HOURS_KEPT_MS) / 1000))
   }
 
   function startSweep(): void {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { payToProofOf } from '../../store/pay-to-proof.js'
+import { payToProofOf } from '../../store/ownership.js'
 import { present } from '../merchant-fault.js'
 import { howToProve, tellUnproven } from '../pay-to-unproven.js'
 import { requireSession } from '../session/session-routes.js'

@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
 import type { Endpoint, EndpointMethod, ListingReader } from '../../store/listings.js'
-import { isHiddenStranger, speaksForPayTo } from '../../store/pay-to-proof.js'
-import { unclaimedId } from '../../store/unclaimed.js'
+import { isHiddenStranger, speaksForPayTo, unclaimedId } from '../../store/ownership.js'
 
 /** Entries that nobody confirmed cost nothing to make, so each address and each URL gets a few. */
 export const unclaimedLimits = {

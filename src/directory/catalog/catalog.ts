@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed } from '../../store/ownership.js'
 import { type Block, changeBlocks, type Piece, packBlocks } from './blocks.js'
 import { toFragment } from './fragment.js'
 import { isPublished, shownEndpoints } from './published.js'

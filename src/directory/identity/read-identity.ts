@@ -1,5 +1,4 @@
-import type { Identity } from '../../store/identity.js'
-import type { Endpoint, Merchant } from '../../store/listings.js'
+import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
 import { checkControl, checkDomain, checkFile, checkPay, type Finding } from './checks.js'
 import type { GuardedGet } from './registration-file.js'
 import type { IdentityRegistry } from './registry.js'

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import type {
   DescribedEndpoint,
   Endpoint,
@@ -9,9 +9,11 @@ import type {
   IndexedEndpoint,
   Merchant,
   Pricing,
+  PublishedMerchant,
   SignedWrite,
 } from '../listings.js'
 
+/** A row of `merchants`. */
 export interface MerchantRow {
   id: string
   owner: Address | null
@@ -35,36 +37,93 @@ export interface MerchantRow {
   deleted_at: number | null
 }
 
+/** Returns a row that says no more than this. */
+export function newMerchantRow(
+  {
+    id,
+    name,
+    network,
+    asset,
+    payTo,
+  }: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
+  now: number,
+): MerchantRow {
+  return {
+    id,
+    owner: null,
+    name,
+    description: '',
+    network,
+    asset,
+    pay_to: payTo,
+    revision: 0,
+    is_official: 0,
+    is_partner: 0,
+    hidden_reason: null,
+    agent_id: null,
+    identity: null,
+    offered_to: null,
+    offered_until: null,
+    confirmed_owner: null,
+    confirmed_pay_to: null,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  }
+}
+
 export function toMerchant(row: MerchantRow): Merchant {
   const { offered_to: to, offered_until: until } = row
   const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
   return {
-    id: row.id,
+    ...toPublishedMerchant(row),
     owner: row.owner,
-    name: row.name,
     description: row.description,
     network: row.network,
     asset: row.asset,
     payTo: row.pay_to,
     revision: row.revision,
-    isOfficial: row.is_official === 1,
-    isPartner: row.is_partner === 1,
-    hiddenReason: row.hidden_reason,
     agentId: row.agent_id,
-    identity: row.identity === null ? null : JSON.parse(row.identity),
     offer: to === null || until === null ? null : { to, until },
     confirmation: owner === null || payTo === null ? null : { owner, payTo },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+  }
+}
+
+/** Columns that `toPublishedMerchant` reads. */
+export const publishedMerchantColumns =
+  'id, name, is_official, is_partner, identity, hidden_reason, deleted_at'
+
+export type PublishedMerchantRow = Pick<
+  MerchantRow,
+  'id' | 'name' | 'is_official' | 'is_partner' | 'identity' | 'hidden_reason' | 'deleted_at'
+>
+
+export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
+  return {
+    id: row.id,
+    name: row.name,
+    isOfficial: row.is_official === 1,
+    isPartner: row.is_partner === 1,
+    identity: row.identity === null ? null : JSON.parse(row.identity),
+    hiddenReason: row.hidden_reason,
     deletedAt: row.deleted_at,
   }
 }
 
-/** Another agent may have been linked while this one was read. */
-export function isOfAgent(identity: Merchant['identity'], { agent_id }: MerchantRow): boolean {
-  return identity === null || identity.agentId === agent_id
+/** Returns whether every item of the merchant publishes the same about it as before. */
+export function publishesTheSame(before: MerchantRow | undefined, after: MerchantRow): boolean {
+  return before !== undefined && publishedOf(before) === publishedOf(after)
 }
 
+function publishedOf(row: MerchantRow): string {
+  const { name, isOfficial, isPartner, identity } = toPublishedMerchant(row)
+  const agentId = identity?.checks.control.passed === true && identity.agentId
+  return JSON.stringify([name, isOfficial, isPartner, agentId])
+}
+
+/** A row of `endpoints`. */
 export interface EndpointRow {
   id: number
   merchant_id: string
@@ -110,7 +169,7 @@ type HeadRow = Pick<
   'id' | 'merchant_id' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
 
-export function toHead(row: HeadRow): EndpointHead {
+function toHead(row: HeadRow): EndpointHead {
   return {
     id: row.id,
     merchantId: row.merchant_id,
@@ -123,14 +182,16 @@ export function toHead(row: HeadRow): EndpointHead {
   }
 }
 
-/** Only these columns are read for an outline. */
-export const outlineColumns = 'id, merchant_id AS "merchantId", status'
+/** Columns that discovery publishes of an endpoint, named as the members of `PublishedEndpoint`. */
+export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method, title, description, pricing, tags,
+  example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
+  CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
-/** Only these of an endpoint (e) and its merchant (m) are read for an index, beside whether there is a schema. */
+/** Columns that a search reads of an endpoint (e) and its merchant (m). */
 export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.tags,
-  e.extras, e.accepts, e.status, m.network, m.asset`
+  e.extras, e.accepts, e.status, m.network, m.asset,
+  CASE WHEN e.input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
 
-/** The columns that a search looks at or answers by. */
 type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
 
 export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network' | 'asset'> {
@@ -152,14 +213,11 @@ function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network' |
   }
 }
 
-/** What is written about an endpoint, whoever writes it. */
+/** What is written about an endpoint by its owner, by the operator or from a payment. */
 export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
 
-/** Looks kept for the health strip. */
-export const PROBES_KEPT = 90
-
-/** The columns an item publishes: only a change in these moves `lastUpdated`. */
-export const publishedColumns = [
+/** Columns that an item publishes: only a change of these moves `lastUpdated`. */
+const publishedColumns = [
   'title',
   'description',
   'pricing',
@@ -174,20 +232,17 @@ export const publishedColumns = [
   'status',
 ] as const
 
-/** The columns that a save or a look writes. */
-export const writableColumns: readonly (keyof EndpointColumns)[] = [
+/** Columns that a save or a probe writes. */
+export const writtenColumns = [
   'url',
   'method',
   ...publishedColumns,
   'probe',
   'failures',
   'next_probe_at',
-]
+] as const
 
-export type EndpointColumns = Omit<
-  EndpointRow,
-  'id' | 'merchant_id' | 'position' | 'last_updated' | 'created_at'
->
+export type EndpointColumns = Pick<EndpointRow, (typeof writtenColumns)[number]>
 
 export function toColumns(draft: EndpointDraft): EndpointColumns {
   return {
@@ -217,29 +272,30 @@ export function toHealthColumns(health: EndpointHealth) {
   }
 }
 
+/** Returns whether an item made of the row differs from one made of the columns. */
+export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
+  return publishedColumns.some((name) => row[name] !== columns[name])
+}
+
+/** Returns the time of a change. Of two changes within a second, the later one is a second ahead: readers must see both. */
+export function stampAfter({ last_updated }: EndpointRow, now: number): number {
+  return Math.max(now, last_updated + 1)
+}
+
+/** A row of `listing_writes`. */
 export interface WriteRow {
   merchant_id: string
   revision: number
   owner: Address
-  nonce: `0x${string}`
+  nonce: Hex
   action: string
   message: string
   body: string
-  signature: `0x${string}`
+  signature: Hex
   accepted_at: number
 }
 
 export function toWrite(row: WriteRow): SignedWrite {
   const { merchant_id: merchantId, accepted_at: acceptedAt, ...same } = row
   return { ...same, merchantId, acceptedAt }
-}
-
-/** Whether an item made of the one is not the same as one made of the other. */
-export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
-  return publishedColumns.some((name) => row[name] !== columns[name])
-}
-
-/** Two changes within a second are two: the later one is a second ahead rather than unseen. */
-export function stampAfter({ last_updated }: EndpointRow, now: number): number {
-  return Math.max(now, last_updated + 1)
 }

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { StoreUnavailableError } from '../errors.js'
+import { TransactionConflict } from '../sql/sql.js'
 
 /** Statements on one connection, inside or outside of a transaction. */
 export interface Queries {
@@ -158,6 +159,7 @@ async function transaction<Result>(
 }
 
 function isConflict(error: unknown): boolean {
+  if (error instanceof TransactionConflict) return true
   const code = (error as { code?: unknown }).code
   return code === '40P01' || code === '40001'
 }

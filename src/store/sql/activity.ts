@@ -2,7 +2,14 @@ import type { ActivityStore, NewActivity } from '../activity.js'
 import { addToBuyers, markRefunds } from './activity-buyers.js'
 import { createActivityReader } from './activity-reader.js'
 import { addToSums, type CountedActivity } from './activity-sums.js'
-import { all, type Insertion, insertAll, type Sql, type Steps } from './sql.js'
+import {
+  all,
+  type Insertion,
+  insertAll,
+  type Sql,
+  type Steps,
+  TransactionConflict,
+} from './sql.js'
 
 /** What a commit of rows may take of the event loop; how many rows that is depends on how alike they are. */
 const SLICE_MS = 4
@@ -31,7 +38,7 @@ const insertion: Insertion = {
     'gas_cost',
     'is_self',
   ],
-  rest: 'ON CONFLICT DO NOTHING RETURNING settlement_id, state',
+  rest: 'ON CONFLICT DO NOTHING',
 }
 
 export function createActivityStore(sql: Sql): ActivityStore {
@@ -43,13 +50,11 @@ export function createActivityStore(sql: Sql): ActivityStore {
       function* () {
         const startedAt = performance.now()
         const fresh = yield* withoutOldSuccesses(rows, sql)
-        const counted = yield* markRefunds(
-          fresh.filter(({ isSumOnly }) => isSumOnly !== true),
-          sql,
-        )
-        const kept = yield* insertRows(counted)
-        yield* addToSums([...kept, ...fresh.filter(({ isSumOnly }) => isSumOnly === true)])
-        yield* addToBuyers(kept)
+        const whole = fresh.filter(({ isSumOnly }) => isSumOnly !== true)
+        const counted = yield* markRefunds(whole, sql)
+        yield* insertRows(counted)
+        yield* addToSums([...counted, ...fresh.filter(({ isSumOnly }) => isSumOnly === true)])
+        yield* addToBuyers(counted)
         return performance.now() - startedAt
       },
       { isDurable: false },
@@ -122,9 +127,8 @@ function* withoutOldSuccesses(
   })
 }
 
-/** Returns the rows that were kept: another process may keep the same success at this moment. */
-function* insertRows(rows: readonly CountedActivity[]): Steps<CountedActivity[]> {
-  const inserted = yield* insertAll<{ settlement_id: string | null; state: string }>(
+function* insertRows(rows: readonly CountedActivity[]): Steps<void> {
+  const inserted = yield* insertAll(
     insertion,
     rows.map((row) => [
       row.at,
@@ -145,11 +149,5 @@ function* insertRows(rows: readonly CountedActivity[]): Steps<CountedActivity[]>
       Number(row.isSelf),
     ]),
   )
-  if (inserted.length === rows.length) return [...rows]
-  const kept = new Set(
-    inserted
-      .filter(({ state }) => state === 'settled' || state === 'refunded')
-      .map((row) => row.settlement_id),
-  )
-  return rows.filter((row) => !countsOnce(row) || kept.has(row.settlementId))
+  if (inserted < rows.length) throw new TransactionConflict('another process kept the same success')
 }

@@ -9,7 +9,7 @@
  */
 export type Value = string | number | bigint | null | readonly string[] | readonly number[]
 
-/** Rows to insert, and what follows the values: `ON CONFLICT …`, `RETURNING …`. */
+/** A statement that inserts any number of rows; `rest` is what follows the values: `ON CONFLICT …`. */
 export interface Insertion {
   table: string
   columns: readonly string[]
@@ -24,7 +24,7 @@ export type Step =
 
 export interface StepAnswer {
   rows: unknown[]
-  /** Rows that a statement without rows of its own has changed. */
+  /** Rows that an insertion, or a statement which returns no rows, has changed. */
   changes: number
 }
 
@@ -43,13 +43,17 @@ export function* run(text: string, values: readonly Value[] = []): Steps<number>
   return (yield { text, values }).changes
 }
 
-/** Inserts rows, each with its values in the order of the columns; returns what `RETURNING` asks for. */
-export function* insertAll<Row>(
+/** Inserts rows, each with its values in the order of the columns; returns how many were inserted or updated. */
+export function* insertAll(
   insertion: Insertion,
   rows: readonly (readonly Value[])[],
-): Steps<Row[]> {
-  if (rows.length === 0) return []
-  return (yield { insertion, rows }).rows as Row[]
+): Steps<number> {
+  return rows.length === 0 ? 0 : (yield { insertion, rows }).changes
+}
+
+/** Thrown in a transaction that another one got ahead of: it is rolled back and begins again. */
+export class TransactionConflict extends Error {
+  override readonly name = 'TransactionConflict'
 }
 
 /** Reads with one statement at a time. While PostgreSQL cannot be reached, it is asked again for a few seconds. */

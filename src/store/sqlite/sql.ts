@@ -73,10 +73,9 @@ function createStatements(database: Database) {
     perform(step: Step): StepAnswer {
       if ('insertion' in step) {
         const statement = prepareInsertion(step.insertion)
-        if (statement.reader)
-          return { rows: step.rows.flatMap((row) => statement.all(...row)), changes: 0 }
-        for (const row of step.rows) statement.run(...row)
-        return { rows: [], changes: 0 }
+        let changes = 0
+        for (const row of step.rows) changes += statement.run(row).changes
+        return { rows: [], changes }
       }
       const statement = prepare(step.text)
       const values = bound(step.values)

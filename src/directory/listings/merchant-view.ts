@@ -2,8 +2,7 @@ import { type Address, getAddress } from 'viem'
 import { merchantIdKind } from '../../listing-client/listing.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice } from '../../store/live-price.js'
-import { payToProofOf } from '../../store/ownership.js'
-import { isUnclaimed } from '../../store/ownership.js'
+import { isUnclaimed, payToProofOf } from '../../store/ownership.js'
 
 export interface ListingWarning {
   /** The field, such as `endpoints[0]`. */

@@ -2,14 +2,7 @@ import type { ActivityStore, NewActivity } from '../activity.js'
 import { addToBuyers, markRefunds } from './activity-buyers.js'
 import { createActivityReader } from './activity-reader.js'
 import { addToSums, type CountedActivity } from './activity-sums.js'
-import {
-  all,
-  type Insertion,
-  insertAll,
-  type Sql,
-  type Steps,
-  TransactionConflict,
-} from './sql.js'
+import { all, type Insertion, insertAll, type Sql, type Steps, TransactionConflict } from './sql.js'
 
 /** What a commit of rows may take of the event loop; how many rows that is depends on how alike they are. */
 const SLICE_MS = 4

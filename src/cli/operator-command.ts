@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.js'
 import { parseDatabaseUrl } from '../config/database-url.js'
-import { CopyError } from '../store/errors.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
-import { MigrationError } from '../store/errors.js'
-import { StoreUnavailableError } from '../store/errors.js'
+import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 /** A command that cannot be carried out, in one sentence with the reason and the remedy. */

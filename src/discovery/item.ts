@@ -1,12 +1,15 @@
 import type { DiscoveryItem, EndpointCard } from '../api/discovery.js'
-import type { CatalogEntry, Endpoint, Merchant, ProbeRecord } from '../store/listings.js'
-import { tellLivePrice } from '../store/live-price.js'
 import type {
+  CatalogEntry,
+  Endpoint,
   JsonText,
+  Merchant,
+  ProbeRecord,
   PublishedEndpoint,
   PublishedEntry,
   PublishedMerchant,
 } from '../store/listings.js'
+import { tellLivePrice } from '../store/live-price.js'
 import { isUnclaimed } from '../store/ownership.js'
 import { formatAtomic } from '../x402/amounts.js'
 

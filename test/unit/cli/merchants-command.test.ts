@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
-import { createListingStore } from '../../../src/store/sql/listings.js'
 import { list, settings } from './operator-stores.js'
 
 const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))

@@ -3,11 +3,11 @@ import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.
 import { readConfig } from '../../../src/config/config.js'
 import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
 import { createBlockStore } from '../../../src/store/sql/blocks.js'
+import { createMerchantRoster } from '../../../src/store/sql/listing-reader.js'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
-import { createListingStore } from '../../../src/store/sql/listings.js'
-import { createMerchantRoster } from '../../../src/store/sql/listing-reader.js'
 import { anEndpoint, asset, owner, payTo } from '../directory/listed-merchants.js'
 
 export const buyback: Address = '0x5555555555555555555555555555555555555555'

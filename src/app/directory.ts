@@ -283,7 +283,11 @@ function composeWrites(world: WritesWorld) {
       listings: store,
       audience,
       chainId,
-      checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
+      checkSignature: createSignatureCheck({
+        chainId,
+        recovery,
+        isContractSignature: asksContract,
+      }),
       keccak256,
       now,
     }),

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createDistances, createWordCounts, findCorrections } from '../../../src/discovery/spelling.js'
+import {
+  createDistances,
+  createWordCounts,
+  findCorrections,
+} from '../../../src/discovery/spelling.js'
 
 const distance = (from: string, to: string, max = 9) => createDistances(from, max).toWord(to)
 

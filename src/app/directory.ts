@@ -31,7 +31,7 @@ import { createSigningTerms } from '../directory/listings/signing-terms.js'
 import { createWriteQuota, saveAllowance } from '../directory/listings/write-limits.js'
 import { createWrites } from '../directory/listings/writes.js'
 import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
-import { createGuardedFetch } from '../directory/probe/guarded-fetch.js'
+import { createGuardedFetch, type GuardedFetch } from '../directory/probe/guarded-fetch.js'
 import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
 import type { OwnCalls } from '../directory/probe/own-calls.js'
 import { createProbe, type Probe } from '../directory/probe/probe.js'
@@ -49,11 +49,11 @@ import { toItem } from '../discovery/item.js'
 import { createPace, createUrgency } from '../discovery/pace.js'
 import { discoveryRoutes } from '../discovery/routes.js'
 import type { Catalogue } from '../facilitator/routes.js'
-import { installCompression } from '../http/compression.js'
+import { installCompression } from '../http/headers.js'
 import { createTokenBuckets } from '../http/limiter.js'
 import { mcpRoutes } from '../mcp/routes.js'
 import { createCatalogTools } from '../mcp/tools.js'
-import type { WatchedDirectory } from '../metrics/directory.js'
+import type { WatchedDirectory } from '../metrics/metrics.js'
 import type { ListingReader, ListingStore } from '../store/listings.js'
 import type { Stores } from '../store/stores.js'
 import { scriptBeside } from '../store/thread.js'
@@ -62,18 +62,18 @@ import type { PaymentAnswer } from '../x402/payment-answer.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
-interface ComposedDirectory {
+export interface ComposedDirectory {
   /** Its routes, as a plugin. */
   routes(app: FastifyInstance): Promise<void>
-  /** Takes in what payments say of the resources they were for. */
+  /** Lists the resources that settled payments name. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
-  /** What is watched of it. */
+  /** Figures for operators. */
   figures: WatchedDirectory
-  /** What agents are told of the catalog. */
+  /** Reads of the catalog for agents. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
-  /** Before the database is closed. */
+  /** Call it before the database is closed. */
   close(): Promise<void>
 }
 
@@ -90,10 +90,10 @@ interface DirectoryWorld {
   recovery: SignerRecovery
   checksum: (address: Address) => Address
   isRelayer: (address: Address) => boolean
-  /** Wallets that pay refunds for another address, with that address; lower-case. */
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
   refundWallets: ReadonlyMap<Address, Address>
   isPayToBlocked: (payTo: Address) => boolean
-  /** Whether what could be left out should be: the disk is nearly full. */
+  /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
   /** Unix milliseconds. */
   now: () => number
@@ -102,9 +102,9 @@ interface DirectoryWorld {
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { config, rpc, token, checksum, now } = world
   const { network, chainId } = token
-  const log = world.log.child({ room: 'directory' })
+  const log = world.log.child({ module: 'directory' })
   const { listings: store, activity } = world.stores
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
@@ -112,52 +112,19 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const probing = composeProbing({ ...world, store, network, asset, log })
   const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
-  const registry = createIdentityRegistry({
-    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
-    registry: config.identityRegistry,
-  })
-  const readIdentity = createIdentityReader({
-    registry,
-    get: createFileGet(fetch),
-    now,
-    allowHttp: config.probeAllowPrivateHosts,
-  })
-  const identities = createIdentityWatch({ store, registry, readIdentity, now, log })
+  const identities = composeIdentities({ ...world, store, fetch, log })
 
-  const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
-    isContractSignature(rpc, claim)
+  const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  const check = createWriteCheck({
-    listings: store,
+  const writes = composeWrites({
+    ...world,
+    store,
+    asset,
     audience,
-    chainId,
-    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
-    keccak256,
-    now,
-  })
-  const writes = createWrites({
-    listings: {
-      ...store,
-      async applyWrite(write, change) {
-        const result = await store.applyWrite(write, change)
-        // Any write can change what an identity was checked against.
-        if (result.state === 'applied') void identities.checkNow(write.merchantId)
-        return result
-      },
-    },
-    check,
+    probe,
     schemas,
-    probe: createSaveProbes({ probe, network, asset, now }),
-    allowance: createTokenBuckets({ ...saveAllowance, now }),
-    quota: createWriteQuota({
-      listings: store,
-      maxNewOwners: config.newOwnersPerHour,
-      isDiskLow: world.isDiskLow,
-      now,
-    }),
-    network,
-    asset: token.address,
-    now,
+    asksContract,
+    onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
 
   const discovery = composeDiscovery({
@@ -206,7 +173,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       discovery.giveWay()
-      // Listings are about one network: what is paid in the coins of another is nobody's revenue.
+      // Listings are about one network, so payments on another are nobody's revenue.
       if (answer.payment.network === network) recorder.record(answer)
     },
     figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
@@ -260,6 +227,85 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   }
 }
 
+/** Builds the watch of ERC-8004 identities. */
+function composeIdentities({
+  config,
+  rpc,
+  token,
+  store,
+  fetch,
+  now,
+  log,
+}: DirectoryWorld & { store: ListingStore; fetch: GuardedFetch }) {
+  const registry = createIdentityRegistry({
+    rpc: token.network === IDENTITY_NETWORK ? rpc : undefined,
+    registry: config.identityRegistry,
+  })
+  const readIdentity = createIdentityReader({
+    registry,
+    get: createFileGet(fetch),
+    now,
+    allowHttp: config.probeAllowPrivateHosts,
+  })
+  return createIdentityWatch({ store, registry, readIdentity, now, log })
+}
+
+interface WritesWorld extends DirectoryWorld {
+  store: ListingStore
+  asset: Expected['asset']
+  /** Origin of the directory. */
+  audience: string
+  probe: Probe
+  schemas: ReturnType<typeof createSchemaCheck>
+  asksContract: AsksContract
+  /** Called after each write of a merchant. */
+  onApplied(merchantId: string): void
+}
+
+type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promise<boolean>
+
+/** Builds the signed writes of listings with all their checks. */
+function composeWrites(world: WritesWorld) {
+  const { config, token, store, asset, audience, probe, schemas, now } = world
+  const { keccak256, recovery, asksContract } = world
+  const { network, chainId } = token
+  return createWrites({
+    listings: {
+      ...store,
+      async applyWrite(write, change) {
+        const result = await store.applyWrite(write, change)
+        // Any write can change the facts that an identity was checked against.
+        if (result.state === 'applied') world.onApplied(write.merchantId)
+        return result
+      },
+    },
+    check: createWriteCheck({
+      listings: store,
+      audience,
+      chainId,
+      checkSignature: createSignatureCheck({
+        chainId,
+        recovery,
+        isContractSignature: asksContract,
+      }),
+      keccak256,
+      now,
+    }),
+    schemas,
+    probe: createSaveProbes({ probe, network, asset, now }),
+    allowance: createTokenBuckets({ ...saveAllowance, now }),
+    quota: createWriteQuota({
+      listings: store,
+      maxNewOwners: config.newOwnersPerHour,
+      isDiskLow: world.isDiskLow,
+      now,
+    }),
+    network,
+    asset: token.address,
+    now,
+  })
+}
+
 interface ProbingWorld {
   config: Pick<Config, 'baseUrl' | 'directoryUrl' | 'probeAllowPrivateHosts'>
   ownCalls: OwnCalls
@@ -272,7 +318,7 @@ interface ProbingWorld {
   log: Logger
 }
 
-/** Builds everything that calls addresses strangers gave us: one guard, one pace and one budget for all of it. */
+/** Builds everything that calls addresses of strangers, with one guard, one pace and one budget for all of it. */
 function composeProbing(world: ProbingWorld) {
   const { config, ownCalls, store, network, asset, now, log } = world
   const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = config
@@ -297,7 +343,7 @@ function composeProbing(world: ProbingWorld) {
     schedule: createProbeSchedule({ store, probe, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, asset, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
-    /** Gives up every call under way. */
+    /** Aborts every call under way. */
     stop: () => stopping.abort(),
     /** Call it after the last probe. */
     close: () => schemas.close(),
@@ -305,13 +351,13 @@ function composeProbing(world: ProbingWorld) {
 }
 
 interface ComposedDiscovery extends DiscoveryAnswers {
-  /** Makes answers from the parameters as they were written, and keeps them while nothing changes. */
+  /** Makes answers from query parameters, and keeps them while nothing changes. */
   answers: CatalogAnswers
   routes(app: FastifyInstance): Promise<void>
 }
 
 interface DiscoveryWorld {
-  /** `Stores.threadSource`: the database that a thread may read by itself. */
+  /** `Stores.threadSource`: the database that a thread can open by itself. */
   threadSource: string | undefined
   store: ListingReader
   onFault: (error: unknown) => void
@@ -347,7 +393,7 @@ function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): 
   return { start, stop, figures, answer, giveWay: urgency.raise }
 }
 
-/** Builds what agents call: the catalog by the Model Context Protocol. */
+/** Builds the routes for agents: the catalog by the Model Context Protocol. */
 export function composeMcp(
   { baseUrl, directoryUrl, mcpAllowedOrigins }: Config,
   reads: ComposedDirectory['reads'],

@@ -5,8 +5,12 @@ import type { Block, BlockFeed } from '../chain/blocks.js'
 import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import type { JobSharing } from '../store/job-sharing.js'
-import { isDecided, type Job, type SettlementJournal } from '../store/settlement-journal.js'
+import {
+  isDecided,
+  type Job,
+  type JobSharing,
+  type SettlementJournal,
+} from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { createDispatcher } from './dispatcher.js'

@@ -105,7 +105,7 @@ describe('the arrows between the rooms', () => {
 
 describe('no circle', () => {
   /** Rooms that still have circles within them; a room leaves this list when its last circle is gone. */
-  const exceptions = ['config', 'facilitator', 'http', 'store']
+  const exceptions = ['config', 'facilitator']
 
   it('is among the imports, type imports included', () => {
     const roomsOf = (circle: string[]) => new Set(circle.map((path) => path.split('/')[1] ?? ''))

@@ -124,7 +124,12 @@ export function createSettlementJournal(
   }
 
   /** A job found on chain may have been delivered before the database was restored (`asIs`); one that is sent anew was not. */
-  function reopen(failed: Job, job: NewJob, now: number, delivery: 'asIs' | 'none'): Job | undefined {
+  function reopen(
+    failed: Job,
+    job: NewJob,
+    now: number,
+    delivery: 'asIs' | 'none',
+  ): Job | undefined {
     const isKept = delivery === 'asIs' ? 1 : 0
     const { digest, to, calldata, details, seenBlock, expiresAt } = job
     const { changes } = sql.reopenJob.run(

@@ -1,25 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Address } from 'viem'
 import { buildApp } from '../app.js'
 import type { Config } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls } from '../directory/probe/own-calls.js'
-import { createBatchSettler } from '../facilitator/batch/settler.js'
-import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
-import { createDeliveries } from '../facilitator/deliveries.js'
-import { createJudge, type ServedNetwork } from '../facilitator/judge.js'
+import { createFacilitator } from '../facilitator/facilitator.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
-import { createPaymentFinder } from '../facilitator/payment-status.js'
-import {
-  settleByRequirement,
-  supportedKinds,
-  verifiedByRequirement,
-  verifyByRequirement,
-} from '../facilitator/schemes.js'
-import { createSettler } from '../facilitator/settler.js'
-import { createVerifiedCheck, createVerifiedPayments } from '../facilitator/verified.js'
-import { createVerifier } from '../facilitator/verifier.js'
+import type { ServedNetwork } from '../facilitator/payment-check.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
 import { toConsoleSettings } from '../http/console-settings.js'
 import { openDashboard } from '../http/dashboard.js'
@@ -48,11 +35,11 @@ export interface Arcus {
 
 /** Old Idempotency-Keys are forgotten this often. */
 const SWEEP_MS = 600_000
-/** Who was told of a success long ago asks no more; the key that was told stays with the payment. */
+/** Old keys are not sent again; the key of a delivered success stays with the payment. */
 const KEYS_KEPT_MS = 7 * 86_400_000
 /** Keys of one commit. */
 const SWEEP_KEYS = 500
-/** How often one replica looks whether another has told of a success. */
+/** How often one replica reads whether another has delivered a success. */
 const DELIVERY_POLL_MS = 100
 
 /**
@@ -101,32 +88,22 @@ async function open(
   }
   const served = new Map(networks.map((network) => [network.relayer.network, network.served]))
   const relayers = new Map(networks.map(({ relayer }) => [relayer.network, relayer]))
-  const terms = new Map([...served].map(([name, network]) => [name, network.terms]))
-  const computeDigest = createAuthorizationDigest(keccak256)
-  const judge = createJudge({ served, journal, computeDigest, recovery, now })
-  const paymentUrl = (network: string, payer: Address, nonce: string) =>
-    `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const deliveries = createDeliveries({
-    store: deliveryStore,
+  const { settleWaitSeconds } = config
+  const facilitator = createFacilitator({
+    networks: served,
+    relayers,
+    explorerUrls: new Map(config.networks.map((it) => [it.network as string, it.explorerUrl])),
+    journal,
+    deliveryStore,
+    deliveryPollMs: leases.isShared ? DELIVERY_POLL_MS : undefined,
+    settleWaitSeconds,
+    baseUrl: config.baseUrl,
+    computeDigest: createAuthorizationDigest(keccak256),
+    recovery,
+    checksum,
     now,
-    pollMs: leases.isShared ? DELIVERY_POLL_MS : undefined,
     log,
   })
-  const { settleWaitSeconds } = config
-  const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
-  const batching = { networks: batchNetworks, journal, checksum }
-  const verified = createVerifiedPayments()
-  const canSettle = (network: string) => relayers.get(network)?.canSend() ?? false
-  const { isOut } = deliveries
-  const verify = verifyByRequirement(
-    createVerifier({ judge, verified, checksum, paymentUrl, canSettle, now, isOut }),
-    createBatchVerifier({ ...batching, verified, canSettle }),
-  )
-  const settle = settleByRequirement(
-    createSettler({ ...settling, checksum, paymentUrl, now, log }),
-    createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
-  )
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   // The settings name the mainnet first, and at least one network.
@@ -154,8 +131,7 @@ async function open(
   teardown.add('directory', () => directory.close())
   metrics?.watchDirectory(directory.figures)
   metrics?.watchDisk(disk)
-  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
-  const payments = createPaymentFinder({ journal, terms, explorerUrls, checksum })
+  const { verify, settle, payments } = facilitator
   const measured = {
     verify: metrics?.measureVerify(verify) ?? verify,
     settle: metrics?.measureSettle(settle) ?? settle,
@@ -196,7 +172,7 @@ async function open(
     checksum,
     now,
   })
-  const tokens = [...terms.values()].map(({ token }) => token)
+  const tokens = [...served.values()].map(({ terms }) => terms.token)
 
   const app = await buildApp({
     server: {
@@ -209,15 +185,12 @@ async function open(
     rateLimit: config.rateLimit,
     countExchange: stores.requestCounts,
     facilitator: {
-      kinds: () => supportedKinds(batchNetworks),
+      kinds: facilitator.kinds,
       relayerAddresses: [...own].map(checksum),
       ...measured,
-      takeVerified: verifiedByRequirement(
-        createVerifiedCheck(verified, terms, computeDigest),
-        createVerifiedDepositCheck(verified, batchNetworks),
-      ),
+      takeVerified: facilitator.takeVerified,
       payments,
-      catalogue: directory.catalogue,
+      bazaar: directory.bazaar,
     },
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),

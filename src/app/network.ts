@@ -10,12 +10,11 @@ import { readHasMulticall3, readPlainTransferGas, readToken } from '../chain/tok
 import { watchToken } from '../chain/token-watch.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { BatchNetwork } from '../facilitator/batch/ground.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import { createExactKind, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
-import type { ServedNetwork } from '../facilitator/judge.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
+import type { ServedNetwork } from '../facilitator/payment-check.js'
 import type { ReadFees } from '../hosted/endpoints.js'
 import { createBalances } from '../metrics/balances.js'
 import type { Metrics } from '../metrics/metrics.js'
@@ -40,7 +39,6 @@ import type { ReadyNetwork } from './readiness.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
-  batch: BatchNetwork
   batchWatch: BatchWatch
   readFees: ReadFees
   ready: ReadyNetwork
@@ -157,7 +155,8 @@ export async function composeNetwork(
     findUse,
     headBlock,
     chainSeconds,
-    relayer: relayer.addresses[0] as Address,
+    relayers: relayer.addresses as [Address, ...Address[]],
+    isBatchOffered: batchWatch.isDeployed,
     tokenMismatch: tokenWatch.mismatch,
     guardGas,
     readCoded,
@@ -166,13 +165,6 @@ export async function composeNetwork(
   return {
     relayer,
     served,
-    batch: {
-      served,
-      chainId,
-      relayers: relayer.addresses,
-      isOffered: batchWatch.isDeployed,
-      headBlock,
-    },
     batchWatch,
     readFees() {
       const block = feed.latest()

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config/config.js'
-import { ConfigError } from '../config/config-error.js'
+import { ConfigError } from '../config/env.js'
 import type { BlockStore } from '../store/blocks.js'
 import { openStores } from '../store/open-stores.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'

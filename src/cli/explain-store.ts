@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/config-error.js'
+import { ConfigError } from '../config/env.js'
 import { CopyError } from '../store/copy/copy-error.js'
 import { MigrationError } from '../store/migration-error.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'

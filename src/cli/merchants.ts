@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { ConfigError } from '../config/config-error.js'
+import { ConfigError } from '../config/env.js'
 import { MigrationError } from '../store/migration-error.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'
 import { UsageError } from './arguments.js'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { parseDatabaseUrl } from '../config/database-url.js'
+import { parseDatabaseUrl } from '../config/setting-types.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
 import { parseArguments, UsageError } from './arguments.js'
 import { explainStore } from './explain-store.js'

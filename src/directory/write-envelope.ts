@@ -5,7 +5,7 @@ import {
   type ListingWriteJson,
   listingActions,
 } from '../listing-client/listing-write.js'
-import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../x402/checksum.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../x402/address.js'
 import { isDeeperThan } from './json-bounds.js'
 import { describeIssue, formatPath } from './listing-body.js'
 import { listingLimits as limits } from './listing-limits.js'

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { address, amount, hash, network, time, usd } from '../http/openapi/fields.js'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
-import type { PaymentStatus } from './payment-status.js'
 
-/** What only a settle can be told. */
+/** The reasons that only settle gives. */
 const ofSettle: readonly ReasonKey[] = [
   'idempotencyKeyConflict',
   'transactionFailed',
@@ -11,9 +10,10 @@ const ofSettle: readonly ReasonKey[] = [
   'settlementPending',
   'unexpectedSettleError',
 ]
+/** The reasons that only verify gives. */
 const ofVerify: readonly ReasonKey[] = ['unexpectedVerifyError']
 
-/** The codes of the table that an answer of the family can carry. */
+/** Returns the reasons that an answer of the family can carry. */
 export function codesOf(family: 'verify' | 'settle') {
   const foreign = family === 'verify' ? ofSettle : ofVerify
   return Object.entries(reasons)
@@ -21,7 +21,7 @@ export function codesOf(family: 'verify' | 'settle') {
     .map(([, reason]) => reason)
 }
 
-/** Codes of payments that were judged and refused, which is a 200. */
+/** Returns the codes of refused payments, which are answered with 200. */
 function refusals(family: 'verify' | 'settle') {
   const codes = codesOf(family).filter(({ status }) => status === 200)
   return z.enum(codes.map(({ code }) => code) as [string, ...string[]])
@@ -56,13 +56,14 @@ export const settleAnswer = z
       errorMessage: sentence,
       transaction: z
         .union([hash, z.literal('')])
-        .describe('Once there is one, every later answer has it; empty before.'),
+        .describe('Empty until there is a transaction; every later answer names it.'),
       network: z.string(),
       payer: address.optional(),
     }),
   ])
   .meta({ id: 'SettleAnswer' })
 
+/** The public facts about a payment, for anybody who knows its nonce. Amounts in 6-decimal units. */
 export const paymentStatus = z
   .object({
     network,
@@ -73,17 +74,19 @@ export const paymentStatus = z
     amount,
     state: z
       .enum(['queued', 'submitted', 'confirmed', 'failed'])
-      .describe('accepted and on no node yet, sent, on chain, not settled and not on chain'),
+      .describe('accepted and on no node yet; sent; on chain; not settled and not on chain'),
     transaction: hash.nullable(),
     explorerUrl: z.url().nullable(),
     blockNumber: z.int().nullable(),
     errorReason: z.string().nullable(),
     errorMessage: z.string().nullable(),
-    delivered: z.boolean().describe('Whether a caller of settle was told of success.'),
+    delivered: z.boolean().describe('Whether a caller of settle was answered with success.'),
     createdAt: time,
     updatedAt: time,
     validAfter: z.string(),
     validBefore: z.string(),
     gasUsd: usd.nullable().describe("This payment's share of the gas."),
   })
-  .meta({ id: 'PaymentStatus' }) satisfies z.ZodType<{ [Name in keyof PaymentStatus]: unknown }>
+  .meta({ id: 'PaymentStatus' })
+
+export type PaymentStatus = z.infer<typeof paymentStatus>

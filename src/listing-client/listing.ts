@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { hasWrongChecksum } from '../x402/checksum.js'
+import { hasWrongChecksum } from '../x402/address.js'
 
 interface ListingEndpointBase {
   /** Absolute, http or https. */

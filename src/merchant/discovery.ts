@@ -1,4 +1,4 @@
-import { isRouteTemplate } from '../x402/route-template.js'
+import { isRouteTemplate } from '../x402/bazaar.js'
 import { inlineSchema } from './inline-schema.js'
 import { exampleOf } from './schema-example.js'
 import type { RoutePrice } from './x402.js'

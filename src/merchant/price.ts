@@ -1,4 +1,4 @@
-import { addressProblem } from '../x402/checksum.js'
+import { addressProblem } from '../x402/address.js'
 import type { Network } from '../x402/networks.js'
 
 /**

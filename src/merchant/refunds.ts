@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { ClientEvmSigner } from '@x402/evm'
-import { addressProblem } from '../x402/checksum.js'
+import { addressProblem } from '../x402/address.js'
 import { createFacilitatorClient } from './facilitator.js'
 import { CLOCK_SECONDS, createOneRefund } from './one-refund.js'
 import { openRefundLedger, type Refund, type RefundLedger } from './refund-ledger.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { addressProblem } from '../x402/checksum.js'
+import { addressProblem } from '../x402/address.js'
 import type { Price } from './price.js'
 import { createTerms, offeredNow, type Terms } from './terms.js'
 import type { RoutePrice, X402Options } from './x402.js'

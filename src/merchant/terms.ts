@@ -1,7 +1,6 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
-import { isChannelContract } from '../x402/address.js'
-import { addressProblem } from '../x402/checksum.js'
+import { addressProblem, isChannelContract } from '../x402/address.js'
 import { isNetwork } from '../x402/networks.js'
 import type { Channels } from './channels.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'

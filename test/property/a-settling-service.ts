@@ -5,7 +5,7 @@ import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { createDeliveries } from '../../src/facilitator/deliveries.js'
-import { createJudge } from '../../src/facilitator/judge.js'
+import { createPaymentCheck } from '../../src/facilitator/payment-check.js'
 import { createSettler } from '../../src/facilitator/settler.js'
 import type { JobKind } from '../../src/relayer/job-kind.js'
 import type { Relayer } from '../../src/relayer/relayer.js'
@@ -51,7 +51,7 @@ export interface World {
 }
 
 /**
- * The real settler, judge, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
+ * The real settler, checkPayment, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
  * No timers and no disk: only the gates decide what happens before what.
  */
 export function aSettlingService(payment: Payment, world: World) {
@@ -73,7 +73,7 @@ export function aSettlingService(payment: Payment, world: World) {
   const chain = aChain(payment, world)
   const relayer = aRelayer(journal, chain, world)
   const now = () => nowSeconds * 1_000
-  const judge = createJudge({
+  const checkPayment = createPaymentCheck({
     served: new Map([[network, chain.network]]),
     journal,
     computeDigest: createAuthorizationDigest(keccak256),
@@ -81,7 +81,7 @@ export function aSettlingService(payment: Payment, world: World) {
     now,
   })
   const settle = createSettler({
-    judge,
+    checkPayment,
     journal,
     deliveryStore,
     deliveries: createDeliveries({ store: deliveryStore, now, log: { error: () => {} } }),
@@ -94,7 +94,7 @@ export function aSettlingService(payment: Payment, world: World) {
   })
   return {
     settle,
-    judge,
+    checkPayment,
     submitted: relayer.submitted,
     landings: chain.landings,
     close: () => database.close(),

@@ -68,7 +68,7 @@ const someCallers = (lies: fc.Arbitrary<boolean> = fc.constant(false)) =>
     { minLength: 1, maxLength: 6 },
   )
 
-it('submits once and tells one connected caller of success, whatever comes before what', async () => {
+it('submits once and answers one connected caller with success, in every order of events', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -91,7 +91,7 @@ it('submits once and tells one connected caller of success, whatever comes befor
   )
 })
 
-it('tells nobody of success who cannot show the signature, and loses nobody who can', async () => {
+it('answers only callers with the right signature with success, and loses none of them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), someCallers(fc.boolean()), async (s, callers) => {
       const service = await serve(s, callers)
@@ -108,7 +108,7 @@ it('tells nobody of success who cannot show the signature, and loses nobody who 
   )
 })
 
-it('lands once and tells of success once when earlier tries failed for good', async () => {
+it('settles once and answers once with success when earlier tries failed for good', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -126,7 +126,7 @@ it('lands once and tells of success once when earlier tries failed for good', as
   )
 })
 
-it('tells every connected caller with the same Idempotency-Key of the one success', async () => {
+it('answers every connected caller with the same Idempotency-Key with the one success', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), someCallers(), async (s, callers) => {
       const service = await serve(s, callers, { idempotencyKey: 'the-key-of-the-merchant' })
@@ -140,20 +140,20 @@ it('tells every connected caller with the same Idempotency-Key of the one succes
   )
 })
 
-it('never judges a payment bad that is being settled, whenever it is asked', async () => {
+it('never rejects a payment that is being settled, whenever it is checked', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), fc.boolean(), async (s, isContract) => {
       const gate = (label: string) => s.schedule(Promise.resolve(), label)
       const service = aSettlingService(payment, { gate, isContract })
       const caller: Caller = { waits: true, lies: false, isConnected: true }
-      const judge = async () => {
+      const checkPayment = async () => {
         await s.schedule(Promise.resolve(), 'verify arrives')
-        return (await service.judge(payment, 6)).state
+        return (await service.checkPayment(payment, 6)).state
       }
       try {
-        const judgements = Promise.all([judge(), judge(), judge()])
-        await s.waitFor(Promise.all([judgements, call(service, s, caller)]))
-        for (const state of await judgements) expect(['valid', 'known']).toContain(state)
+        const results = Promise.all([checkPayment(), checkPayment(), checkPayment()])
+        await s.waitFor(Promise.all([results, call(service, s, caller)]))
+        for (const state of await results) expect(['valid', 'known']).toContain(state)
       } finally {
         service.close()
       }

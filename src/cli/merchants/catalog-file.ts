@@ -9,7 +9,7 @@ import { merchantIdKind } from '../../directory/merchant-id.js'
 import { readQuotedTerms } from '../../directory/probe/quoted-terms.js'
 import { text } from '../../directory/text-field.js'
 import type { ListingStore, QuotedRequirement } from '../../store/listings.js'
-import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 
 /** The file that export writes and import reads. */
 export const FILE_FORMAT = 'arcus-merchants'

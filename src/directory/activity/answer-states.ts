@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ActivityState } from '../../store/activity.js'
-import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import type { PaymentAnswer } from '../../x402/payment.js'
 import { reasons } from '../../x402/reasons.js'
 
 /** Some 3 MB for each of two memories. Whoever fills them makes fewer failures count, never more. */

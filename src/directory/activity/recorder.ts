@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ActivityStore, NewActivity } from '../../store/activity.js'
-import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import type { PaymentAnswer } from '../../x402/payment.js'
 import { createStateJudge } from './answer-states.js'
 import {
   type Attribution,

@@ -1,4 +1,4 @@
-import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import type { PaymentAnswer } from '../../x402/payment.js'
 import type { Attribution } from './attribution.js'
 
 /** How much is kept of an answer. */

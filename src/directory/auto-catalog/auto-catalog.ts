@@ -1,6 +1,5 @@
 import type { Endpoint, ListingStore } from '../../store/listings.js'
-import { bazaarOf } from '../../x402/bazaar.js'
-import type { BazaarStatus } from '../../x402/extension-responses.js'
+import { type BazaarStatus, bazaarOf } from '../../x402/bazaar.js'
 import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
 import { createGrowthLimit, type GrowthBounds } from './growth.js'

@@ -7,7 +7,7 @@ import type {
 } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
-import { isObject, memberOf } from '../../x402/json-walk.js'
+import { isObject, memberOf } from '../../x402/json.js'
 import { endpointBody } from '../listing-endpoint.js'
 import { listingLimits } from '../listing-limits.js'
 import { findUnwelcome } from '../listing-text.js'

@@ -1,4 +1,4 @@
-import { isObject, memberOf } from '../../x402/json-walk.js'
+import { isObject, memberOf } from '../../x402/json.js'
 
 /**
  * The schema of the parameters inside the schema of `info`; `null` when there is none that can stand alone. References

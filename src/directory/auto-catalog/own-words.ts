@@ -1,6 +1,6 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
-import { memberOf } from '../../x402/json-walk.js'
+import { memberOf } from '../../x402/json.js'
 import { nextHealth } from '../probe/next-health.js'
 import type { ProbeResult } from '../probe/probe.js'
 import type { JudgedLook } from '../probe/probe-schedule.js'

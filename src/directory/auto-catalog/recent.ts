@@ -1,4 +1,4 @@
-import type { BazaarStatus } from '../../x402/extension-responses.js'
+import type { BazaarStatus } from '../../x402/bazaar.js'
 
 /** What the last offers were answered, so that a storm of payments for one resource reads and judges little. */
 export interface RecentOffers {

@@ -1,6 +1,6 @@
 import { type Address, getAddress, isAddress } from 'viem'
+import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
-import { hasWrongChecksum } from '../../x402/checksum.js'
 import { isRecord } from './clean-json.js'
 import { cleanText } from './clean-text.js'
 

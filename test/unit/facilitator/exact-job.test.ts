@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { rejectionOfRevert } from '../../../src/facilitator/revert-reasons.js'
+import { rejectionOfRevert } from '../../../src/facilitator/exact-job.js'
 
 it.each([
   ['FiatTokenV2: authorization is used or canceled', 'nonceAlreadyUsed'],
@@ -22,7 +22,7 @@ it.each([
   })
 })
 
-it('quotes a contract without its addresses of the web and without its line breaks', () => {
+it('quotes the text of a contract without URLs and line breaks', () => {
   const { message } = rejectionOfRevert('see https://evil.example/?a=1 now\n"paused"')
   expect(message).toBe('The simulated transfer reverted: "see … now\\n\\"paused\\"".')
 })

@@ -1,14 +1,23 @@
+import { randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
-import { type Channel, findPayout, readChannel, readHead } from '../../chain/batch-settlement.js'
+import {
+  batchContracts,
+  type Channel,
+  findPayout,
+  readChannel,
+  readHead,
+} from '../../chain/batch-settlement.js'
 import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import { confirmation } from '../../relayer/outcomes.js'
 import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
 import { type BatchRequest, payerOf } from '../../x402/batch-request.js'
 import { type ReasonKey, type Rejection, reasons } from '../../x402/reasons.js'
 import { isReasonKey, type SettleAnswer, settleRejection } from '../answers.js'
+import { reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
-import { reject } from '../ladder.js'
+import type { ServedNetwork } from '../payment-check.js'
 import { pendingOf, type SettleRequest, type SettleResult } from '../settler.js'
 import {
   type BatchAction,
@@ -18,25 +27,28 @@ import {
   identifySettle,
   type RefundDetails,
   type SettleDetails,
-} from './actions.js'
-import { findClaims, LOOK_BACK_BLOCKS, paidOutIn, refundedIn } from './examinations.js'
-import type { BatchNetwork } from './ground.js'
-import { detailsOf } from './kinds.js'
+} from './jobs.js'
+import { detailsOf, findClaims, LOOK_BACK_BLOCKS, paidOutIn, refundedIn } from './kinds.js'
 
-export interface OutcomeAnswersOptions {
+interface OutcomeAnswersOptions {
   journal: SettlementJournal
   deliveries: Deliveries
   checksum: (address: Address) => Address
   log: { warn(details: object, message: string): void }
 }
 
-/** Turns rows into answers: for whoever brought one about, waited with him, or asks again later. */
+/** Makes the answers of settle from rows: for the caller that brought a job about, and for callers that repeat the request. */
 export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
   const { journal, deliveries, checksum, log } = options
 
-  async function of(job: Job, request: BatchRequest, ground: BatchNetwork): Promise<SettleResult> {
+  async function answerJob(
+    job: Job,
+    request: BatchRequest,
+    chain: ServedNetwork,
+  ): Promise<SettleResult> {
     const settlementId = job.id
-    if (job.state === 'confirmed') return { ...(await landed(job, request, ground)), settlementId }
+    if (job.state === 'confirmed')
+      return { ...(await answerConfirmed(job, request, chain)), settlementId }
     if (job.state === 'failed') {
       const rejection = reject(reasonOf(job), job.message ?? 'It did not settle.')
       return { ...refuse(request, rejection, job.transaction), settlementId }
@@ -44,55 +56,57 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
     return { ...refuse(request, pendingOf(job), job.transaction), settlementId }
   }
 
-  /** What landed is never called failed: where its details cannot be read now, it is pending. */
-  async function landed(job: Job, request: BatchRequest, ground: BatchNetwork) {
+  /** Answers for a confirmed job. If its details cannot be read now, the answer is pending, never failed. */
+  async function answerConfirmed(job: Job, request: BatchRequest, chain: ServedNetwork) {
     try {
-      const told = await tell(job, ground)
+      const details = await readDetails(job, chain)
       const payer = payerOf(request.payload)
       const body: SettleAnswer = {
         success: true,
         transaction: job.transaction as Hex,
         network: job.network,
         ...(payer && { payer: checksum(payer) }),
-        ...told,
+        ...details,
       }
       return { status: 200, gasCost: job.gasCost, body }
     } catch (err) {
-      log.warn({ err, settlementId: job.id }, 'landed, but its state could not be read')
+      log.warn({ err, settlementId: job.id }, 'a settled job could not be described')
       return refuse(request, unread, job.transaction)
     }
   }
 
-  /** All of it claimed before: told as success where the chain still shows by whom. */
-  async function claimed(
+  /** Answers a claim whose totals were all claimed before: with success if the chain still shows the transaction. */
+  async function answerClaimed(
     { details }: Extract<BatchJob, { action: 'claim' }>,
     request: BatchRequest,
-    { served }: BatchNetwork,
+    { rpc }: ServedNetwork,
   ): Promise<SettleResult> {
-    const log = await findClaims(served.rpc, details.claims, await recentBlocks(served.rpc))
+    const log = await findClaims(rpc, details.claims, await recentBlocks(rpc))
     if (log === undefined) return refuse(request, nothingToClaim)
     const transaction = log.transactionHash
     return { status: 200, body: { success: true, transaction, network: request.network } }
   }
 
-  /** Nothing due: the last payout is told once to somebody, in case its own caller never heard. */
-  async function paidOut(
+  /** Answers when nothing is due: with success for the last payout, once, in case its own caller was never answered. */
+  async function answerPaidOut(
     { details }: Extract<BatchJob, { action: 'settle' }>,
     request: BatchRequest,
-    ground: BatchNetwork,
+    chain: ServedNetwork,
   ): Promise<SettleResult> {
-    const { rpc } = ground.served
+    const { rpc } = chain
     const log = await findPayout(rpc, details, await recentBlocks(rpc))
     if (log === undefined) return refuse(request, nothingToSettle)
     const { receiver, token } = details
     const { key } = identifySettle(receiver, token, log.settledBefore)
     const row = await journal.findJob(batchKinds.settle, request.network, key)
     const isOwed = row?.state === 'confirmed' && row.deliveredAt === null
-    return isOwed ? of(row, request, ground) : refuse(request, nothingToSettle, log.transactionHash)
+    return isOwed
+      ? answerJob(row, request, chain)
+      : refuse(request, nothingToSettle, log.transactionHash)
   }
 
-  /** Keeps that a success was told, so that a payout of which nobody heard is known. */
-  async function noteTelling(
+  /** Records that a success is delivered, so that a payout about which nobody was answered is known. */
+  async function leaseDelivery(
     result: SettleResult,
     { isConnected }: SettleRequest,
   ): Promise<SettleResult> {
@@ -102,7 +116,7 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
       const turn = await deliveries.take(settlementId, null, isConnected)
       return turn?.state === 'granted' ? { ...result, delivery: turn.delivery } : result
     } catch (err) {
-      log.warn({ err, settlementId }, 'that a success is told could not be kept')
+      log.warn({ err, settlementId }, 'the delivery of a success could not be recorded')
       return result
     }
   }
@@ -113,24 +127,23 @@ export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
     transaction?: Hex | null,
   ): SettleResult {
     const payer = payerOf(request.payload)
-    const told = { network: request.network, payer: payer && checksum(payer), transaction }
-    return settleRejection(rejection, told)
+    const subject = { network: request.network, payer: payer && checksum(payer), transaction }
+    return settleRejection(rejection, subject)
   }
 
-  const clash = (action: BatchAction): ReasonKey => simulationReasons[action]
-  return { of, claimed, paidOut, noteTelling, clash }
+  return { answerJob, answerClaimed, answerPaidOut, leaseDelivery, refuse }
 }
 
-/** Up to the very head: what was done a moment ago is in a block that the feed may not have seen. */
+/** Returns the recent blocks up to the head of the node: the feed may not have seen the newest yet. */
 async function recentBlocks(rpc: Rpc): Promise<{ from: number; to: number }> {
   const to = await readHead(rpc)
   return { from: Math.max(0, to - LOOK_BACK_BLOCKS), to }
 }
 
-/** What the answer adds to a success, as of the block it landed in or a later one. */
-async function tell(
+/** Reads the members that a success adds, as of the block of the transaction or a later one. */
+async function readDetails(
   job: Job,
-  { served: { rpc }, headBlock }: BatchNetwork,
+  { rpc, headBlock }: ServedNetwork,
 ): Promise<Pick<SettleAnswer, 'amount' | 'extra'>> {
   const block = Math.max(job.blockNumber ?? 0, headBlock())
   const receipt = async (): Promise<Receipt> => {
@@ -172,7 +185,8 @@ function channelState(channelId: Hex, channel: Channel) {
   }
 }
 
-const simulationReasons = {
+/** The reasons for a job that another one with the same key made impossible. */
+export const simulationReasons = {
   deposit: 'batchDepositSimulationFailed',
   claim: 'batchClaimSimulationFailed',
   settle: 'batchSettleSimulationFailed',
@@ -186,7 +200,7 @@ const transactionReasons = {
   refund: 'batchRefundTransactionFailed',
 } as const satisfies Record<BatchAction, ReasonKey>
 
-/** The relayer knows of no scheme: what it says of any job is said here in the words of this one. */
+/** Translates the relayer's reason, which knows no scheme, into the codes of this scheme. */
 function reasonOf({ kind, reason }: Job): ReasonKey {
   const action = (Object.keys(batchKinds) as BatchAction[]).find((key) => batchKinds[key] === kind)
   const own = action ?? 'deposit'
@@ -201,5 +215,75 @@ const nothingToClaim = reject('nothingToClaim', reasons.nothingToClaim.meaning)
 const nothingToSettle = reject('batchNothingToSettle', reasons.batchNothingToSettle.meaning)
 const unread = reject(
   'settlementPending',
-  'The transaction landed, but its outcome could not be read; settle again to have it told.',
+  'The transaction settled, but its outcome could not be read; settle again to get it.',
 )
+
+/** The number of recent blocks in which a deposit that others brought on chain is searched for. */
+const DEPOSIT_SEARCH_BLOCKS = 20_000
+
+/** The refusals that the scheme gives after it has accepted the payer's signature. */
+const reasonsAfterSignature = new Set<Rejection['reason'] | undefined>([
+  'batchDepositSimulationFailed',
+  'batchInsufficientBalance',
+  'batchCumulativeExceedsBalance',
+  'batchCumulativeBelowClaimed',
+])
+
+/**
+ * Finds a deposit that is on chain although no job of ours brought it there, and records it. Unlike a payment it counts
+ * whoever sent it and whenever: it can only fill this channel, and the merchant counts in totals what the channel pays
+ * for. Throws `RpcUnavailableError`.
+ */
+export async function recordLandedDeposit(
+  journal: SettlementJournal,
+  now: () => number,
+  job: BatchJob,
+  { network }: BatchRequest,
+  chain: ServedNetwork,
+  rejection: Rejection | undefined,
+): Promise<Job | undefined> {
+  if (job.action !== 'deposit' || !isAfterSignature(rejection)) return undefined
+  const use = await findLandedDeposit(job.details, chain)
+  if (use === undefined) return undefined
+  const { blockNumber } = use.receipt
+  const { key, digest, expiresAt } = job
+  const kind = batchKinds.deposit
+  const failed = await journal.findJob(kind, network, key)
+  const details = JSON.stringify(job.details)
+  const place = { to: batchContracts.settlement, calldata: '0x', seenBlock: blockNumber } as const
+  const row = { id: randomUUID(), kind, network, key, digest, expiresAt, details, ...place }
+  const outcome = confirmation(use.receipt, use, null)
+  const kept = await journal.recordFound(row, failed, outcome, now())
+  return kept ?? journal.findJob(kind, network, key)
+}
+
+/** Tells whether a refused deposit is on chain all the same. Throws `RpcUnavailableError`. */
+export async function isLandedElsewhere(
+  job: BatchJob,
+  chain: ServedNetwork,
+  rejection: Rejection,
+): Promise<boolean> {
+  if (job.action !== 'deposit' || !isAfterSignature(rejection)) return false
+  return (await findLandedDeposit(job.details, chain)) !== undefined
+}
+
+function isAfterSignature(rejection: Rejection | undefined): boolean {
+  return reasonsAfterSignature.has(rejection?.reason)
+}
+
+/** Finds the transaction in which a deposit's authorization filled its channel. Throws `RpcUnavailableError`. */
+async function findLandedDeposit(
+  { asset, payer, amount, nonce }: DepositDetails,
+  { readFacts, findUse }: ServedNetwork,
+) {
+  const payTo = batchContracts.erc3009Collector
+  const expected = { asset, payer, payTo, value: BigInt(amount), nonce }
+  const facts = await readFacts(expected)
+  if (!facts.isNonceUsed) return undefined
+  const from = Math.max(0, facts.blockNumber - DEPOSIT_SEARCH_BLOCKS)
+  const use = await findUse(expected, from, facts.blockNumber)
+  if (use.state === 'unread') {
+    throw new RpcUnavailableError('the chain shows the deposit but no node its receipt yet')
+  }
+  return use.state === 'paid' ? use : undefined
+}

@@ -3,12 +3,12 @@ import type { PaymentFacts } from '../chain/payment-facts.js'
 import type { Token } from '../chain/token.js'
 import { isChannelContract, zeroAddress } from '../x402/address.js'
 import { formatAtomic } from '../x402/amounts.js'
+import { quote } from '../x402/json.js'
 import { isNetwork } from '../x402/networks.js'
-import { quote } from '../x402/parse-request.js'
 import type { Payment } from '../x402/payment.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 
-/** What a payment is judged against on its network, besides the chain. */
+/** The rules for payments on a network that need no chain: the token, the minimum, the operator's blocks. */
 export interface Terms {
   token: Token
   /** 6-decimal units. */
@@ -18,20 +18,20 @@ export interface Terms {
   isPayToBlocked(payTo: Address): boolean
 }
 
-/** Unix seconds, and how many of them an authorization must still have. */
-export interface Clock {
+/** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
+interface Clock {
   nowSeconds: number
   marginSeconds: number
 }
 
-type Rung = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
 
-/** Work that has not begun yet is not begun on an authorization about to lapse. */
+/** The merchant has not begun to work, so a payment that is about to expire is refused. */
 export const VERIFY_MARGIN_SECONDS = 6
-/** Work already done is not refused lightly: enough for a few blocks. */
+/** The merchant has done the work, so settle still accepts a payment that lasts for a few more blocks. */
 export const SETTLE_MARGIN_SECONDS = 2
 
-/** Which network's terms a payment is judged by. */
+/** Finds the terms of the network that the requirement names. */
 export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
   if (payment.acceptedScheme !== 'exact') {
     return reject(
@@ -53,8 +53,8 @@ export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>):
       )
 }
 
-/** Everything that needs neither signature nor chain, in the order a caller learns most from. */
-const rungs: readonly Rung[] = [
+/** The checks that need neither signature nor chain, in the order that tells the caller most. */
+const checks: readonly Check[] = [
   acceptedNetwork,
   asset,
   eip712Domain,
@@ -67,16 +67,17 @@ const rungs: readonly Rung[] = [
   payerAllowed,
 ]
 
-export function climbLadder(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
-  for (const rung of rungs) {
-    const rejection = rung(payment, terms, clock)
+/** Runs the checks that need neither signature nor chain, and returns the first rejection. */
+export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+  for (const check of checks) {
+    const rejection = check(payment, terms, clock)
     if (rejection !== undefined) return rejection
   }
   return undefined
 }
 
-/** What the chain itself says against a payment whose signature holds. */
-export function judgeFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
+/** Checks the chain's facts about a payment whose signature is good. */
+export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
   const { from, value } = payment.authorization
   if (facts.isNonceUsed) {
     return reject(
@@ -99,14 +100,14 @@ export function judgeFacts(payment: Payment, facts: PaymentFacts): Rejection | u
   return undefined
 }
 
-/** Who may pay whom, for schemes whose shape is judged elsewhere. */
-export function judgeParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+/** Checks payer and recipient for a scheme with other payloads. */
+export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
   const payment = { payTo, authorization: { from: payer } } as Payment
   return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
 }
 
-/** Whether an amount is worth its gas. */
-export function judgeMinimum(amount: bigint, terms: Terms): Rejection | undefined {
+/** Checks that an amount is worth its gas. */
+export function checkMinimum(amount: bigint, terms: Terms): Rejection | undefined {
   return minimumAmount({ amount } as Payment, terms)
 }
 
@@ -114,7 +115,7 @@ export function reject(reason: ReasonKey, message: string): Rejection {
   return { reason, message }
 }
 
-export function isRejection(value: Terms | Rejection): value is Rejection {
+export function isRejection(value: object): value is Rejection {
   return 'reason' in value
 }
 
@@ -214,7 +215,7 @@ function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
   if (isChannelContract(payTo)) {
     return reject(
       'invalidPayTo',
-      `payTo ${payTo} is a contract of x402, which keeps what it is paid.`,
+      `payTo ${payTo} is a contract of x402: what it is paid would be lost.`,
     )
   }
   if (!terms.isPayToBlocked(payTo)) return undefined

@@ -1,5 +1,5 @@
 export interface JsonLimits {
-  /** Of the UTF-8 text, keys and punctuation counted. */
+  /** Bytes of the UTF-8 text, with keys and punctuation. */
   maxBytes: number
   maxDepth: number
   /** Values in all: members, elements and the root. */
@@ -9,8 +9,8 @@ export interface JsonLimits {
 const encoder = new TextEncoder()
 
 /**
- * What makes a stranger's JSON too large to work with, in words that follow its name; `undefined` when nothing does.
- * Walks without recursion and stops at the first limit, so that even a huge value costs no more than the limits.
+ * Returns the complaint about a stranger's JSON that is too large, to follow its name; `undefined` when it is not. Walks
+ * without recursion and stops at the first limit, so that even a huge value costs no more than the limits.
  */
 export function sizeProblem(root: unknown, limits: JsonLimits): string | undefined {
   let bytes = 0
@@ -40,19 +40,29 @@ export function sizeProblem(root: unknown, limits: JsonLimits): string | undefin
   return undefined
 }
 
-/** Of a value without what is inside it: quotes, or brackets and one separator. */
+/** Counts the bytes of a value without its members: the text with quotes, or brackets and one separator. */
 function byteLength(value: unknown, left: number): number {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null ? 3 : 6
-  // A character is one byte or more: what is longer than the rest need not be encoded to know.
+  // A character is one byte or more: a text longer than what is left need not be encoded.
   return (value.length > left ? value.length : encoder.encode(value).length) + 3
 }
 
-/** JSON that is an object; arrays and `null` are not. */
+/** Tells whether a JSON value is an object; arrays and `null` are not. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A member the object has itself: what every object inherits is nobody's data. */
+/** Returns a member that the object has itself; inherited ones are not part of the data. */
 export function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+/** Quotes a caller's value for a message: JSON-escaped and short, so that it cannot pass for text of ours. */
+export function quote(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
+  const shown = typeof value === 'string' && value.length > 100 ? `${value.slice(0, 100)}…` : value
+  return JSON.stringify(shown)
 }

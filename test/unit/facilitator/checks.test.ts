@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import {
-  climbLadder,
+  checkFacts,
+  checkTerms,
   findTerms,
   isRejection,
-  judgeFacts,
   type Terms,
-} from '../../../src/facilitator/ladder.js'
+} from '../../../src/facilitator/checks.js'
 import { zeroAddress } from '../../../src/x402/address.js'
 import type { Payment } from '../../../src/x402/payment.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
@@ -15,7 +15,7 @@ import { aTerms } from './a-network.js'
 const clock = { nowSeconds, marginSeconds: 6 }
 
 function climb(payment: Payment, terms: Partial<Terms> = {}, at = clock) {
-  return climbLadder(payment, aTerms(terms), at)
+  return checkTerms(payment, aTerms(terms), at)
 }
 
 function withAuthorization(changes: Partial<Payment['authorization']>): Payment {
@@ -23,7 +23,7 @@ function withAuthorization(changes: Partial<Payment['authorization']>): Payment 
   return aPayment({ authorization: { ...authorization, ...changes } })
 }
 
-describe('the network a payment is judged by', () => {
+describe('the network whose terms apply to a payment', () => {
   const served = new Map([[network, aTerms()]])
 
   it('is the one its requirement names', () => {
@@ -57,8 +57,8 @@ describe('the network a payment is judged by', () => {
   })
 })
 
-describe('the ladder', () => {
-  it('lets a sound payment pass', () => {
+describe('the checks without the chain', () => {
+  it('let a sound payment pass', () => {
     expect(climb(aPayment())).toBeUndefined()
   })
 
@@ -105,18 +105,18 @@ describe('the ladder', () => {
       'tokenVersionMismatch',
       `extra.version is "1", the token's EIP-712 version is "2".`,
     ],
-  ])('refuses %s', (_, changes, reason, message) => {
+  ])('refuse %s', (_, changes, reason, message) => {
     expect(climb(aPayment(changes))).toEqual({ reason, message })
   })
 
-  it('refuses an authorization to somebody else than payTo', () => {
+  it('refuse an authorization to somebody else than payTo', () => {
     const rejection = climb(withAuthorization({ to: asset }))
     expect(rejection?.reason).toBe('recipientMismatch')
     expect(rejection?.message).toContain(asset)
     expect(rejection?.message).toContain(payTo)
   })
 
-  it('asks for the margin on validBefore: six seconds left pass, five do not', () => {
+  it('require the margin before validBefore: six seconds left pass, five do not', () => {
     const ending = (left: number) => withAuthorization({ validBefore: BigInt(nowSeconds + left) })
     expect(climb(ending(7))).toBeUndefined()
     expect(climb(ending(6))).toBeUndefined()
@@ -128,7 +128,7 @@ describe('the ladder', () => {
     expect(climb(withAuthorization({ validBefore: 2n ** 256n - 1n }))).toBeUndefined()
   })
 
-  it('takes an authorization from the second of validAfter on', () => {
+  it('accept an authorization from the second of validAfter on', () => {
     const starting = (at: number) => withAuthorization({ validAfter: BigInt(at) })
     expect(climb(starting(nowSeconds - 1))).toBeUndefined()
     expect(climb(starting(nowSeconds))).toBeUndefined()
@@ -136,7 +136,7 @@ describe('the ladder', () => {
     expect(climb(withAuthorization({ validAfter: 2n ** 256n - 1n }))?.reason).toBe('validAfter')
   })
 
-  it('takes exactly the required amount', () => {
+  it('accept exactly the required amount', () => {
     for (const value of [9_999n, 10_001n]) {
       expect(climb(withAuthorization({ value }))).toEqual({
         reason: 'valueMismatch',
@@ -145,7 +145,7 @@ describe('the ladder', () => {
     }
   })
 
-  it('refuses less than the minimum, and nothing at all whatever the minimum', () => {
+  it('refuse less than the minimum, and zero whatever the minimum is', () => {
     expect(climb(aPayment(), { minAmount: 9_999n })).toBeUndefined()
     expect(climb(aPayment(), { minAmount: 10_000n })).toBeUndefined()
     expect(climb(aPayment(), { minAmount: 10_001n })).toEqual({
@@ -164,12 +164,12 @@ describe('the ladder', () => {
     ['the zero address', zeroAddress],
     ['the payer', payer],
     ['the token contract', asset],
-  ])('refuses %s as recipient', (_, to) => {
+  ])('refuse %s as recipient', (_, to) => {
     const rejection = climb({ ...withAuthorization({ to }), payTo: to })
     expect(rejection?.reason).toBe('invalidPayTo')
   })
 
-  it('refuses whom the operator blocks, by role, and its own relayers as payers', () => {
+  it('refuse addresses that the operator blocks, by role, and relayers as payers', () => {
     expect(climb(aPayment(), { isPayToBlocked: (a) => a === payTo })?.reason).toBe(
       'payToNotAllowed',
     )
@@ -182,7 +182,7 @@ describe('the ladder', () => {
     expect(climb(aPayment(), { isRelayer: (a) => a === payTo })).toBeUndefined()
   })
 
-  it('names the causes in the order of the protocol when several hold', () => {
+  it('report the first cause in the order of the protocol when several hold', () => {
     const everythingWrong: Payment = {
       ...aPayment({
         acceptedNetwork: 'eip155:1',
@@ -240,18 +240,18 @@ describe('the facts of the chain', () => {
     isPaused: false,
     balance: 10_000n,
   }
-  const judge = (changes: Partial<PaymentFacts>) => judgeFacts(aPayment(), { ...sound, ...changes })
+  const check = (changes: Partial<PaymentFacts>) => checkFacts(aPayment(), { ...sound, ...changes })
 
-  it('let a payer pay who holds exactly the value, not one unit less', () => {
-    expect(judge({ balance: 10_001n })).toBeUndefined()
-    expect(judge({})).toBeUndefined()
-    expect(judge({ balance: 9_999n })).toEqual({
+  it('let a payer pay that holds exactly the value, but not one unit less', () => {
+    expect(check({ balance: 10_001n })).toBeUndefined()
+    expect(check({})).toBeUndefined()
+    expect(check({ balance: 9_999n })).toEqual({
       reason: 'insufficientBalance',
       message: `The payer ${payer} holds 9999 (0.009999 dollars), the payment needs 10000 (0.01).`,
     })
   })
 
-  it('speak in this order: nonce, payer, recipient, pause, balance', () => {
+  it('are reported in this order: nonce, payer, recipient, pause, balance', () => {
     const bad = {
       isNonceUsed: true,
       isPayerBlocklisted: true,
@@ -266,9 +266,9 @@ describe('the facts of the chain', () => {
       ['isPaused', 'assetPaused'],
     ] as const
     for (const [fact, reason] of order) {
-      expect(judge(bad)?.reason).toBe(reason)
+      expect(check(bad)?.reason).toBe(reason)
       bad[fact] = false
     }
-    expect(judge(bad)?.reason).toBe('insufficientBalance')
+    expect(check(bad)?.reason).toBe('insufficientBalance')
   })
 })

@@ -2,32 +2,21 @@ import type { Address } from 'viem'
 import { isChannelContract } from '../../x402/address.js'
 import type { BatchRequest } from '../../x402/batch-request.js'
 import type { ChannelConfig, ClaimRow } from '../../x402/batch-schemas.js'
+import { quote } from '../../x402/json.js'
 import { isNetwork } from '../../x402/networks.js'
-import { quote } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
-import type { ServedNetwork } from '../judge.js'
-import { judgeMinimum, judgeParties, reject, type Terms } from '../ladder.js'
-import { hashChannel } from './typed-data.js'
-
-/** One network as it serves `batch-settlement`. */
-export interface BatchNetwork {
-  served: ServedNetwork
-  chainId: number
-  relayers: readonly Address[]
-  /** Whether the contracts stand on the network. */
-  isOffered(): boolean
-  /** The newest block seen. */
-  headBlock(): number
-}
+import { checkMinimum, checkParties, reject, type Terms } from '../checks.js'
+import type { ServedNetwork } from '../payment-check.js'
+import { hashChannel } from './jobs.js'
 
 /**
- * What is said about a request before the scheme judges it: scheme, network, contracts, asset, parties, minimum.
- * The network it is for, or a rejection. Throws `TokenMismatchError` when the token has changed.
+ * Checks what the scheme of the official package does not know: network, contracts, asset, parties, minimum. Returns the
+ * network of the request, or a rejection. Throws `TokenMismatchError` when the token has changed.
  */
-export function findGround(
+export function checkRequest(
   request: BatchRequest,
-  networks: ReadonlyMap<string, BatchNetwork>,
-): BatchNetwork | Rejection {
+  networks: ReadonlyMap<string, ServedNetwork>,
+): ServedNetwork | Rejection {
   const { network, acceptedScheme, acceptedNetwork } = request
   if (acceptedScheme !== 'batch-settlement') {
     return reject(
@@ -35,56 +24,54 @@ export function findGround(
       `The payer accepted scheme ${quote(acceptedScheme)}, expected "batch-settlement".`,
     )
   }
-  const ground = networks.get(network)
-  if (ground === undefined) return unknownNetwork(network, [...networks.keys()])
+  const chain = networks.get(network)
+  if (chain === undefined) return unknownNetwork(network, [...networks.keys()])
   if (acceptedNetwork !== network) {
     return reject(
       'batchNetworkMismatch',
       `The payer accepted network ${quote(acceptedNetwork)}, the requirement names ${network}.`,
     )
   }
-  if (!ground.isOffered()) {
+  if (!chain.isBatchOffered()) {
     return reject(
       'unsupportedScheme',
       `Scheme "batch-settlement" is not settled on ${network}: its contracts have no code there.`,
     )
   }
-  const mismatch = ground.served.tokenMismatch()
+  const mismatch = chain.tokenMismatch()
   if (mismatch !== undefined) throw mismatch
-  return judgeTerms(request, ground) ?? judgeRepetition(request, ground) ?? ground
+  return checkRequestTerms(request, chain) ?? checkRepetition(request, chain) ?? chain
 }
 
-/** Asks the budgets of gas about who answers for it, and about all whose code would run. Throws `RpcUnavailableError`. */
-export async function guardAccounts(
-  { served }: BatchNetwork,
-  answerer: Address,
+/**
+ * Checks the gas budgets of the account that is charged, and of every account whose code would run. Throws
+ * `RpcUnavailableError`.
+ */
+export async function checkGasBudgets(
+  chain: ServedNetwork,
+  gasPayer: Address,
   runners: readonly Address[],
   amount?: bigint,
 ): Promise<Rejection | undefined> {
-  const coded = await served.readCoded(runners)
+  const coded = await chain.readCoded(runners)
   const worth = amount === undefined ? {} : { amount }
-  for (const account of new Set([answerer, ...coded])) {
-    const refusal = await served.guardGas({ account, hasCode: coded.has(account), ...worth })
+  for (const account of new Set([gasPayer, ...coded])) {
+    const refusal = await chain.guardGas({ account, hasCode: coded.has(account), ...worth })
     if (refusal !== undefined) return refusal
   }
   return undefined
 }
 
-export function isRejected(value: BatchNetwork | Rejection): value is Rejection {
-  return 'reason' in value
-}
-
 function unknownNetwork(network: string, served: string[]): Rejection {
-  const what = isNetwork(network) ? 'known but not served here' : 'not supported'
+  const state = isNetwork(network) ? 'known but not served here' : 'not supported'
   return reject(
     'invalidNetwork',
-    `Network ${quote(network)} is ${what}; served: ${served.join(' and ')}.`,
+    `Network ${quote(network)} is ${state}; served: ${served.join(' and ')}.`,
   )
 }
 
-function judgeTerms(request: BatchRequest, { served }: BatchNetwork): Rejection | undefined {
+function checkRequestTerms(request: BatchRequest, { terms }: ServedNetwork): Rejection | undefined {
   const { payload, requirements } = request
-  const { terms } = served
   const { asset, extra } = requirements
   if (asset !== terms.token.address) {
     return reject(
@@ -95,26 +82,26 @@ function judgeTerms(request: BatchRequest, { served }: BatchNetwork): Rejection 
   switch (payload.type) {
     case 'deposit':
       return (
-        judgeDomain(extra ?? {}, terms.token) ??
-        judgeMinimum(BigInt(payload.deposit.amount), terms) ??
-        judgeChannel(payload.channelConfig, terms)
+        checkDomain(extra ?? {}, terms.token) ??
+        checkMinimum(BigInt(payload.deposit.amount), terms) ??
+        checkChannel(payload.channelConfig, terms)
       )
     case 'voucher':
-      return judgeChannel(payload.channelConfig, terms)
+      return checkChannel(payload.channelConfig, terms)
     case 'refund':
       return (
-        judgeChannel(payload.channelConfig, terms) ??
-        judgeToken(payload.channelConfig.token, terms) ??
-        judgeRows('claims' in payload ? payload.claims : [], terms)
+        checkChannel(payload.channelConfig, terms) ??
+        checkToken(payload.channelConfig.token, terms) ??
+        checkRows('claims' in payload ? payload.claims : [], terms)
       )
     case 'claim':
-      return judgeRows(payload.claims, terms)
+      return checkRows(payload.claims, terms)
     case 'settle':
-      return judgeToken(payload.token, terms) ?? judgeReceiver(payload.receiver, terms)
+      return checkToken(payload.token, terms) ?? checkReceiver(payload.receiver, terms)
   }
 }
 
-function judgeDomain(
+function checkDomain(
   extra: NonNullable<BatchRequest['requirements']['extra']>,
   token: Terms['token'],
 ): Rejection | undefined {
@@ -144,37 +131,39 @@ function judgeDomain(
   )
 }
 
-function judgeChannel({ payer, receiver }: ChannelConfig, terms: Terms): Rejection | undefined {
-  return judgeParties(payer, receiver, terms)
+function checkChannel({ payer, receiver }: ChannelConfig, terms: Terms): Rejection | undefined {
+  return checkParties(payer, receiver, terms)
 }
 
-/** Gas is spent for channels of the settled asset only. */
-function judgeRows(rows: readonly ClaimRow[], terms: Terms): Rejection | undefined {
+/** Checks token and receiver of each row: gas is spent for channels of the settled asset only. */
+function checkRows(rows: readonly ClaimRow[], terms: Terms): Rejection | undefined {
   for (const { voucher } of rows) {
     const { token, receiver } = voucher.channel
-    const rejection = judgeToken(token, terms) ?? judgeReceiver(receiver, terms)
+    const rejection = checkToken(token, terms) ?? checkReceiver(receiver, terms)
     if (rejection !== undefined) return rejection
   }
   return undefined
 }
 
-/** Of several rows of one channel only the highest counts on chain, and each costs gas. */
-function judgeRepetition(
+/** Refuses several rows of one channel: only the highest counts on chain, and each costs gas. */
+function checkRepetition(
   { payload }: BatchRequest,
-  { chainId }: BatchNetwork,
+  { terms }: ServedNetwork,
 ): Rejection | undefined {
   const rows = 'claims' in payload ? payload.claims : []
-  const channels = new Set(rows.map(({ voucher }) => hashChannel(voucher.channel, chainId)))
+  const channels = new Set(
+    rows.map(({ voucher }) => hashChannel(voucher.channel, terms.token.chainId)),
+  )
   if (channels.size === rows.length) return undefined
   return reject('batchRepeatedChannel', reasons.batchRepeatedChannel.meaning)
 }
 
-function judgeToken(token: Address, terms: Terms): Rejection | undefined {
+function checkToken(token: Address, terms: Terms): Rejection | undefined {
   if (token === terms.token.address) return undefined
   return reject('batchTokenMismatch', `The token ${token} is not the asset ${terms.token.address}.`)
 }
 
-function judgeReceiver(receiver: Address, terms: Terms): Rejection | undefined {
+function checkReceiver(receiver: Address, terms: Terms): Rejection | undefined {
   if (isChannelContract(receiver)) {
     return reject('invalidPayTo', `The receiver ${receiver} is a contract of x402.`)
   }

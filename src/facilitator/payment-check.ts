@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
 import type { ReadCoded } from '../chain/account-codes.js'
@@ -8,18 +9,15 @@ import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import type { AuthorizationDigest } from '../x402/authorization-digest.js'
-import { isErc6492Signature, unwrapErc6492Signature } from '../x402/erc6492.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
+import { isErc6492Signature, unwrapErc6492Signature } from '../x402/signature-forms.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
-import { EXACT, exactKey } from './exact-job.js'
+import { checkFacts, checkTerms, findTerms, isRejection, reject, type Terms } from './checks.js'
+import { blockBefore, EXACT, exactKey, rejectionOfRevert } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
-import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
-import { createRecentMemory } from './recent-memory.js'
-import { rejectionOfRevert } from './revert-reasons.js'
-import { judgeUsed } from './used-authorization.js'
 
-/** One network as the facilitator serves it. */
+/** A network as the facilitator serves it. */
 export interface ServedNetwork {
   terms: Terms
   rpc: Rpc
@@ -29,25 +27,27 @@ export interface ServedNetwork {
   headBlock(): number
   /** The newest block's time, Unix seconds; undefined before the first block. */
   chainSeconds(): number | undefined
-  /** The wallet a transfer is simulated from. */
-  relayer: Address
+  /** The wallets that send transactions; simulations use the first. */
+  relayers: readonly [Address, ...Address[]]
   guardGas: GasGuard
   readCoded: ReadCoded
-  /** What a gas costs now, 18-decimal units. */
+  /** Returns the price of one gas now, 18-decimal units. */
   gasPrice(): bigint
-  /** Why the token is not the pinned one any more. */
+  /** Tells whether the contracts of `batch-settlement` are deployed on the network. */
+  isBatchOffered(): boolean
+  /** Returns an error if the token is no longer the pinned one. */
   tokenMismatch(): Error | undefined
 }
 
-/** What is known of a payment before anything is done about it. */
-export type Judgement =
+/** The outcome of the checks that verify and settle share. */
+export type CheckResult =
   | { state: 'rejected'; rejection: Rejection; transaction?: Hex }
-  /** The journal holds this very authorization, under way or landed: its row decides. */
+  /** The journal has a row for this authorization, in progress or confirmed; the row decides. */
   | { state: 'known'; job: Job }
-  /** The journal holds another authorization of the same nonce, under way or landed. */
+  /** The journal has a row for another authorization with the same nonce, in progress or confirmed. */
   | { state: 'held'; job: Job }
   | { state: 'valid'; intent: Intent }
-  /** Claimed here once, since then brought on chain by somebody else. */
+  /** The payment was claimed here, failed, and was later brought on chain by somebody else. */
   | {
       state: 'paidElsewhere'
       intent: Intent
@@ -55,23 +55,23 @@ export type Judgement =
       receipt: Receipt
       transferLog: number
     }
-  /** Claimed here once, since then used by a transaction that no node shows yet. */
+  /** The payment was claimed here, failed, and was later used in a transaction that no node shows yet. */
   | { state: 'unclear'; transaction: Hex | undefined }
 
-/** All that is needed to claim a payment. */
+/** The facts that are needed to claim a payment. */
 export interface Intent {
   payment: Payment
   digest: Hex
-  /** As the token will see it. */
+  /** The signature that the token will see, without any ERC-6492 wrapper. */
   signature: Hex
   isAlone: boolean
-  /** The newest block at this moment: what others bring on chain later counts, once this is claimed. */
+  /** The newest block at this moment. Once the payment is claimed, its use in a later block counts as settled. */
   seenBlock: number
-  /** The row of an earlier try that failed. */
+  /** The row of an earlier settlement that failed. */
   failedJob: Job | undefined
 }
 
-export interface JudgeOptions {
+interface PaymentCheckOptions {
   served: ReadonlyMap<string, ServedNetwork>
   journal: SettlementJournal
   computeDigest: AuthorizationDigest
@@ -79,19 +79,21 @@ export interface JudgeOptions {
   now: () => number
 }
 
-/** Some 2 MB at most; between verify and settle lie seconds. */
+/** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
-export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgement>
+/** Checks a payment. Its authorization must still be valid for `marginSeconds`. */
+export type CheckPayment = (payment: Payment, marginSeconds: number) => Promise<CheckResult>
 
 /**
- * Makes the one judge that verify and settle share: ladder, journal, chain, signature, in the order a caller
- * learns the real cause. Rejects with `RpcUnavailableError` when the chain could not be
- * read, with `TokenMismatchError` when the token has changed.
+ * Makes the checks that verify and settle share. They run in this order, so that the caller learns the real cause: the
+ * terms, the journal, the signature, the chain's facts, the gas budgets, the simulation of a contract wallet. The check
+ * rejects with `RpcUnavailableError` when the chain could not be read and with `TokenMismatchError` when the token has
+ * changed.
  */
-export function createJudge(options: JudgeOptions): Judge {
+export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
   const { served, journal, computeDigest, recovery, now } = options
-  const recent = createRecentMemory<Hex, Hex>(MAX_RECENT_SIGNATURES)
+  const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
   return async (payment, marginSeconds) => {
@@ -101,9 +103,9 @@ export function createJudge(options: JudgeOptions): Judge {
     const mismatch = network.tokenMismatch()
     if (mismatch !== undefined) throw mismatch
     const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
-    const refusal = climbLadder(payment, terms, { nowSeconds, marginSeconds })
+    const refusal = checkTerms(payment, terms, { nowSeconds, marginSeconds })
     const isOnlyClock =
-      refusal !== undefined && isClockReason(refusal) && isSoundOtherwise(payment, terms)
+      refusal !== undefined && isClockReason(refusal) && passesApartFromClock(payment, terms)
     if (refusal !== undefined && !isOnlyClock) return rejected(refusal)
 
     const digestBytes = computeDigest(terms.token.domainSeparator, payment.authorization)
@@ -116,12 +118,12 @@ export function createJudge(options: JudgeOptions): Judge {
     if (isSame && isStoredSignature(active, payment.signature)) {
       return { state: 'known', job: active }
     }
-    // What is too late may have landed in time; nothing lands too early.
+    // An expired authorization may have been used in time, but none can be used too early.
     if (refusal?.reason === 'validAfter' && !isSame) return rejected(refusal)
 
     const facts = await network.readFacts({ payer: from, payTo: payment.payTo, nonce })
     if (refusal !== undefined && !isSame && !facts.isNonceUsed) return rejected(refusal)
-    const signature = await judgeSignature(payment, network, facts, digestBytes, digest)
+    const signature = await checkSignature(payment, network, facts, digestBytes, digest)
     if (typeof signature !== 'string') return rejected(isSame ? signature : (refusal ?? signature))
     if (isSame || (active !== undefined && refusal === undefined)) return byRow(active, digest)
 
@@ -133,11 +135,11 @@ export function createJudge(options: JudgeOptions): Judge {
       seenBlock: Math.max(facts.blockNumber, network.headBlock()),
       failedJob: row,
     }
-    const chainRefusal = judgeFacts(payment, facts)
+    const chainRefusal = checkFacts(payment, facts)
     if (chainRefusal !== undefined) {
-      const since = await lookAgain(payment.network, key, digest)
+      const since = await findNewRow(payment.network, key, digest)
       if (since !== undefined) return since
-      if (facts.isNonceUsed) return judgeUsed(intent, network.findUse, facts, chainRefusal)
+      if (facts.isNonceUsed) return checkUsedNonce(intent, network.findUse, facts, chainRefusal)
       return rejected(chainRefusal)
     }
     const gasRefusal = await network.guardGas({
@@ -148,25 +150,26 @@ export function createJudge(options: JudgeOptions): Judge {
     if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
     if (walletRefusal !== undefined) {
-      return (await lookAgain(payment.network, key, digest)) ?? rejected(walletRefusal)
+      return (await findNewRow(payment.network, key, digest)) ?? rejected(walletRefusal)
     }
     return { state: 'valid', intent }
   }
 
-  /** The chain may have been read after this very payment landed: then its row has come since the first look. */
-  async function lookAgain(network: string, key: string, digest: Hex) {
+  /** Reads the journal again: the chain may have been read after this payment settled, and then its row is there by now. */
+  async function findNewRow(network: string, key: string, digest: Hex) {
     const row = await journal.findJob(EXACT, network, key)
     return row === undefined || row.state === 'failed' ? undefined : byRow(row, digest)
   }
 
-  /** Anything but the clock: whoever was paid in time must not be refused for being asked late. */
-  function isSoundOtherwise(payment: Payment, terms: Terms): boolean {
+  /** Checks the terms without the clock: a payment that settled in time must not be refused because of a late request. */
+  function passesApartFromClock(payment: Payment, terms: Terms): boolean {
     const { validAfter } = payment.authorization
     const anyTime = { nowSeconds: Number(validAfter), marginSeconds: -Number.MAX_SAFE_INTEGER }
-    return climbLadder(payment, terms, anyTime) === undefined
+    return checkTerms(payment, terms, anyTime) === undefined
   }
 
-  async function judgeSignature(
+  /** Returns the signature that the token will see, or a rejection. */
+  async function checkSignature(
     payment: Payment,
     network: ServedNetwork,
     facts: PaymentFacts,
@@ -201,7 +204,7 @@ export function createJudge(options: JudgeOptions): Judge {
     )
   }
 
-  /** The digest names the payer, so what was found once holds, and settle need not recover what verify recovered. */
+  /** Recovers the signer once for verify and settle: the digest names the payer, so a match stays valid. */
   function isPayers(digest: Hex, signature: Hex, digestBytes: Uint8Array, payer: Address): boolean {
     if (recent.get(digest) === signature) return true
     const isMatch = recovery.signerMatches(digestBytes, signature, payer)
@@ -209,21 +212,21 @@ export function createJudge(options: JudgeOptions): Judge {
     return isMatch
   }
 
-  /** Whether it is early was judged by the clock: a chain that stands still simulates in the past. */
+  /** Simulates the transfer. "Not valid yet" is ignored: the clock has been checked, and a node may simulate in the past. */
   async function simulate({ payment, signature }: Intent, network: ServedNetwork) {
     const data = encodeTransferWithAuthorization(payment.authorization, signature)
-    const call = { from: network.relayer, to: payment.asset, data }
-    const fate = await simulateTransfer(network.rpc, call)
-    const rejection = fate.ok ? undefined : rejectionOfRevert(fate.revert)
+    const call = { from: network.relayers[0], to: payment.asset, data }
+    const simulation = await simulateTransfer(network.rpc, call)
+    const rejection = simulation.ok ? undefined : rejectionOfRevert(simulation.revert)
     return rejection?.reason === 'validAfter' ? undefined : rejection
   }
 }
 
-function byRow(job: Job, digest: Hex): Judgement {
+function byRow(job: Job, digest: Hex): CheckResult {
   return { state: job.digest === digest ? 'known' : 'held', job }
 }
 
-function rejected(rejection: Rejection): Judgement {
+function rejected(rejection: Rejection): CheckResult {
   return { state: 'rejected', rejection }
 }
 
@@ -231,7 +234,43 @@ function isClockReason({ reason }: Rejection): boolean {
   return reason === 'validBefore' || reason === 'validAfter'
 }
 
-/** The exact bytes that passed before need no second check. */
+/** Tells whether a row has this signature: bytes that passed once need no second check. */
 function isStoredSignature(job: Job, signature: Hex): boolean {
   return (JSON.parse(job.details) as { signature: Hex }).signature === signature
+}
+
+/** For an authorization never claimed here, this many blocks are searched for its use, so that the answer can name the hash. */
+const HINT_BLOCKS = 5_000
+
+/**
+ * Checks an authorization that is used on chain and has no active row. It counts as paid if the use landed after a settle
+ * of it was claimed here. An earlier use may have bought something elsewhere, and a verify before it proves nothing,
+ * because verify is open to anybody. Rejects with `RpcUnavailableError`.
+ */
+async function checkUsedNonce(
+  intent: Intent,
+  findUse: FindAuthorizationUse,
+  facts: PaymentFacts,
+  rejection: Rejection,
+): Promise<CheckResult> {
+  const { payment, digest, failedJob } = intent
+  const { asset, payTo, authorization } = payment
+  const { from: payer, value, nonce } = authorization
+  const claimed = failedJob?.digest === digest ? failedJob : undefined
+  const afterBlock =
+    claimed === undefined
+      ? Math.max(0, facts.blockNumber - HINT_BLOCKS)
+      : blockBefore(claimed.seenBlock)
+  const use = await findUse({ asset, payer, payTo, value, nonce }, afterBlock, facts.blockNumber)
+  if (claimed !== undefined) {
+    if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
+      return { state: 'unclear', transaction: use.transaction }
+    }
+    if (use.state === 'paid' && use.receipt.blockNumber > claimed.seenBlock) {
+      const { receipt, transferLog } = use
+      return { state: 'paidElsewhere', intent, failedJob: claimed, receipt, transferLog }
+    }
+  }
+  const transaction = use.state === 'paid' ? use.receipt.transactionHash : use.transaction
+  return { state: 'rejected', rejection, ...(transaction === undefined ? {} : { transaction }) }
 }

@@ -11,7 +11,7 @@ import { watchToken } from '../chain/token-watch.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
-import { createExactKind, EXACT } from '../facilitator/exact-job.js'
+import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
 import type { ServedNetwork } from '../facilitator/payment-check.js'
@@ -115,7 +115,7 @@ export async function composeNetwork(
     sharing: shared.sharing,
     leases: shared.leases,
     kinds: {
-      [EXACT]: createExactKind(findUse, readFacts),
+      [EXACT]: createExactKind(findUse, readFacts, createOwnTransactions(shared.journal)),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
     signers,

@@ -65,7 +65,7 @@ export interface Config {
   readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
-  /** The ceiling on gas for settlements, in dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
+  /** The ceiling on gas for settlements, in dollars with 18 decimals as gas is counted on Arc; `undefined` is none. */
   readonly dailyGasLimit: NativeAmount | undefined
   /** Gas an account may burn a day in transactions that settle nothing. */
   readonly failedGasBudget: NativeAmount
@@ -295,10 +295,7 @@ export const SETTLE_COST = 2_300n
 const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
 
 /** Warns of settings that are valid and will not do what the operator wants. */
-function settingWarnings(
-  maxFeePerGasWei: bigint,
-  trustProxy: Config['trustProxy'],
-): string[] {
+function settingWarnings(maxFeePerGasWei: bigint, trustProxy: Config['trustProxy']): string[] {
   const warnings: string[] = []
   if (maxFeePerGasWei < ARC_BASE_FEE_FLOOR_WEI) {
     warnings.push(
@@ -314,7 +311,7 @@ function settingWarnings(
   return warnings
 }
 
-/** Warns of settings that leave the gas unguarded on mainnet. Every start logs these warnings; the doctor has its own form. */
+/** Warns of settings that leave the gas unguarded on mainnet. Every start logs this; the doctor has its own form. */
 export function gasWarnings({ networks, devnet, dailyGasLimit, minAmount }: Config): string[] {
   if (devnet || !networks.some(({ network }) => network === 'eip155:5042')) return []
   const warnings: string[] = []

@@ -16,14 +16,14 @@ import { createSettler, type Settle } from './settler.js'
 import { createVerifier, type Verify } from './verifier.js'
 
 interface FacilitatorOptions {
-  /** By CAIP-2 name, as the next. */
+  /** The networks by CAIP-2 name; relayers and explorers have the same keys. */
   networks: ReadonlyMap<string, ServedNetwork>
   relayers: ReadonlyMap<string, Relayer>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   journal: SettlementJournal
   deliveryStore: DeliveryStore
-  /** How often to read a delivery that another process holds, milliseconds; `undefined` where there is no other process. */
+  /** The interval for reading a delivery that another process holds, milliseconds; `undefined` without other processes. */
   deliveryPollMs: number | undefined
   settleWaitSeconds: number
   /** The public address of the service, without trailing slash. */

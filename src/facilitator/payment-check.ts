@@ -14,7 +14,15 @@ import type { Rejection } from '../x402/reasons.js'
 import { isErc6492Signature, unwrapErc6492Signature } from '../x402/signature-forms.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 import { checkFacts, checkTerms, findTerms, isRejection, reject, type Terms } from './checks.js'
-import { blockBefore, EXACT, exactKey, rejectionOfRevert } from './exact-job.js'
+import {
+  blockBefore,
+  createOwnTransactions,
+  EXACT,
+  exactKey,
+  type IsOurs,
+  isSinceClaim,
+  rejectionOfRevert,
+} from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
 
 /** A network as the facilitator serves it. */
@@ -93,6 +101,7 @@ export type CheckPayment = (payment: Payment, marginSeconds: number) => Promise<
  */
 export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
   const { served, journal, computeDigest, recovery, now } = options
+  const isOurs = createOwnTransactions(journal)
   const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
@@ -139,7 +148,9 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     if (chainRefusal !== undefined) {
       const since = await findNewRow(payment.network, key, digest)
       if (since !== undefined) return since
-      if (facts.isNonceUsed) return checkUsedNonce(intent, network.findUse, facts, chainRefusal)
+      if (facts.isNonceUsed) {
+        return checkUsedNonce(intent, network.findUse, facts, chainRefusal, isOurs)
+      }
       return rejected(chainRefusal)
     }
     const gasRefusal = await network.guardGas({
@@ -239,7 +250,7 @@ function isStoredSignature(job: Job, signature: Hex): boolean {
   return (JSON.parse(job.details) as { signature: Hex }).signature === signature
 }
 
-/** For an authorization never claimed here, this many blocks are searched for its use, so that the answer can name the hash. */
+/** The blocks that are searched for the use of an authorization never claimed here, so that the answer can name the hash. */
 const HINT_BLOCKS = 5_000
 
 /**
@@ -252,6 +263,7 @@ async function checkUsedNonce(
   findUse: FindAuthorizationUse,
   facts: PaymentFacts,
   rejection: Rejection,
+  isOurs: IsOurs,
 ): Promise<CheckResult> {
   const { payment, digest, failedJob } = intent
   const { asset, payTo, authorization } = payment
@@ -266,7 +278,7 @@ async function checkUsedNonce(
     if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
       return { state: 'unclear', transaction: use.transaction }
     }
-    if (use.state === 'paid' && use.receipt.blockNumber > claimed.seenBlock) {
+    if (use.state === 'paid' && (await isSinceClaim(use, claimed, isOurs))) {
       const { receipt, transferLog } = use
       return { state: 'paidElsewhere', intent, failedJob: claimed, receipt, transferLog }
     }

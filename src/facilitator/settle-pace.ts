@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { bytesToHex, type Hex } from 'viem'
 import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
 import { rateLimitFault } from '../http/request-fault.js'

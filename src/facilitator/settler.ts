@@ -10,7 +10,7 @@ import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, type Delivery, describeDelivered } from './deliveries.js'
-import { createExactJob } from './exact-job.js'
+import { claimedAtOf, createExactJob } from './exact-job.js'
 import type { CheckPayment, CheckResult, Intent } from './payment-check.js'
 
 export interface SettleRequest {
@@ -88,7 +88,7 @@ export function createSettler(options: SettlerOptions): Settle {
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
-  /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs ready before it may share a transaction. */
+  /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
   async function checkAndObtain(payment: Payment, idempotencyKey: string | undefined) {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
@@ -268,18 +268,19 @@ function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOpt
     }
     const { receipt, failedJob } = result
     const outcome = confirmation(receipt, result, null)
-    const job = await journal.recordFound(newJob(intent), failedJob, outcome, now())
+    const found = newJob(intent, claimedAtOf(failedJob))
+    const job = await journal.recordFound(found, failedJob, outcome, now())
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
   async function claim(intent: Intent, idempotencyKey: string | undefined) {
-    const claim = await journal.claim(newJob(intent), idempotencyKey, now())
+    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now())
     if (claim.state === 'keyConflict') return claim.state
     return claim.state === 'held' ? 'raced' : begin(claim.job)
   }
 
   async function reopen(intent: Intent, failed: Job) {
-    const job = await journal.reopen(failed, newJob(intent), now())
+    const job = await journal.reopen(failed, newJob(intent, now()), now())
     return job === undefined ? 'raced' : begin(job)
   }
 
@@ -294,8 +295,9 @@ function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOpt
   }
 }
 
-function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent) {
-  return createExactJob({ id: randomUUID(), payment, digest, signature, isAlone, seenBlock })
+function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent, claimedAt: number) {
+  const id = randomUUID()
+  return createExactJob({ id, payment, digest, signature, isAlone, seenBlock, claimedAt })
 }
 
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */

@@ -1,4 +1,5 @@
 import { isObject, type JsonLimits, memberOf, quote, sizeProblem } from './json.js'
+import { findOutsideReference } from './json-schema.js'
 import { parseUrl } from './parse-url.js'
 
 /** A resource as a payment's bazaar extension describes it: bounded in size, its texts written by a stranger. */
@@ -15,9 +16,7 @@ export interface BazaarResource extends ServiceMetadata {
   schema: Record<string, unknown>
 }
 
-type ParsedBazaar =
-  | { ok: true; resource: BazaarResource }
-  | { ok: false; rejectedReason: string }
+type ParsedBazaar = { ok: true; resource: BazaarResource } | { ok: false; rejectedReason: string }
 
 /** The limits of `info`, `schema` and `routeTemplate` together. */
 export const bazaarLimits: JsonLimits = { maxBytes: 32_768, maxDepth: 24, maxNodes: 2_000 }
@@ -27,7 +26,6 @@ const MAX_DESCRIPTION_CHARS = 4_096
 const queryMethods = ['GET', 'HEAD', 'DELETE']
 const bodyMethods = ['POST', 'PUT', 'PATCH']
 const bodyTypes = ['json', 'form-data', 'text']
-const referring = ['$ref', '$id', '$dynamicRef', '$recursiveRef']
 
 /** Returns the extension of a payload as it came; `undefined` when there is none. */
 export function bazaarOf(payload: unknown): unknown {
@@ -135,22 +133,6 @@ function readInput(input: unknown): Input | { rejectedReason: string } {
     return rejected('info.input.queryParams must be an object')
   }
   return { method, example }
-}
-
-/** Finds a reference that leaves the schema: resolving it would call an address that a stranger chose. */
-function findOutsideReference(schema: unknown): string | undefined {
-  const open: unknown[] = [schema]
-  while (open.length > 0) {
-    const value = open.pop()
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, member] of Object.entries(value)) {
-      if (referring.includes(key) && !(typeof member === 'string' && member.startsWith('#'))) {
-        return key
-      }
-      open.push(member)
-    }
-  }
-  return undefined
 }
 
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {

@@ -39,7 +39,7 @@ const failure = anOutcome({
   gasCost: null,
 })
 
-/** Where a caller of the world may be made to wait; a test decides for how long. */
+/** A point where a caller waits; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>
 
 export interface World {

@@ -17,11 +17,11 @@ interface Caller {
   /** Presents the same authorization with a signature of its own making. */
   lies: boolean
   isConnected: boolean
-  /** What it was told, once the whole answer has reached it. */
-  told?: { success: boolean; errorReason?: string; transaction: string }
+  /** The answer, once it has reached the caller completely. */
+  answer?: { success: boolean; errorReason?: string; transaction: string }
 }
 
-/** A caller as the route serves it: told when the answer is out, its right given back when it is gone by then. */
+/** Serves a caller as the route does: the right is completed with the answer, or released if the caller is gone. */
 async function call(service: Service, s: fc.Scheduler, caller: Caller, idempotencyKey?: string) {
   await s.schedule(Promise.resolve(), 'request arrives')
   const { body, delivery } = await service.settle({
@@ -31,7 +31,7 @@ async function call(service: Service, s: fc.Scheduler, caller: Caller, idempoten
   })
   await s.schedule(Promise.resolve(), 'answer is written')
   if (!caller.isConnected) return delivery?.release()
-  caller.told = body
+  caller.answer = body
   await delivery?.complete()
 }
 
@@ -76,12 +76,12 @@ it('submits once and answers one connected caller with success, in every order o
       fc.boolean(),
       async (s, callers, isContract) => {
         const service = await serve(s, callers, { isContract })
-        const told = callers.flatMap((caller) => caller.told ?? [])
-        const paid = told.filter(({ success }) => success)
+        const answers = callers.flatMap((caller) => caller.answer ?? [])
+        const paid = answers.filter(({ success }) => success)
         expect(service.submitted).toHaveLength(1)
         expect(paid.length).toBeLessThanOrEqual(1)
         if (callers.some(({ waits }) => waits)) expect(paid).toHaveLength(1)
-        for (const answer of told) {
+        for (const answer of answers) {
           expect(answer.transaction).toMatch(/^0x(aa){32}$/)
           if (!answer.success) expect(answer.errorReason).toBe(reasons.nonceAlreadyUsed.code)
         }
@@ -97,11 +97,11 @@ it('answers only callers with the right signature with success, and loses none o
       const service = await serve(s, callers)
       const honest = callers.filter(({ lies }) => !lies)
       expect(service.submitted).toHaveLength(honest.length > 0 ? 1 : 0)
-      for (const { lies, told } of callers) {
-        if (lies && told !== undefined) expect(told.errorReason).toBe(reasons.signature.code)
+      for (const { lies, answer } of callers) {
+        if (lies && answer !== undefined) expect(answer.errorReason).toBe(reasons.signature.code)
       }
       if (honest.some(({ waits }) => waits)) {
-        expect(honest.filter(({ told }) => told?.success)).toHaveLength(1)
+        expect(honest.filter(({ answer }) => answer?.success)).toHaveLength(1)
       }
     }),
     { numRuns: 200 },
@@ -116,7 +116,7 @@ it('settles once and answers once with success when earlier tries failed for goo
       fc.integer({ min: 1, max: 3 }),
       async (s, callers, failures) => {
         const service = await serve(s, callers, { failures })
-        const paid = callers.filter(({ told }) => told?.success)
+        const paid = callers.filter(({ answer }) => answer?.success)
         expect(service.landings()).toBeLessThanOrEqual(1)
         expect(paid.length).toBeLessThanOrEqual(service.landings())
         expect(service.submitted.length).toBeLessThanOrEqual(failures + 1)
@@ -131,9 +131,9 @@ it('answers every connected caller with the same Idempotency-Key with the one su
     fc.asyncProperty(fc.scheduler(), someCallers(), async (s, callers) => {
       const service = await serve(s, callers, { idempotencyKey: 'the-key-of-the-merchant' })
       expect(service.submitted).toHaveLength(1)
-      for (const { waits, told } of callers) {
-        if (waits) expect(told?.success).toBe(true)
-        if (told !== undefined) expect(told.success).toBe(true)
+      for (const { waits, answer } of callers) {
+        if (waits) expect(answer?.success).toBe(true)
+        if (answer !== undefined) expect(answer.success).toBe(true)
       }
     }),
     { numRuns: 200 },

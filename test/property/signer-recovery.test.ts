@@ -156,7 +156,7 @@ const scalar = fc.oneof(fc.constantFrom(...scalarEdges, UINT256_MAX), uint256)
 const parityByte = fc.oneof(fc.constantFrom(0, 1, 26, 27, 28, 29), fc.nat(255))
 const byteHex = (value: number) => value.toString(16).padStart(2, '0')
 
-/** What an adversary or a careless wallet does to a signature. */
+/** The changes that an adversary or a careless wallet makes to a signature. */
 const mutation: fc.Arbitrary<(signature: Hex) => Hex> = fc.oneof(
   bytes(65).map((random) => () => random),
   fc.tuple(bytes(64), fc.constantFrom('1b', '1c')).map(

@@ -91,7 +91,7 @@ async function aBuyer(how: Bend, isBent: Bends) {
 }
 
 const earned = () => usdcBalance(world.chainUrl, receiver)
-/** What the payer has signed for by now: the amount of a voucher. */
+/** The total that the payer has signed for by now: the amount of a voucher. */
 const amountOf = ({ primaryType, message }: Parameters<NonNullable<Bends>>[0]) =>
   primaryType === 'Voucher' ? (message as { maxClaimableAmount: bigint }).maxClaimableAmount : 0n
 

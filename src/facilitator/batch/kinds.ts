@@ -144,7 +144,7 @@ function reverted(reason: ReasonKey, action: string, revert: string): Rejection 
   return reject(reason, `The simulated ${action} reverted: ${JSON.stringify(nameRevert(revert))}.`)
 }
 
-/** Returns the transfer of a deposit, which goes to the collector. Only the settlement contract can start it, for this channel. */
+/** Returns the transfer of a deposit. It goes to the collector, and only the settlement contract can start it. */
 function expectedDeposit(job: Job) {
   const { asset, payer, amount, nonce } = detailsOf<DepositDetails>(job)
   const payTo: Address = batchContracts.erc3009Collector
@@ -230,11 +230,7 @@ export async function findClaims(
 }
 
 /** Examines a payout. The total on chain decides, whoever sent the transaction. */
-async function examineSettle(
-  rpc: Rpc,
-  details: SettleDetails,
-  since: Since,
-): Promise<Examination> {
+async function examineSettle(rpc: Rpc, details: SettleDetails, since: Since): Promise<Examination> {
   const { receiver, token } = details
   const settledBefore = BigInt(details.settledBefore)
   const to = await headAfter(rpc, since)
@@ -324,7 +320,10 @@ function claimedIn(receipt: Receipt): bigint {
     .reduce((sum, { data }) => sum + BigInt(data.slice(0, 2 + 64)), 0n)
 }
 
-/** Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units. Throws `RpcUnavailableError`. */
+/**
+ * Reads how much each of these totals adds to the claimed total of its channel, 6-decimal units. Throws
+ * `RpcUnavailableError`.
+ */
 export async function readGains(
   rpc: Rpc,
   totals: readonly { channelId: Hex; totalClaimed: string }[],

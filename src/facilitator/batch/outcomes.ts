@@ -37,7 +37,7 @@ interface OutcomeAnswersOptions {
   log: { warn(details: object, message: string): void }
 }
 
-/** Makes the answers of settle from rows: for the caller that brought a job about, and for callers that repeat the request. */
+/** Makes the answers of settle from rows, for the caller that brought a job about and for callers that repeat it. */
 export function createOutcomeAnswers(options: OutcomeAnswersOptions) {
   const { journal, deliveries, checksum, log } = options
 

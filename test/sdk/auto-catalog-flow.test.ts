@@ -190,7 +190,7 @@ it('fails a resource whose first probe finds a fault: it is not listed, but foun
   expect(merchants.map((it: { id: string }) => it.id)).toEqual([merchantId])
   expect(await payBesides(`${merchantUrl}/free`, words, stranger)).toEqual({
     status: 'rejected',
-    rejectedReason: expect.stringMatching(/^a look at it found: The endpoint answered 200/),
+    rejectedReason: expect.stringMatching(/^a probe of it found: The endpoint answered 200/),
   })
 })
 

@@ -172,7 +172,7 @@ function decodeToFixedPoint(value: string): string | undefined {
 }
 
 /** The members of a resource that describe the service behind it; only those that keep their rules. */
-interface ServiceMetadata {
+export interface ServiceMetadata {
   serviceName?: string
   tags?: string[]
   iconUrl?: string

@@ -1,16 +1,15 @@
 import { z } from 'zod'
-import { httpCodes } from '../http/http-codes.js'
-import { hash } from '../http/openapi/fields.js'
-import type { Operation } from '../http/openapi/operation.js'
-import { describeCodes } from '../http/openapi/responses.js'
-import { paymentRequestSchema } from '../x402/request-schemas.js'
+import { describeCodes, httpCodes } from '../api/errors.js'
 import {
   codesOf,
   paymentStatus,
   settleAnswer,
   supportedAnswer,
+  transactionAnswer,
   verifyAnswer,
-} from './answer-schemas.js'
+} from '../api/payments.js'
+import type { Operation } from '../http/operation.js'
+import { paymentRequestSchema } from '../x402/request-schemas.js'
 
 /*
  * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
@@ -272,7 +271,7 @@ export const transactionOperation: Operation = {
   answers: {
     200: {
       description: 'The payments in their order; one that landed elsewhere after all says where.',
-      schema: z.object({ transaction: hash, payments: z.array(paymentStatus) }),
+      schema: transactionAnswer,
     },
   },
   codes: [httpCodes.notFound],

@@ -3,7 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
-import { RequestFault } from '../http/request-fault.js'
+import { RequestFault } from '../http/errors.js'
 import type { CatalogTools } from './tools.js'
 
 const instructions =

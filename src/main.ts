@@ -5,7 +5,7 @@ import { explainStart, installDrain, surviveRejections } from './app/lifecycle.j
 import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { gasWarnings, readSettings } from './config/config.js'
-import { StoreUnavailableError } from './store/store-unavailable.js'
+import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000

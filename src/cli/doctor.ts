@@ -3,7 +3,7 @@ import { readSettings } from '../config/config.js'
 import { ConfigError } from '../config/env.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail, writeReport } from '../doctor/finding.js'
-import { inspectDatabase } from '../store/inspect-database.js'
+import { inspectDatabase } from '../store/open-stores.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 const help = `npm run doctor [-- --json]

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { type Config, SETTLE_COST } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { DatabaseInspection } from '../store/inspection.js'
+import type { DatabaseInspection } from '../store/stores.js'
 import { formatNative } from '../x402/amounts.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 

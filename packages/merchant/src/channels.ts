@@ -1,7 +1,11 @@
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
-import { type BatchSettlementChannelManager, BatchSettlementEvmScheme, type ChannelStorage } from '@x402/evm/batch-settlement/server'
+import {
+  type BatchSettlementChannelManager,
+  BatchSettlementEvmScheme,
+  type ChannelStorage,
+} from '@x402/evm/batch-settlement/server'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
 import { addressProblem, zeroAddress } from '../../../src/x402/address.js'
 import { channelConfigSchema, voucherFieldsSchema } from '../../../src/x402/batch-schemas.js'

@@ -6,7 +6,7 @@ import { isNetwork } from '../../../src/x402/networks.js'
 import type { Channels } from './channels.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { type RoutePrice, type Scheme, schemes, type X402Options } from './options.js'
-import { parsePrice, type Price } from './price.js'
+import { type Price, parsePrice } from './price.js'
 
 /** Everything about a priced route that is fixed before the first call. */
 export interface Terms {

@@ -4,11 +4,26 @@ import { z } from 'zod'
 import { parseAgentId } from '../../directory/identity/registration-file.js'
 import { readQuotedTerms } from '../../directory/probe/payment-required.js'
 import { HOSTED_MERCHANT } from '../../hosted/listing.js'
-import { addressField, describeIssue, endpointBody, formatPath, jsonProblem, listingLimits as limits, merchantIdKind, text } from '../../listing-client/listing.js'
-import type { Endpoint, EndpointHealth, ListingStore, Merchant, QuotedRequirement } from '../../store/listings.js'
+import {
+  addressField,
+  describeIssue,
+  endpointBody,
+  formatPath,
+  jsonProblem,
+  listingLimits as limits,
+  merchantIdKind,
+  text,
+} from '../../listing-client/listing.js'
+import type {
+  Endpoint,
+  EndpointHealth,
+  ListingStore,
+  Merchant,
+  QuotedRequirement,
+} from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 import { CommandError } from '../operator-command.js'
-import { everyMerchant, officialProblem, type OperatorStores } from './operator-stores.js'
+import { everyMerchant, type OperatorStores, officialProblem } from './operator-stores.js'
 
 interface ImportOptions {
   /** Checks everything and writes nothing. */

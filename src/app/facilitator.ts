@@ -1,0 +1,100 @@
+import type { Logger } from 'pino'
+import type { Address } from 'viem'
+import type { Config } from '../config/config.js'
+import { createBatchSettler } from '../facilitator/batch/settler.js'
+import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
+import { createDeliveries } from '../facilitator/deliveries.js'
+import { createPaymentCheck } from '../facilitator/payment-check.js'
+import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
+import type { SupportedKind } from '../facilitator/routes.js'
+import {
+  createVerifiedCheck,
+  createVerifiedPayments,
+  type TakeVerified,
+} from '../facilitator/settle-pace.js'
+import { createSettler, type Settle } from '../facilitator/settler.js'
+import { createVerifier, type Verify } from '../facilitator/verifier.js'
+import type { Stores } from '../store/stores.js'
+import { createAuthorizationDigest } from '../x402/authorization-digest.js'
+import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
+import type { Keccak256 } from '../x402/keccak.js'
+import type { SignerRecovery } from '../x402/signer-recovery.js'
+import type { ComposedNetwork } from './network.js'
+
+/** Verify, settle and the look-up of payments, over all networks. */
+export interface ComposedFacilitator {
+  verify: Verify
+  settle: Settle
+  takeVerified: TakeVerified
+  payments: PaymentFinder
+  /** The schemes and networks that are settled at present. */
+  kinds(): readonly SupportedKind[]
+}
+
+interface FacilitatorWorld {
+  config: Config
+  networks: readonly ComposedNetwork[]
+  stores: Pick<Stores, 'journal' | 'deliveries'>
+  /** Whether other processes may use the same database. */
+  isShared: boolean
+  keccak256: Keccak256
+  recovery: SignerRecovery
+  checksum: (address: Address) => Address
+  /** Unix milliseconds. */
+  now: () => number
+  log: Logger
+}
+
+/** Interval at which one replica checks whether another has delivered a success. */
+const DELIVERY_POLL_MS = 100
+
+/**
+ * Builds verify and settle of both schemes. A request goes to the scheme that its requirement names; `exact` explains what
+ * is wrong with a body that names none.
+ */
+export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator {
+  const { config, keccak256, recovery, checksum, now, log } = world
+  const { journal, deliveries: deliveryStore } = world.stores
+  const { settleWaitSeconds } = config
+  const networks = new Map(world.networks.map(({ served }) => [served.terms.token.network, served]))
+  const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
+  const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
+  const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
+  const computeDigest = createAuthorizationDigest(keccak256)
+  const checkPayment = createPaymentCheck({ served: networks, journal, computeDigest, recovery, now })
+  const deliveries = createDeliveries({
+    store: deliveryStore,
+    now,
+    pollMs: world.isShared ? DELIVERY_POLL_MS : undefined,
+    log,
+  })
+  const { isDelivering } = deliveries
+  const verified = createVerifiedPayments()
+  const paymentUrl = (network: string, payer: Address, nonce: string) =>
+    `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
+  const canSettle = (network: string) => relayers.get(network)?.canSend() ?? false
+  const verifying = { verified, checksum, canSettle }
+  const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
+  const exact = {
+    verify: createVerifier({ ...verifying, checkPayment, paymentUrl, now, isDelivering }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
+    takeVerified: createVerifiedCheck(verified, terms, computeDigest),
+  }
+  const batch = {
+    verify: createBatchVerifier({ ...verifying, networks, journal }),
+    settle: createBatchSettler({ ...settling, networks }),
+    takeVerified: createVerifiedDepositCheck(verified, networks),
+  }
+  const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
+  return {
+    verify: (body) => schemeOf(body).verify(body),
+    settle: (request) => schemeOf(request.body).settle(request),
+    takeVerified: (body) => schemeOf(body).takeVerified(body),
+    payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
+    kinds: () =>
+      [...networks].flatMap(([network, { isBatchOffered }]): SupportedKind[] => [
+        { scheme: 'exact', network },
+        ...(isBatchOffered() ? [{ scheme: BATCH_SETTLEMENT, network } as const] : []),
+      ]),
+  }
+}

@@ -9,7 +9,7 @@ import {
 import type { ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import type { Examination, JobKind, Settled } from '../relayer/job-kind.js'
+import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
@@ -112,7 +112,7 @@ export function createExactKind(
   isOurs: IsOurs,
 ): JobKind {
   return {
-    ride(job) {
+    profile(job) {
       const { isAlone, payer, payTo, value } = readExactDetails(job)
       return { isAlone, payer, payTo, runners: [payer], value: BigInt(value) }
     },

@@ -1,8 +1,13 @@
 import type { Address } from 'viem'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
-import { priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/fees.js'
-import type { GasModel } from '../relayer/gas-model.js'
-import { type GasLimits, spentBudget } from '../relayer/wallet-gate.js'
+import {
+  type GasLimits,
+  type GasModel,
+  priceOf,
+  quoteFees,
+  RISKY_HEADROOM,
+  spentBudget,
+} from '../relayer/gas.js'
 import {
   type BudgetStore,
   dayOf,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
-import type { ReadCoded } from '../chain/account-codes.js'
+import type { ReadCoded } from '../chain/accounts.js'
 import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import { isAcceptedByWallet, simulateTransfer } from '../chain/contract-wallet.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'

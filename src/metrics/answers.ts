@@ -4,7 +4,7 @@ import type { Address, Hex } from 'viem'
 import { exactKey } from '../facilitator/exact-job.js'
 import type { Settle } from '../facilitator/settler.js'
 import type { Verify } from '../facilitator/verifier.js'
-import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { RelayerEvents } from '../relayer/outcomes.js'
 import { isNetwork } from '../x402/networks.js'
 import { reasons } from '../x402/reasons.js'
 

@@ -5,11 +5,11 @@ import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { createDeliveries } from '../../src/facilitator/deliveries.js'
+import { EXACT } from '../../src/facilitator/exact-job.js'
 import { createPaymentCheck } from '../../src/facilitator/payment-check.js'
 import { createSettler } from '../../src/facilitator/settler.js'
-import type { JobKind } from '../../src/relayer/job-kind.js'
+import { createTrackedJobs, type JobKind } from '../../src/relayer/jobs.js'
 import type { Relayer } from '../../src/relayer/relayer.js'
-import { createTrackedJobs } from '../../src/relayer/tracked-jobs.js'
 import {
   isDecided,
   type Job,
@@ -177,11 +177,11 @@ function aRelayer(
   { gate, failures = 0 }: World,
 ) {
   let failuresLeft = failures
-  const tracked = createTrackedJobs(() => 0)
   const submitted: string[] = []
   const kind = {
-    ride: () => ({ isAlone: false, payer: '', payTo: '' }),
+    profile: () => ({ isAlone: false, payer: '', payTo: '' }),
   } as unknown as JobKind
+  const tracked = createTrackedJobs({ [EXACT]: kind }, () => 0)
 
   async function decide(job: Job, outcome: Outcome): Promise<void> {
     await journal.resolve({ outcomes: [{ id: job.id, round: job.round, outcome }], now: 0 })
@@ -214,11 +214,11 @@ function aRelayer(
     expect: () => () => {},
     submit(job: Job) {
       submitted.push(job.id)
-      tracked.add(job, kind)
+      tracked.track(job)
       void bringOnChain(job)
     },
     untilDecided: (job: Job) => tracked.until(job, isDecided),
-    isTracking: ({ id, round }: Job) => (tracked.find(id)?.job.round ?? -1) >= round,
+    isTracking: tracked.isTracking,
   } as unknown as Relayer
   return { relayer, submitted }
 }

@@ -1,8 +1,7 @@
 import { type Address, type Hex, toFunctionSelector } from 'viem'
-import { wordOf } from '../../chain/abi.js'
+import { addressTopic, wordOf } from '../../chain/abi.js'
 import type { FindAuthorizationUse } from '../../chain/authorization-uses.js'
 import {
-  addressTopic,
   batchContracts,
   claimedTopic,
   findClaim,
@@ -21,7 +20,7 @@ import type { ReadPaymentFacts } from '../../chain/payment-facts.js'
 import { findReceiptAnywhere, type Receipt } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import type { Examination, GasBounds, JobKind, Ride, Settled } from '../../relayer/job-kind.js'
+import type { Examination, GasBounds, JobKind, JobProfile, Settled } from '../../relayer/jobs.js'
 import type { Job } from '../../store/settlement-journal.js'
 import type { Payment } from '../../x402/payment.js'
 import type { ReasonKey, Rejection } from '../../x402/reasons.js'
@@ -54,7 +53,7 @@ export function createBatchKinds(
 ): Record<string, JobKind> {
   return {
     [batchKinds.deposit]: {
-      ride(job) {
+      profile(job) {
         const { payer, payTo, amount } = detailsOf<DepositDetails>(job)
         return { ...alone(payer, payTo, DEPOSIT_GAS), runners: [payer], value: BigInt(amount) }
       },
@@ -68,7 +67,7 @@ export function createBatchKinds(
       examine: (job, atLeastBlock) => examineDeposit(findUse, readFacts, job, atLeastBlock),
     },
     [batchKinds.claim]: {
-      ride(job) {
+      profile(job) {
         const { authorizer, payTo, claims, runners } = detailsOf<ClaimDetails>(job)
         return { ...alone(authorizer, payTo, rowsGas(claims.length)), ...(runners && { runners }) }
       },
@@ -83,7 +82,7 @@ export function createBatchKinds(
         examineClaim(rpc, detailsOf<ClaimDetails>(job), { from: job.seenBlock, atLeastBlock }),
     },
     [batchKinds.settle]: {
-      ride(job) {
+      profile(job) {
         // Anybody may ask for a payout, but only the receiver profits from it.
         const { receiver } = detailsOf<SettleDetails>(job)
         return { ...alone(receiver, receiver, SETTLE_GAS), runners: [] }
@@ -97,7 +96,7 @@ export function createBatchKinds(
         examineSettle(rpc, detailsOf<SettleDetails>(job), { from: job.seenBlock, atLeastBlock }),
     },
     [batchKinds.refund]: {
-      ride(job) {
+      profile(job) {
         const { authorizer, payTo, rows, runners, gain } = detailsOf<RefundDetails>(job)
         const value = gain === undefined ? undefined : BigInt(gain)
         return { ...alone(authorizer, payTo, rowsGas(rows)), ...(runners && { runners }), value }
@@ -126,7 +125,7 @@ export function detailsOf<Details>(job: Job): Details {
   return JSON.parse(job.details) as Details
 }
 
-function alone(payer: string, payTo: string, gas: GasBounds): Ride {
+function alone(payer: string, payTo: string, gas: GasBounds): JobProfile {
   return { isAlone: true, payer, payTo, gas, runners: [payer], value: undefined }
 }
 

@@ -1,7 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { readChannel, readReceiver } from '../../chain/batch-settlement.js'
-import { judgeGain } from '../../relayer/preparation.js'
-import { simulateSingle } from '../../relayer/simulation.js'
+import { checkGain, simulateSingle } from '../../relayer/preparation.js'
 import type { Claim, Deposit, EnrichedRefund, ReceiverSettle } from '../../x402/batch-schemas.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { checkMinimum, reject } from '../checks.js'
@@ -134,7 +133,7 @@ export async function checkWorth(
   const simulation = await simulateSingle(rpc, relayers[0], call, GAS_CAP)
   // The relayer simulates again before it signs, and then reports why a simulation fails.
   if (!simulation.ok || simulation.gas >= GAS_CAP) return undefined
-  return judgeGain(gain, simulation.gas * gasPrice())
+  return checkGain(gain, simulation.gas * gasPrice())
 }
 
 /** The gas limit of the simulation, more than the largest claim takes. */

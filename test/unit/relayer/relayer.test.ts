@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { BlockFeed } from '../../../src/chain/block-feed.js'
-import type { Block } from '../../../src/chain/blocks.js'
+import type { Block, BlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { createBlockFollower } from '../../../src/relayer/block-follower.js'
+import { createTrackedJobs } from '../../../src/relayer/jobs.js'
 import type { Lane } from '../../../src/relayer/lane.js'
-import { createOutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
-import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
-import { createTrackedJobs } from '../../../src/relayer/tracked-jobs.js'
+import { createOutcomeKeeper, noRelayerEvents } from '../../../src/relayer/outcomes.js'
+import { createBlockFollower } from '../../../src/relayer/relayer.js'
 import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
@@ -18,7 +16,7 @@ afterEach(() => {
 
 const silent = { info() {}, warn() {} }
 
-it('asks again for receipts that a node does not show of what its block lists', async () => {
+it('asks again for receipts that a node does not show although its block lists the transactions', async () => {
   const open = new Set(['0xa1', '0xa2'])
   const shown = new Set(['0xa1'])
   const lane = {
@@ -27,10 +25,10 @@ it('asks again for receipts that a node does not show of what its block lists', 
     inFlight: () => open.size,
     closedBecause: () => undefined,
   }
-  let tell = (_block: Block) => {}
+  let accept = (_block: Block) => {}
   const feed = {
-    onBlock: (listener: typeof tell) => {
-      tell = listener
+    onBlock: (listener: typeof accept) => {
+      accept = listener
     },
     setBusy() {},
   }
@@ -38,25 +36,25 @@ it('asks again for receipts that a node does not show of what its block lists', 
     request: async () =>
       [...shown].map((transactionHash) => ({ transactionHash, blockNumber: '0x1', logs: [] })),
   }
-  const tracked = createTrackedJobs(Date.now)
+  const jobs = createTrackedJobs({}, Date.now)
   createBlockFollower({
     rpc: rpc as unknown as Rpc,
     feed: feed as unknown as BlockFeed,
     lanes: [lane as unknown as Lane],
-    tracked,
+    jobs,
     keeper: createOutcomeKeeper({
       network: 'eip155:5042',
       journal: {} as SettlementJournal,
-      tracked,
+      jobs,
       events: noRelayerEvents,
       now: Date.now,
       log: silent,
     }),
-    examine: async () => {},
+    examiner: { examine: async () => {} },
     now: Date.now,
     log: silent,
   }).start()
-  tell({ number: 1, transactions: ['0xa1', '0xa2', '0xb1'] } as unknown as Block)
+  accept({ number: 1, transactions: ['0xa1', '0xa2', '0xb1'] } as unknown as Block)
   await vi.advanceTimersByTimeAsync(10)
   expect([...open]).toEqual(['0xa2'])
   shown.add('0xa2')

@@ -1,18 +1,18 @@
 import type { LeaseStore } from '../store/leases.js'
 
-/** What this process may do at this moment. */
+/** Knows which leases this process holds at this moment. */
 export interface LeaseKeeper {
-  /** The epoch under which it holds the lease, and surely: `undefined` once it was not renewed in time. */
+  /** Returns the epoch under which this process surely holds the lease; `undefined` once it was not renewed in time. */
   held(name: string): number | undefined
-  /** The epoch as of the last beat that was answered; `undefined` when it is another's. */
+  /** Returns the epoch as of the last beat that was answered; `undefined` when another process has the lease. */
   known(name: string): number | undefined
-  /** Processes that live, this one included. */
+  /** Returns the number of processes that live, this one included. */
   replicas(): number
-  /** Whether leases can pass to other processes at all. */
+  /** True when leases can pass to other processes at all. */
   isShared: boolean
   /** Begins to hold these, each group divided evenly among the processes that live. Rejects when the store does not answer. */
   start(groups: readonly (readonly string[])[]): Promise<void>
-  /** Names of the group this process should give up, because others have too few. */
+  /** Returns the names of the group that this process should give up, because others have too few. */
   surplus(group: readonly string[]): string[]
   release(name: string): Promise<void>
   /** Gives everything up at once. */
@@ -23,7 +23,10 @@ const BEAT_MS = 1_000
 /** Clocks and answers are late by less than this. */
 const SAFETY_MS = 500
 
-/** Renews leases while the process lives. A beat that is late or unanswered ends what it held, here before anywhere else. */
+/**
+ * Renews leases while the process lives. A beat that is late or unanswered ends the leases here, before they end
+ * anywhere else.
+ */
 export function createLeaseKeeper(
   store: LeaseStore,
   log: { warn(o: object, m: string): void },
@@ -86,7 +89,7 @@ export function createLeaseKeeper(
     },
     surplus: (group) => ownOf(group).slice(share(group)),
     async release(name) {
-      // A beat under way would bring it back.
+      // A beat under way would bring the lease back.
       await beating.catch(() => {})
       const next = new Map(epochs)
       next.delete(name)

@@ -1,10 +1,10 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createBlockFeed } from '../../../src/chain/block-feed.js'
+import { createBlockFeed } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 
 afterEach(() => vi.useRealTimers())
 
-it('waits for a head that lags, and follows it back when it stays where it is', async () => {
+it('waits for a head that lags, and follows it back when it stays there', async () => {
   vi.useFakeTimers()
   let head = 1_000
   const block = () => ({ number: `0x${head.toString(16)}`, timestamp: '0x1' })
@@ -26,7 +26,7 @@ it('waits for a head that lags, and follows it back when it stays where it is', 
   expect(seen).toEqual([1_000, 10, 11])
 })
 
-it('skips no block that a node tells a moment later than the head', async () => {
+it('skips no block that a node shows a moment later than the head', async () => {
   vi.useFakeTimers()
   let head = 1
   let isWhole = false

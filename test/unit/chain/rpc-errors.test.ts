@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import {
+  classifySendError,
   decodeRevert,
   isRevert,
   RpcResponseError,
   RpcUnavailableError,
   revertText,
+  type SendProblem,
 } from '../../../src/chain/rpc-errors.js'
-import { classifySendError, type SendProblem } from '../../../src/chain/send-errors.js'
 
 /** Messages of `eth_sendRawTransaction`, as the nodes write them. */
 const geth: [string, SendProblem][] = [
@@ -72,7 +73,7 @@ describe('the refusal of a transaction', () => {
   ])('for its sender: %s', (message) => {
     expect(classifySendError(refused(message))).toBe('senderBlocked')
   })
-  it('is unknown in other words, and when the node said nothing', () => {
+  it('is unknown in any other wording, and when no node answered', () => {
     expect(classifySendError(refused('database is on fire'))).toBe('unknown')
     expect(classifySendError(new RpcUnavailableError('gone'))).toBe('unknown')
     expect(classifySendError(new Error('nonce too low'))).toBe('unknown')
@@ -84,7 +85,7 @@ describe('a revert', () => {
   const errorString =
     '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000106e6f7420656e6f75676820666f6f6421000000000000000000000000000000'
 
-  it('is told from a node that could not run the call', () => {
+  it('is distinguished from a node that could not run the call', () => {
     expect(isRevert(new RpcResponseError(3, 'anything', '0x'))).toBe(true)
     expect(isRevert(refused('execution reverted'))).toBe(true)
     expect(isRevert(refused('VM Exception while processing transaction: revert'))).toBe(true)
@@ -114,11 +115,11 @@ describe('a revert', () => {
     [-32_000, 'execution aborted (timeout = 5s)', undefined, false],
     [-32_000, 'rate limit exceeded: no call was reverted', undefined, false],
     [-32_603, 'internal error', undefined, false],
-  ])('is told by code, data and the first words: %d %j %j', (code, message, data, isOne) => {
+  ])('is recognized by code, data and the first words: %d %j %j', (code, message, data, isOne) => {
     expect(isRevert(new RpcResponseError(code, message, data))).toBe(isOne)
   })
 
-  it('is read from its data, nested or not, before the words of the node', () => {
+  it('is read from its data, nested or not, before the message of the node', () => {
     const text = (data: unknown, message = 'execution reverted: in words') =>
       revertText(new RpcResponseError(3, message, data))
     expect(text(errorString)).toBe('not enough food!')

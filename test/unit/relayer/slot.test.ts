@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLaneSlots } from '../../../src/relayer/lane-slots.js'
-import { newSlot } from '../../../src/relayer/slot.js'
+import { createSlots, newSlot } from '../../../src/relayer/slot.js'
 import type { Attempt } from '../../../src/store/settlement-journal.js'
 
 const call = { to: '0x01', data: '0x', gasLimit: 21_000n } as const
@@ -9,7 +8,7 @@ const aSlot = (nonce: number, hash: Attempt['hash']) =>
 
 describe('a relayer nonce', () => {
   it('is given to one transaction at a time', () => {
-    const slots = createLaneSlots()
+    const slots = createSlots()
     const free = slots.reserve(7)
     expect(() => slots.reserve(7)).toThrow('in use')
     slots.add(aSlot(7, '0xa'))
@@ -17,8 +16,8 @@ describe('a relayer nonce', () => {
     expect(() => slots.reserve(7)).toThrow('in use')
   })
 
-  it('that is given back can be taken again, and what was signed for it may still land', () => {
-    const slots = createLaneSlots()
+  it('can be taken again after it was given back, and the transaction signed for it may still land', () => {
+    const slots = createSlots()
     const first = aSlot(7, '0xa')
     slots.add(first)
     slots.setAside(first)

@@ -17,7 +17,7 @@ const CONCURRENT_CHECKS = 4
 /** Tries of a check whose merchant changes meanwhile; after them the next recheck does it. */
 const MAX_ATTEMPTS = 3
 
-export interface IdentityWatchOptions {
+interface IdentityWatchOptions {
   store: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'merchantsWithAgent' | 'saveIdentity'>
   registry: Pick<IdentityRegistry, 'address' | 'refresh' | 'readChanges'>
   readIdentity: ReadIdentity

@@ -9,7 +9,7 @@ const { defaultEntries, maxEntries } = listingLimits.history
 /** Bytes after which a page ends, with at least one entry: bodies may be large. */
 const PAGE_BYTES = 1_048_576
 
-export interface HistoryPage {
+interface HistoryPage {
   merchantId: string
   /** The domain of the signatures, with the types of `GET /api/signing`. */
   domain: ListingDomain

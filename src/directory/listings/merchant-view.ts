@@ -5,7 +5,7 @@ import { tellLivePrice } from '../../store/live-price.js'
 import { payToProofOf } from '../../store/pay-to-proof.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 
-export interface ListingWarning {
+interface ListingWarning {
   /** The field, such as `endpoints[0]`. */
   path: string
   code: string

@@ -44,7 +44,7 @@ export interface ProbeEffect {
 }
 
 /** The result of `probeNow`. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
-export type ProbeNowResult =
+type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
 

@@ -105,7 +105,7 @@ const signOutOperation: Operation = {
   examples: { done: { summary: 'With or without a session', status: 204 } },
 }
 
-export interface SessionRoutesOptions {
+interface SessionRoutesOptions {
   sessions: Sessions
   signIn: ReturnType<typeof createSignIn>
   domain: string
@@ -186,7 +186,7 @@ export async function sessionRoutes(
 }
 
 /** Returns the session, or rejects with 401. Ends a session that was signed out while the service was out of reach. */
-export async function requireSession(
+async function requireSession(
   request: FastifyRequest,
   sessions: Sessions,
 ): Promise<Session> {

@@ -551,7 +551,7 @@ describe('GET /api/merchants/:id/llms.txt', () => {
       '- [Weather](https://api.example.com/v1/weather): GET; 0.01 USD a call; arguments city, days. The weather of a city.',
     )
     expect(lines).toContain(
-      '- [Ask](https://api.example.com/v1/ask%28deep%29): POST; at most 1.234567 USD a call; failing when last looked at.',
+      '- [Ask](https://api.example.com/v1/ask%28deep%29): POST; at most 1.234567 USD a call; failing at the last probe.',
     )
     expect(body).toContain(getAddress(payTo))
     expect(body).toContain(`(${facilitator}/api/merchants/m/openapi.json)`)

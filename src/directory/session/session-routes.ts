@@ -186,10 +186,7 @@ export async function sessionRoutes(
 }
 
 /** Returns the session, or rejects with 401. Ends a session that was signed out while the service was out of reach. */
-async function requireSession(
-  request: FastifyRequest,
-  sessions: Sessions,
-): Promise<Session> {
+async function requireSession(request: FastifyRequest, sessions: Sessions): Promise<Session> {
   const { [SESSION_COOKIE]: id, [SIGNED_OUT_COOKIE]: signedOut } = request.cookies
   if (id !== undefined && signedOut !== undefined) await sessions.close(id)
   const session = signedOut === undefined ? await sessions.find(id) : undefined

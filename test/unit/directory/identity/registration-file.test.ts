@@ -135,7 +135,6 @@ describe('the GET of registration files', () => {
   })
 })
 
-
 const max = (2n ** 256n - 1n).toString()
 
 describe('the id of an agent', () => {

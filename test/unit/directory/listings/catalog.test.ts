@@ -157,7 +157,6 @@ describe('the catalog', () => {
   })
 })
 
-
 const aPiece = (id: string, bytes = 1_000): Piece => ({ id, bytes: Buffer.alloc(bytes, `,${id}`) })
 const numbered = (count: number, bytes?: number) =>
   Array.from({ length: count }, (_, i) => aPiece(String(i).padStart(5, '0'), bytes))
@@ -202,7 +201,9 @@ describe('the blocks of the catalog', () => {
   })
 
   it('always is what a sorted list of all merchants would be', () => {
-    const id = fc.integer({ min: 0, max: 60 }).map((number) => `m${String(number).padStart(2, '0')}`)
+    const id = fc
+      .integer({ min: 0, max: 60 })
+      .map((number) => `m${String(number).padStart(2, '0')}`)
     const size = fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: undefined })
     const round = fc.array(fc.tuple(id, size), { maxLength: 20 })
     fc.assert(

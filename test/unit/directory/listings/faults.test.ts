@@ -13,7 +13,9 @@ describe('the codes of refused writes', () => {
 
   it('are all given by some check', () => {
     const text = readSources()
-      .filter(({ path }) => path.startsWith('src/directory/') && !path.endsWith('listings/faults.ts'))
+      .filter(
+        ({ path }) => path.startsWith('src/directory/') && !path.endsWith('listings/faults.ts'),
+      )
       .map((source) => source.text)
       .join('')
     expect(keys.filter((key) => !text.includes(`'${key}'`))).toEqual([])

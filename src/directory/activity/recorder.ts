@@ -263,7 +263,7 @@ function createMemory() {
   }
 }
 
-/** How much of an answer is kept. */
+/** The part of an answer that is kept. */
 type Keeping =
   /** The answer itself, and the sums of its endpoint. */
   | 'row'

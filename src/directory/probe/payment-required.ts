@@ -5,7 +5,7 @@ import { hasWrongChecksum } from '../../x402/checksum.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 import { readServiceMetadata, type ServiceMetadata } from '../../x402/service-metadata.js'
-import { cleanJson, type JsonLimits } from './clean-json.js'
+import { cleanJson, type CleanLimits } from './clean-json.js'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */
@@ -217,7 +217,7 @@ interface InputHints {
 }
 
 /** A description of parameters, not a document. */
-const bazaarLimits: JsonLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+const bazaarLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
 
 /**
  * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about HTTP, or its schema refers to

@@ -13,9 +13,7 @@ describe('the codes of refused writes', () => {
 
   it('are all given by some check', () => {
     const text = readSources()
-      .filter(
-        ({ path }) => path.startsWith('src/directory/'),
-      )
+      .filter(({ path }) => path.startsWith('src/directory/'))
       .map((source) => source.text)
       .join('')
     expect(keys.filter((key) => !text.includes(`'${key}'`))).toEqual([])

@@ -5,7 +5,7 @@ import { hasWrongChecksum } from '../../x402/checksum.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 import { readServiceMetadata, type ServiceMetadata } from '../../x402/service-metadata.js'
-import { cleanJson, type CleanLimits } from './clean-json.js'
+import { type CleanLimits, cleanJson } from './clean-json.js'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */

@@ -5,7 +5,7 @@ import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/gas-money.js'
 import { createLocalSigner } from '../relayer/signer.js'
-import type { DatabaseInspection } from '../store/inspection.js'
+import type { DatabaseInspection } from '../store/stores.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
 import {
   checkClock,

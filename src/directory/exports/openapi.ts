@@ -9,7 +9,7 @@ import { createPause } from '../listings/pause.js'
 import { propertiesOf, publishedIdentity } from '../listings/published.js'
 import { nameTools } from './tools.js'
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   facilitator: string
   checksum: (address: Address) => Address
 }

@@ -7,7 +7,7 @@ import type { ProbeEffect } from '../probe/probe-schedule.js'
 import { describeEndpoint, type EndpointClaims } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 
-export interface ProbeEffectsOptions {
+interface ProbeEffectsOptions {
   infoCheck: Pick<InfoCheck, 'check'>
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number

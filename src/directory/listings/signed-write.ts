@@ -158,7 +158,7 @@ export interface CheckedWrite<Body> {
   merchant: Merchant | undefined
 }
 
-export interface WriteCheckOptions {
+interface WriteCheckOptions {
   listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
   /** Origin of the directory. */
   audience: string
@@ -350,9 +350,9 @@ export type IsContractSignature = (claim: {
 }) => Promise<boolean>
 
 /** Throws a `WriteFault` unless `message.owner` signed the message. */
-export type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
+type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
 
-export interface SignatureCheckOptions {
+interface SignatureCheckOptions {
   chainId: number
   recovery: Pick<SignerRecovery, 'recoverSigner'>
   isContractSignature: IsContractSignature

@@ -22,7 +22,7 @@ const MAX_PARAM_VALUE_CHARS = 512
 const MAX_BODY_BYTES = 16 * 1024
 
 /** An endpoint to be called, as a stranger describes it. */
-export type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
+type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
 
 const url = z
   .string('must be a string')
@@ -109,7 +109,7 @@ const validateOperation: Operation = {
   },
 }
 
-export interface ValidateRoutesOptions {
+interface ValidateRoutesOptions {
   validator: Validator
   /** The budget that probes on request share. */
   budget: CallBudget

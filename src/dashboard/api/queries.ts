@@ -1,19 +1,17 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { ApiError, requestJson, withQuery } from './http.js'
 import type {
   ActivityAnswer,
   ActivityFilter,
   ActivityTableAnswer,
-  TableFilter,
-} from './activity-types.js'
-import { ApiError, requestJson, withQuery } from './http.js'
-import type { ServiceStatus } from './status-types.js'
-import type {
   ConsoleSettings,
   EndpointPage,
   MerchantView,
   OwnedMerchant,
   Payment,
   PublicTotals,
+  ServiceStatus,
+  TableFilter,
 } from './types.js'
 
 const PAGE_SIZE = 24

@@ -66,7 +66,7 @@ export interface EndpointPage {
   next: string | null
 }
 
-export interface Probe {
+interface Probe {
   verdict: string
   message: string
   warnings: string[]
@@ -104,7 +104,7 @@ export interface MerchantEndpoint {
   state: EndpointState
 }
 
-export interface IdentityCheck {
+interface IdentityCheck {
   passed: boolean
   detail: string
   /** Unix seconds. */
@@ -143,12 +143,12 @@ export interface MerchantView {
   warnings: { path: string; code: string; message: string }[]
 }
 
-export interface Money {
+interface Money {
   amount: string
   usd: string
 }
 
-export interface Totals {
+interface Totals {
   settled: number
   successRate: number | null
   settleP50Ms: number | null
@@ -228,4 +228,127 @@ export interface ProbeAnswer {
     failures: number
     nextProbeAt: number | null
   }[]
+}
+
+interface Latency {
+  p50Ms: number | null
+  p95Ms: number | null
+}
+
+export interface ReasonCount {
+  kind: string
+  reason: string
+  count: number
+}
+
+export interface ActivitySummary {
+  verify: { count: number; valid: number } & Latency
+  settle: {
+    count: number
+    settled: number
+    failed: number
+    refused: number
+    successRate: number | null
+  } & Latency
+  /** Net of refunds. */
+  revenue: Money
+  refunds: { count: number } & Money
+  selfPayments: { count: number } & Money
+  payers: { unique: number; repeat: number; topShare: number | null }
+  gasUsd: string
+  failures: ReasonCount[]
+  /** Of settles that were refused, which are no failures. */
+  refusals: ReasonCount[]
+}
+
+export interface ActivityPoint extends Money {
+  /** Unix seconds of the bucket's start. */
+  at: number
+  verifies: number
+  settled: number
+  failed: number
+}
+
+export interface ActivityAnswer {
+  range: Range
+  since: number
+  stepSeconds: number
+  summary: ActivitySummary
+  series: ActivityPoint[]
+}
+
+export interface ActivityRow extends Money {
+  id: number
+  /** ISO 8601. */
+  at: string
+  kind: 'verify' | 'settle'
+  state: 'valid' | 'invalid' | 'settled' | 'failed' | 'refused' | 'pending' | 'refunded'
+  endpointId: number | null
+  resource: string | null
+  payer: string
+  payTo: string
+  reason: string | null
+  transaction: string | null
+  latencyMs: number
+  gasUsd: string | null
+  isSelf: boolean
+}
+
+export interface ActivityTableAnswer {
+  items: ActivityRow[]
+  next: number | null
+}
+
+/** What the widgets of the activity page are all filtered by. */
+export interface ActivityFilter {
+  range: Range
+  endpoint?: number | undefined
+}
+
+export interface TableFilter extends ActivityFilter {
+  kind?: ActivityRow['kind'] | undefined
+  state?: ActivityRow['state'] | undefined
+}
+
+export interface ServiceStatus {
+  status: 'ready' | 'not_ready'
+  version: string
+  /** ISO 8601. */
+  now: string
+  startedAt: string
+  checks: { name: string; ok: boolean; detail: string }[]
+  networks: NetworkStatus[]
+  settling: Record<'hour' | 'day', SettlingStatus>
+}
+
+export interface NetworkStatus {
+  network: string
+  chainId: number
+  name: string
+  block: { number: number; at: string; ageSeconds: number } | null
+  queueLength: number
+  lanes: LaneStatus[]
+  runwayDays: number | null
+}
+
+export interface LaneStatus {
+  address: string
+  state: 'open' | 'unfunded' | 'closed'
+  reason: string | null
+  inFlight: number
+  oldestPendingSeconds: number
+  balanceUsd: string | null
+}
+
+export interface SettlingStatus {
+  since: string
+  settled: number
+  failed: number
+  refunds: number
+  successRate: number | null
+  p50Ms: number | null
+  p95Ms: number | null
+  verifies: number
+  verifyP50Ms: number | null
+  verifyP95Ms: number | null
 }

@@ -1,11 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useQuery, onlineManager } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useRef, useState, createContext, useContext, useSyncExternalStore } from 'react'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery } from '../api/queries.js'
-import { HeaderSlot } from './header-slot.js'
-import { Mark } from './icons.js'
-import { OfflineBanner } from './offline-banner.js'
-import { ThemeToggle } from './theme-toggle.js'
+import { Mark, Icon } from './icons.js'
+import { createPortal } from "react-dom";
 
 const places = [
   {
@@ -95,5 +93,76 @@ function Footer() {
         </p>
       </div>
     </footer>
+  )
+}
+
+/** The place in the header that a page may fill; `null` until it is drawn. */
+const HeaderSlot = createContext<HTMLElement | null>(null)
+
+/** Puts what belongs to the part of the site one is in beside the navigation. */
+export function InHeader({ children }: { children: ReactNode }) {
+  const slot = useContext(HeaderSlot)
+  return slot === null ? null : createPortal(children, slot)
+}
+
+function useIsOnline(): boolean {
+  return useSyncExternalStore(
+    (listener) => onlineManager.subscribe(listener),
+    () => onlineManager.isOnline(),
+  )
+}
+
+function OfflineBanner() {
+  const isOnline = useIsOnline()
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
+          You are offline. What you see may be old; drafts stay on this device.
+        </p>
+      )}
+    </div>
+  )
+}
+
+const CHANGED = 'arcus:theme'
+
+function subscribe(listener: () => void): () => void {
+  const observer = new MutationObserver(listener)
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return () => observer.disconnect()
+}
+
+/** The theme that is shown, for what is drawn rather than styled. */
+function useTheme(): 'light' | 'dark' {
+  return useSyncExternalStore(subscribe, () =>
+    document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light',
+  )
+}
+
+/** Light or dark; what agrees with the system follows the system from then on. `/theme.js` does the rest. */
+function ThemeToggle() {
+  const theme = useTheme()
+  const other = theme === 'dark' ? 'light' : 'dark'
+  const toggle = () => {
+    const system = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+    try {
+      if (other === system) localStorage.removeItem('arcus:theme')
+      else localStorage.setItem('arcus:theme', other)
+    } catch {
+      document.documentElement.dataset.theme = other
+    }
+    dispatchEvent(new Event(CHANGED))
+  }
+  return (
+    <button
+      type="button"
+      onClick={toggle}
+      aria-label={`Switch to the ${other} theme`}
+      title={`Switch to the ${other} theme`}
+      className="inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+    >
+      <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
+    </button>
   )
 }

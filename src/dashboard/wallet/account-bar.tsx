@@ -1,20 +1,19 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { useConfig, useConnection, useSwitchChain } from 'wagmi'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
+import { useLocation } from 'wouter'
+import { settingsQuery } from '../api/queries.js'
 import { Button } from '../components/button.js'
-import { Glyph } from '../components/glyph.js'
-import { InHeader } from '../components/header-slot.js'
-import { Hex } from '../components/hex.js'
-import { Icon } from '../components/icons.js'
+import { Glyph, Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { oneLine } from '../format/hostile-text.js'
+import { InHeader } from '../components/shell.js'
+import { Hex } from '../components/untrusted-text.js'
+import { oneLine } from '../format/untrusted-text.js'
 import { endSession } from './session.js'
-import { useLateReconnect } from './use-late-reconnect.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
-import { WrongAddress } from './wrong-address.js'
 
 /** Who is connected, beside the navigation; on the page, what keeps the wallet from signing. */
 export function AccountBar() {
@@ -98,6 +97,62 @@ function WrongChain() {
       {error === null
         ? `Listings are signed on ${network.name} (${network.chainId}). The wallet is asked to switch, and to add it if need be.`
         : describeError(error)}
+    </Notice>
+  )
+}
+
+/** An extension that slept needs longer to wake than the first try allows it. */
+const TRIES_MS = [700, 2_500]
+
+/** Connects the last used wallet again when it was too slow at first. One that was disconnected stays so. */
+function useLateReconnect(): void {
+  const config = useConfig()
+  const { status } = useConnection()
+  const { mutateAsync: reconnect } = useReconnect()
+  const tries = useRef(0)
+
+  useEffect(() => {
+    const wait = TRIES_MS[tries.current]
+    if (status !== 'disconnected' || wait === undefined) return
+    const timer = setTimeout(async () => {
+      tries.current += 1
+      const last = await config.storage?.getItem('recentConnectorId')
+      const connectors = config.connectors.filter(({ id }) => id === last)
+      // Nobody is told of a wallet that stays silent: the button is there.
+      if (connectors.length > 0) await reconnect({ connectors }).catch(() => undefined)
+    }, wait)
+    return () => clearTimeout(timer)
+  }, [status, config, reconnect])
+}
+
+/** Where wallets may sign, when the page was opened somewhere else: the directory takes signatures for one origin only. */
+export function useOtherOrigin(): string | undefined {
+  const { data } = useQuery(settingsQuery)
+  if (data === undefined || !URL.canParse(data.directoryUrl)) return undefined
+  const { origin } = new URL(data.directoryUrl)
+  return origin === location.origin ? undefined : origin
+}
+
+/** Says so before anything is typed, because drafts stay with the address they were written at. */
+function WrongAddress() {
+  const origin = useOtherOrigin()
+  const [path] = useLocation()
+  if (origin === undefined) return null
+  return (
+    <Notice
+      tone="warn"
+      title="Nothing can be signed at this address"
+      action={
+        <a
+          href={origin + path + location.search}
+          className="inline-flex h-8 items-center rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium text-ink hover:bg-sunken"
+        >
+          Open it at {new URL(origin).host}
+        </a>
+      }
+    >
+      You opened {location.origin}, and this directory accepts signatures made for {origin} only, so
+      that no other site can collect them.
     </Notice>
   )
 }

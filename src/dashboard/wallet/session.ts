@@ -3,7 +3,7 @@ import { type Config, useConnection } from 'wagmi'
 import { getConnection, watchConnection } from 'wagmi/actions'
 import { requestJson } from '../api/http.js'
 import { countEnding, sessionQuery } from '../api/queries.js'
-import { sameAddress } from '../format/hostile-text.js'
+import { sameAddress } from '../format/untrusted-text.js'
 
 /** A session opens private figures, and is meant for the account that signed in, while that account is connected. */
 

@@ -1,10 +1,10 @@
 import { type Connector, useConnect, useConnectors } from 'wagmi'
 import { Spinner } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
-import { Glyph } from '../components/glyph.js'
 import { Notice } from '../components/notice.js'
-import { oneLine } from '../format/hostile-text.js'
+import { oneLine } from '../format/untrusted-text.js'
 import { describeError } from './wallet-error.js'
+import { Glyph } from "../components/icons.js";
 
 const OLD_PROVIDER = 'injected'
 

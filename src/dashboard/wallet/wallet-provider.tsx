@@ -1,13 +1,12 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
-import { type Config, WagmiProvider } from 'wagmi'
+import { defineChain } from 'viem'
+import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
 import { settingsQuery } from '../api/queries.js'
 import type { Network } from '../api/types.js'
-import { Loaded } from '../components/loaded.js'
+import { Loaded, Skeleton } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
-import { Skeleton } from '../components/skeleton.js'
 import { watchAccount } from './session.js'
-import { createWalletConfig } from './wallet-config.js'
 
 const ListedNetwork = createContext<Network | undefined>(undefined)
 
@@ -60,4 +59,26 @@ function WithNetwork({ network, children }: { network: Network; children: ReactN
       <WagmiProvider config={config}>{children}</WagmiProvider>
     </ListedNetwork>
   )
+}
+
+/**
+ * Wallets of this browser and nothing else: those that announce themselves (EIP-6963), and the old `window.ethereum`.
+ * The page never speaks to a node; what needs the chain is asked of the wallet or of Arcus.
+ */
+function createWalletConfig(network: Network): Config {
+  const { chainId, name, nativeCurrency, walletRpcUrls, explorerUrl } = network
+  const chain = defineChain({
+    id: chainId,
+    name,
+    nativeCurrency,
+    rpcUrls: { default: { http: walletRpcUrls } },
+    ...(explorerUrl === null
+      ? {}
+      : { blockExplorers: { default: { name: 'Explorer', url: explorerUrl } } }),
+  })
+  return createConfig({
+    chains: [chain],
+    connectors: [injected()],
+    transports: { [chain.id]: unstable_connector(injected) },
+  })
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
-import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
+import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { parseListing } from '../../../src/directory/listing-body.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
-import { diffListings, isUnchanged } from '../../../src/dashboard/listing/diff.js'
-import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
+import { diffListings, isUnchanged } from '../../../src/dashboard/pages/console/editor/diff.js'
+import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
 
 function listing(wish: Partial<ListingDraft> = {}) {

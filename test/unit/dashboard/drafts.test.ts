@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import {
+  createDraftStorage,
+  type DraftShelf,
   emptyEndpoint,
   fillEndpoint,
   idFromName,
   titleFromUrl,
-} from '../../../src/dashboard/listing/draft.js'
-import {
-  createDraftStorage,
-  type DraftShelf,
-} from '../../../src/dashboard/listing/draft-storage.js'
+} from '../../../src/dashboard/pages/console/editor/draft.js'
 import { aDraft } from './a-draft.js'
 
 function aShelf(): DraftShelf & { kept: Map<string, string> } {

@@ -5,7 +5,7 @@ import {
   safeHref,
   sameAddress,
   splitUrl,
-} from '../../../src/dashboard/format/hostile-text.js'
+} from '../../../src/dashboard/format/untrusted-text.js'
 
 describe('a stranger’s words', () => {
   it('lose what turns or hides text, and keep what languages need', () => {

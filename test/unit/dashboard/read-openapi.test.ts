@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { parseFile } from '../../../src/dashboard/listing/openapi/parse-file.js'
-import { OpenApiError, readOpenApi } from '../../../src/dashboard/listing/openapi/read-openapi.js'
+import {
+  OpenApiError,
+  parseFile,
+  readOpenApi,
+} from '../../../src/dashboard/pages/console/editor/read-openapi.js'
 
 const document = {
   openapi: '3.1.0',

@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { curlSnippet, exampleUrl, fetchSnippet } from '../../../src/dashboard/merchant/snippets.js'
+import {
+  curlSnippet,
+  exampleUrl,
+  fetchSnippet,
+} from '../../../src/dashboard/pages/merchant/snippets.js'
 
 const network = {
   network: 'eip155:5042',

@@ -5,19 +5,16 @@ import { merchantQuery } from '../../api/queries.js'
 import type { MerchantView } from '../../api/types.js'
 import { ButtonLink } from '../../components/button.js'
 import { Empty } from '../../components/card.js'
-import { Glyph } from '../../components/glyph.js'
-import { Hex } from '../../components/hex.js'
-import { Loaded } from '../../components/loaded.js'
+import { Glyph } from '../../components/icons.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { useTitle } from '../../components/page-title.js'
-import { Skeleton } from '../../components/skeleton.js'
-import { StrangerText } from '../../components/stranger-text.js'
-import { oneLine, sameAddress } from '../../format/hostile-text.js'
-import { ListingEditor } from '../../listing/listing-editor.js'
-import { NotFound } from '../not-found.js'
+import { NotFound, useTitle } from '../../components/page.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { Activity } from './activity.js'
-import { Health } from './health.js'
-import { ListingSettings } from './listing-settings.js'
+import { ListingEditor } from './editor/listing-editor.js'
+import { Endpoints } from './endpoints.js'
+import { ListingSettings } from './settings.js'
 
 const parts = [
   ['activity', 'Activity'],
@@ -64,7 +61,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
         <Glyph of={id} size={44} />
         <div className="min-w-0 flex-1">
           <h1 className="text-2xl font-semibold tracking-tight">
-            <StrangerText text={name} max={60} />
+            <UntrustedText text={name} max={60} />
           </h1>
           <p className="text-xs text-muted">
             <Link href="/console" className="hover:text-ink">
@@ -92,12 +89,12 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
       <div className="space-y-6">
         {flags.hidden && (
           <Notice tone="warn" title="The operator hides this listing">
-            {flags.hiddenReason !== null && <StrangerText text={flags.hiddenReason} max={300} />}
+            {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
         <OwnerNote {...merchant} />
         {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Health merchant={merchant} />}
+        {part === 'endpoints' && <Endpoints merchant={merchant} />}
         {part === 'edit' && <ListingEditor merchant={merchant} />}
         {part === 'settings' && <ListingSettings merchant={merchant} />}
       </div>

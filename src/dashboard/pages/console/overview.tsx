@@ -7,17 +7,15 @@ import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
-import { Glyph } from '../../components/glyph.js'
-import { Icon } from '../../components/icons.js'
-import { Loaded } from '../../components/loaded.js'
+import { Glyph, Icon } from '../../components/icons.js'
+import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
-import { PageTitle } from '../../components/page-title.js'
-import { SkeletonRows } from '../../components/skeleton.js'
-import { StrangerText } from '../../components/stranger-text.js'
+import { PageTitle } from '../../components/page.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
-import { isBlank } from '../../listing/draft.js'
-import { readDraft } from '../../listing/use-draft.js'
+import { isBlank } from './editor/draft.js'
+import { readDraft } from './editor/use-draft.js'
 
 /** What the connected wallet owns, is offered, or may claim. */
 export function Overview() {
@@ -56,8 +54,8 @@ function OpenDraft() {
         </ButtonLink>
       }
     >
-      <StrangerText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />,
-      kept <Moment at={kept.savedAt} />
+      <UntrustedText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />
+      , kept <Moment at={kept.savedAt} />
     </Notice>
   )
 }
@@ -165,7 +163,7 @@ function Group({
               <div className="min-w-0 flex-1">
                 <h3 className="font-medium">
                   <Link href={hrefOf(merchant)} className="after:absolute after:inset-0">
-                    <StrangerText text={merchant.name} max={60} />
+                    <UntrustedText text={merchant.name} max={60} />
                   </Link>
                 </h3>
                 <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">

@@ -2,12 +2,9 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  type ActivityFeed,
-  createActivityFeed,
-} from '../../src/directory/activity/activity-feed.js'
+import { type ActivityFeed, createActivityFeed } from '../../src/directory/activity/feed.js'
 import { activityStreamRoutes } from '../../src/directory/activity/stream-routes.js'
-import { createSessions, type Sessions } from '../../src/directory/session/sessions.js'
+import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'
@@ -79,7 +76,7 @@ describe('the stream of activity', () => {
     expect(stranger.response.status).toBe(403)
   })
 
-  it('says once that there is news, however much of it, and nothing of it', async () => {
+  it('announces new activity once, however much there is, and tells nothing of it', async () => {
     const heard = await follow((await signIn(owner)).id)
     expect(heard.response.headers.get('content-type')).toContain('text/event-stream')
     expect(heard.response.headers.get('cache-control')).toBe('no-store')

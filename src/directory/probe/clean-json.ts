@@ -1,4 +1,4 @@
-import { cleanText } from './clean-text.js'
+import { cleanText } from '../../listing-client/text.js'
 
 export interface JsonLimits {
   depth: number
@@ -7,13 +7,13 @@ export interface JsonLimits {
   stringChars: number
 }
 
-/** Names that mean something to JavaScript itself. */
+/** Names with a meaning in JavaScript. */
 const closedNames = new Set(['__proto__', 'constructor', 'prototype'])
 const MAX_NAME_CHARS = 128
 
 /**
- * Copies a stranger's JSON with its texts cleaned and without dangerous names. `undefined` when it is deeper,
- * larger or longer than the limits: half a schema would be worse than none.
+ * Copies a stranger's JSON with cleaned texts and without dangerous names. Returns `undefined` when it exceeds a limit:
+ * half a schema would be worse than none.
  */
 export function cleanJson(value: unknown, limits: JsonLimits): unknown {
   let nodes = 0
@@ -40,9 +40,4 @@ export function cleanJson(value: unknown, limits: JsonLimits): unknown {
     if (error instanceof RangeError) return undefined
     throw error
   }
-}
-
-/** JSON that is an object, with its members as unknown. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

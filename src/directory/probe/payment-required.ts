@@ -1,19 +1,24 @@
-import { isRecord } from './clean-json.js'
-import { type QuotedBazaar, readQuotedBazaar } from './quoted-bazaar.js'
-import { type QuotedResource, readQuotedResource } from './quoted-resource.js'
-import { type QuotedTerms, readQuotedTerms } from './quoted-terms.js'
+import { type Address, getAddress, isAddress } from 'viem'
+import { cleanText } from '../../listing-client/text.js'
+import { parseUint256 } from '../../x402/amounts.js'
+import { hasWrongChecksum } from '../../x402/checksum.js'
+import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
+import { isObject, memberOf } from '../../x402/json-walk.js'
+import { readServiceMetadata, type ServiceMetadata } from '../../x402/service-metadata.js'
+import { cleanJson, type JsonLimits } from './clean-json.js'
+import { checkTarget } from './target-rules.js'
 
-/** Requirements looked at; a 402 offers one or two. */
+/** Requirements that are read; a 402 offers one or two. */
 const MAX_ACCEPTS = 16
 
 export interface QuotedPayment {
   kind: 'quoted'
-  /** The protocol's place is the header; official buyers read no other for version 2. */
+  /** The protocol wants the header; official buyers read nothing else for version 2. */
   source: 'header' | 'body'
-  /** Whether the header is base64 of the URL alphabet, which official buyers refuse. */
+  /** True if the header is base64 of the URL alphabet, which official buyers refuse. */
   isUrlSafe: boolean
   accepts: QuotedTerms[]
-  /** How many entries of `accepts` no buyer could use. */
+  /** Entries of `accepts` that no buyer could use. */
   unusable: number
   resource: QuotedResource
   bazaar: QuotedBazaar | null
@@ -26,7 +31,7 @@ export type PaymentRequiredAnswer =
   /** No requirements where they could be; `hasHeader` when the header is there but cannot be read. */
   | { kind: 'none'; hasHeader: boolean }
 
-/** Reads what a 402 asks for: header `PAYMENT-REQUIRED` first (x402 v2), then the body. Never throws, whatever comes. */
+/** Reads the requirements of a 402: header `PAYMENT-REQUIRED` first (x402 v2), then the body. Never throws. */
 export function parsePaymentRequired(
   headers: Readonly<Record<string, string>>,
   body: string,
@@ -38,12 +43,12 @@ export function parsePaymentRequired(
   }
   const fromBody = parseJson(body)
   if (isVersion2(fromBody)) return toQuotedPayment(fromBody, 'body', false)
-  if (isRecord(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
+  if (isObject(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
   return { kind: 'none', hasHeader: header !== undefined }
 }
 
 function isVersion2(value: unknown): value is Record<string, unknown> & { accepts: unknown[] } {
-  return isRecord(value) && value.x402Version === 2 && Array.isArray(value.accepts)
+  return isObject(value) && value.x402Version === 2 && Array.isArray(value.accepts)
 }
 
 function toQuotedPayment(
@@ -75,4 +80,203 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** One requirement of a 402, with the members the protocol knows and no other. */
+export interface QuotedTerms {
+  scheme: string
+  network: string
+  /** Decimal digits, atomic units. */
+  amount: string
+  /** On an EVM network an address with checksum. */
+  asset: string
+  /** With checksum too; as it was spelled if its checksum is wrong. */
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: Record<string, string | number>
+}
+
+const MAX_WORD_CHARS = 64
+const MAX_EXTRA_CHARS = 128
+const MAX_TIMEOUT_SECONDS = 31_536_000
+
+/** Members of `extra` that x402 v2 defines for the schemes of Arc: the EIP-712 domain, and batch-settlement's terms. */
+const extraNames = [
+  'name',
+  'version',
+  'assetTransferMethod',
+  'receiverAuthorizer',
+  'withdrawDelay',
+  'minDeposit',
+]
+
+/** Reads one entry of `accepts`; `undefined` when a buyer could not use it. Unknown members are left behind. */
+export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
+  if (!isObject(entry)) return undefined
+  const scheme = word(entry.scheme)
+  const network = word(entry.network)
+  const amount = typeof entry.amount === 'string' ? parseUint256(entry.amount) : undefined
+  const asset = account(entry.asset)
+  // A wrong checksum is kept: the address may be mistyped.
+  const spelled = word(entry.payTo) ?? ''
+  const payTo = hasWrongChecksum(spelled) ? spelled : account(entry.payTo)
+  const { maxTimeoutSeconds } = entry
+  if (scheme === undefined || network === undefined || !network.includes(':')) return undefined
+  if (amount === undefined || asset === undefined || payTo === undefined) return undefined
+  if (!isSeconds(maxTimeoutSeconds)) return undefined
+  return {
+    scheme,
+    network,
+    amount: amount.toString(),
+    asset,
+    payTo,
+    maxTimeoutSeconds,
+    extra: readExtra(entry.extra),
+  }
+}
+
+/** Tells whether two spellings are one EVM address. */
+export function isSameAddress(a: string, b: Address): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+function word(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_WORD_CHARS) return undefined
+  return /^[\x21-\x7e]+$/.test(value) ? value : undefined
+}
+
+/** Reads an account; networks other than EVM's have other shapes. */
+function account(value: unknown): string | undefined {
+  const text = word(value)
+  if (text === undefined) return undefined
+  return isAddress(text, { strict: false }) ? getAddress(text) : text
+}
+
+function isSeconds(value: unknown): value is number {
+  return (
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIMEOUT_SECONDS
+  )
+}
+
+function readExtra(extra: unknown): QuotedTerms['extra'] {
+  const kept: QuotedTerms['extra'] = {}
+  if (!isObject(extra)) return kept
+  for (const name of extraNames) {
+    const value = Object.hasOwn(extra, name) ? extra[name] : undefined
+    if (typeof value === 'string') kept[name] = cleanText(value, MAX_EXTRA_CHARS)
+    else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value
+  }
+  return kept
+}
+
+/** Claims of a 402 about the resource it sells: texts of a stranger, bounded and cleaned. */
+export interface QuotedResource extends ServiceMetadata {
+  url?: string
+  description?: string
+}
+
+const MAX_RESOURCE_URL_CHARS = 2_048
+const MAX_DESCRIPTION_CHARS = 1_000
+
+/** Reads `resource` of a 402, without every member that breaks its rule. */
+function readQuotedResource(resource: unknown): QuotedResource {
+  const { iconUrl, ...metadata } = readServiceMetadata(resource)
+  const url = clean(memberOf(resource, 'url'), MAX_RESOURCE_URL_CHARS)
+  const description = clean(memberOf(resource, 'description'), MAX_DESCRIPTION_CHARS)
+  return {
+    ...metadata,
+    ...(url === undefined ? {} : { url }),
+    ...(description === undefined ? {} : { description }),
+    ...(iconUrl !== undefined && isCallable(iconUrl) ? { iconUrl } : {}),
+  }
+}
+
+function clean(value: unknown, maxChars: number): string | undefined {
+  const text = typeof value === 'string' ? cleanText(value, maxChars) : ''
+  return text === '' ? undefined : text
+}
+
+/** Tells whether a page may show an icon: its reader calls that address, so it must be one that Arcus would call. */
+function isCallable(iconUrl: string): boolean {
+  return checkTarget(iconUrl, { allowPrivateHosts: false, ownOrigins: [] }).isAllowed
+}
+
+/** The bazaar extension of a 402: the endpoint's description of its own calls. */
+export interface QuotedBazaar {
+  info: Record<string, unknown>
+  /** JSON Schema of `info`. */
+  schema: Record<string, unknown>
+}
+
+export interface InputHints {
+  method?: string
+  /** Example parameters of a GET, or body of a POST. */
+  example?: unknown
+  /** JSON Schema of the parameters. */
+  inputSchema?: Record<string, unknown>
+}
+
+/** A description of parameters, not a document. */
+const bazaarLimits: JsonLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+
+/**
+ * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about HTTP, or its schema refers to
+ * anything outside itself.
+ */
+export function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
+  if (!isObject(extensions) || !Object.hasOwn(extensions, 'bazaar')) return null
+  const bazaar = cleanJson(extensions.bazaar, bazaarLimits)
+  if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
+  const { info, schema } = bazaar
+  if (!isObject(info.input) || info.input.type !== 'http') return null
+  return findOutsideReference(schema) === undefined ? { info, schema } : null
+}
+
+/** Returns the parts of the extension that help to call the endpoint. */
+export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
+  const { input } = info
+  const method = memberOf(input, 'method')
+  const part = method === 'POST' ? 'body' : 'queryParams'
+  const inputSchema = readInputSchema(schema, method === 'POST' ? 'POST' : 'GET')
+  return {
+    ...(typeof method === 'string' ? { method } : {}),
+    ...(isObject(input) && Object.hasOwn(input, part) ? { example: input[part] } : {}),
+    ...(inputSchema === null ? {} : { inputSchema }),
+  }
+}
+
+/**
+ * Returns the schema of the parameters inside the schema of `info`; `null` when none can stand alone. References start at
+ * the root of the document: with references into `$defs` the definitions are kept, with others there is no schema.
+ */
+export function readInputSchema(
+  schema: Record<string, unknown>,
+  method: 'GET' | 'POST',
+): Record<string, unknown> | null {
+  const input = memberOf(memberOf(schema, 'properties'), 'input')
+  const part = memberOf(memberOf(input, 'properties'), method === 'POST' ? 'body' : 'queryParams')
+  if (!isObject(part)) return null
+  const { type = 'object' } = part
+  if (type !== 'object') return null
+  const alone = { ...part, type }
+  const definitions = memberOf(schema, '$defs')
+  const targets = referencesOf([part, { $defs: definitions }])
+  if (targets.length === 0) return isDescriptive(alone) ? alone : null
+  if (!isObject(definitions) || Object.hasOwn(part, '$defs')) return null
+  if (!targets.every((target) => target.startsWith('#/$defs/'))) return null
+  return { ...alone, $defs: definitions }
+}
+
+/** Tells whether a schema says anything about the parameters: `{type: 'object'}` alone does not. */
+function isDescriptive(schema: Record<string, unknown>): boolean {
+  return Object.keys(schema).some((key) => key !== 'type')
+}
+
+/** Keywords that point at a place of the document, or name one. */
+const pointing = /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/
+
+function referencesOf(schemas: unknown[]): string[] {
+  return [...schemaKeywords(schemas)].flatMap(([keyword, value]) =>
+    pointing.test(keyword) && typeof value === 'string' ? [value] : [],
+  )
 }

@@ -64,7 +64,7 @@ const atOnce = (calls: Call[], at: number) =>
   calls.filter(({ from, to }) => from <= at && at < to).length
 
 describe('the schedule', () => {
-  it('looks at what is due, keeps what it finds, and leaves the rest alone', async () => {
+  it('probes due endpoints, keeps the results, and leaves the other endpoints alone', async () => {
     const { schedule, calls, rows } = open([
       anEndpoint({ id: 1, nextProbeAt: start - 5 }),
       anEndpoint({ id: 2, nextProbeAt: start + 3_600 }),
@@ -78,7 +78,7 @@ describe('the schedule', () => {
     expect(rows.get(2)).toMatchObject({ status: 'unverified', nextProbeAt: start + 3_600 })
   })
 
-  it('looks again and again: failing after three failures, live after one success, never dropped', async () => {
+  it('repeats probes: failing after three failures, live after one success, never dropped', async () => {
     let verdict = 'unreachable'
     const { schedule, rows, saved } = open([anEndpoint({ status: 'live' })], {
       verdict: () => verdict,
@@ -97,7 +97,7 @@ describe('the schedule', () => {
     expect(rows.get(1)).toMatchObject({ status: 'live', failures: 0 })
   })
 
-  it('looks at four at once and no more, most overdue first', async () => {
+  it('runs at most four probes at once, most overdue first', async () => {
     const endpoints = many(10, (id) => ({ nextProbeAt: start - id }))
     const { schedule, calls } = open(endpoints, { takesMs: 5_000 })
     schedule.start()
@@ -109,7 +109,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('calls one host once at a time, with a second between, and others meanwhile', async () => {
+  it('calls one host once at a time with a second between, and other hosts meanwhile', async () => {
     const same = many(4, (id) => ({ url: `https://one.example.com/${id}` }))
     const { schedule, calls } = open([...same, anEndpoint({ id: 9 })])
     schedule.start()
@@ -122,7 +122,7 @@ describe('the schedule', () => {
     }
   })
 
-  it('lets a host with hundreds of endpoints keep nobody else waiting, and drops none of them', async () => {
+  it('does not let a host with hundreds of endpoints delay others, and drops none of them', async () => {
     const crowd = many(300, (id) => ({ url: `https://crowd.example.com/${id}`, nextProbeAt: 0 }))
     const other = anEndpoint({ id: 999, nextProbeAt: start - 1 })
     const { schedule, calls } = open([...crowd, other])
@@ -165,11 +165,11 @@ describe('the schedule', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(rows.get(1)?.status).toBe('live')
     expect(new Set(warnings)).toEqual(
-      new Set(['due endpoints could not be read', 'a look at an endpoint was not kept']),
+      new Set(['due endpoints could not be read', 'the result of a probe could not be kept']),
     )
   })
 
-  it('stops: starts nothing more, waits for what is under way, and keeps none of it', async () => {
+  it('stops: starts nothing more, waits for running probes, and keeps none of their results', async () => {
     const { schedule, calls, saved } = open(many(10), { takesMs: 5_000 })
     schedule.start()
     await vi.advanceTimersByTimeAsync(100)
@@ -185,7 +185,7 @@ describe('the schedule', () => {
   })
 })
 
-describe('a look by hand', () => {
+describe('a probe on request', () => {
   const soon = { nextProbeAt: start + 999 }
 
   it('comes before its time', async () => {
@@ -233,17 +233,17 @@ describe('a look by hand', () => {
   })
 })
 
-describe('a look that is asked for', () => {
-  it('comes before its time and before all that is due, as soon as its host may be called', async () => {
+describe('an early probe', () => {
+  it('comes before its time and before all due probes, as soon as its host may be called', async () => {
     const due = many(8, (id) => ({ url: `https://due-${id}.example/` }))
     const wanted = anEndpoint({ id: 9, nextProbeAt: start + 3_600 })
     const { schedule, calls } = open([...due, wanted])
     schedule.start()
     await vi.advanceTimersByTimeAsync(50)
     expect(calls).toHaveLength(4)
-    schedule.lookSoon(9)
-    schedule.lookSoon(9)
-    schedule.lookSoon(404)
+    schedule.probeSoon(9)
+    schedule.probeSoon(9)
+    schedule.probeSoon(404)
     await vi.advanceTimersByTimeAsync(100)
     expect(calls.map(({ url }) => url).indexOf(wanted.url)).toBe(4)
     await vi.advanceTimersByTimeAsync(10_000)
@@ -252,7 +252,7 @@ describe('a look that is asked for', () => {
 
   it('begins at once when there is nothing else to do', async () => {
     const { schedule, calls, saved } = open([anEndpoint({ nextProbeAt: start })])
-    schedule.lookSoon(1)
+    schedule.probeSoon(1)
     await vi.advanceTimersByTimeAsync(0)
     expect(calls).toMatchObject([{ from: 0 }])
     await vi.advanceTimersByTimeAsync(100)

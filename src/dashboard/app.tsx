@@ -10,7 +10,7 @@ const Merchant = lazy(async () => ({
 }))
 const Lookup = lazy(async () => ({ default: (await import('./pages/lookup.js')).Lookup }))
 const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
-/** Brings wallets and signing with it, which nobody needs who only looks. */
+/** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazy(async () => ({
   default: (await import('./pages/console/console.js')).Console,
 }))

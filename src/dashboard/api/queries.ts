@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { ApiError, requestJson, withQuery } from './http.js'
 import type {
   ActivityAnswer,
-  ActivityFilter,
+  ActivityRow,
   ActivityTableAnswer,
   ConsoleSettings,
   EndpointPage,
@@ -10,8 +10,10 @@ import type {
   OwnedMerchant,
   Payment,
   PublicTotals,
+  Range,
   ServiceStatus,
-  TableFilter,
+  SessionAnswer,
+  ToolsAnswer,
 } from './types.js'
 
 const PAGE_SIZE = 24
@@ -23,7 +25,7 @@ export const settingsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-/** What the directory is filtered by, each as it stands in the address. */
+/** The filters of the directory, each as the address of the page holds it. */
 export interface EndpointFilters {
   query?: string
   method?: string
@@ -55,7 +57,7 @@ export const merchantQuery = (id: string) =>
     queryFn: ({ signal }) =>
       requestJson<MerchantView>(`/api/merchants/${encodeURIComponent(id)}`, { signal }),
     staleTime: 10_000,
-    // The checks of an agent are made after it is linked; whoever waits for them sees them come.
+    // The service checks an agent after it is linked, so the page asks until the checks are there.
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && data.agentId !== null && data.identity?.agentId !== data.agentId
         ? 2_000
@@ -80,10 +82,7 @@ export const toolsQuery = (id: string) =>
   queryOptions({
     queryKey: ['tools', id],
     queryFn: ({ signal }) =>
-      requestJson<{ tools: unknown[]; calls: Record<string, { method: string; url: string }> }>(
-        `/api/merchants/${encodeURIComponent(id)}/tools.json`,
-        { signal },
-      ),
+      requestJson<ToolsAnswer>(`/api/merchants/${encodeURIComponent(id)}/tools.json`, { signal }),
     staleTime: 60_000,
   })
 
@@ -93,7 +92,7 @@ export const statusQuery = queryOptions({
   refetchInterval: 5_000,
 })
 
-/** Payments of a transaction, or the one of payer and nonce. */
+/** Reads the payments of a transaction, or the one payment of a payer and nonce. */
 export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
@@ -116,7 +115,7 @@ export const ownedQuery = (address: string) =>
 
 let endings = 0
 
-/** What is on its way about a session is about one that has ended. */
+/** Marks the session as ended, so that an answer about it that is still on its way is ignored. */
 export function countEnding(): void {
   endings++
 }
@@ -127,7 +126,7 @@ export const sessionQuery = queryOptions({
     const before = endings
     const path = '/api/session'
     try {
-      const session = await requestJson<{ address: string; expiresAt: number }>(path, { signal })
+      const session = await requestJson<SessionAnswer>(path, { signal })
       return endings === before ? session : null
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return null
@@ -136,6 +135,18 @@ export const sessionQuery = queryOptions({
   },
   staleTime: 60_000,
 })
+
+/** The filter that all parts of the activity page share. */
+export interface ActivityFilter {
+  range: Range
+  endpoint?: number | undefined
+}
+
+/** An empty string means any. */
+export interface TableFilter extends ActivityFilter {
+  kind: ActivityRow['kind'] | ''
+  state: ActivityRow['state'] | ''
+}
 
 export const activityQuery = (id: string, filter: ActivityFilter) =>
   queryOptions({

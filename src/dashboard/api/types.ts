@@ -1,11 +1,13 @@
-/** Shapes of the service's answers, as far as the pages read them. Amounts are decimal digits; times say their unit. */
+/*
+ * The answers of the service, as far as the pages read them. Amounts are decimal digits.
+ */
 
 export interface Network {
   /** CAIP-2. */
   network: string
   chainId: number
   name: string
-  /** The one network that listings are about. */
+  /** True for the one network of the listings. */
   listed: boolean
   nativeCurrency: { name: string; symbol: string; decimals: number }
   walletRpcUrls: string[]
@@ -30,7 +32,7 @@ export type Method = 'GET' | 'POST'
 export type Pricing = 'fixed' | 'metered'
 export type CheckName = 'control' | 'pay' | 'file' | 'domain'
 
-export interface FoundEndpoint {
+export interface EndpointListItem {
   id: number
   url: string
   method: Method
@@ -40,7 +42,7 @@ export interface FoundEndpoint {
   pricing: Pricing
   price: string
   priceUsd: string
-  /** What its 402 last asked for; `null` where that is not known. */
+  /** The amount of the last live 402; `null` if unknown. */
   livePrice: string | null
   hosted: boolean
   hasSchema: boolean
@@ -59,9 +61,9 @@ export interface FoundEndpoint {
 }
 
 export interface EndpointPage {
-  /** What was looked for instead, where nothing has the words as typed. */
+  /** The words that were searched instead, where nothing matches as typed. */
   correctedQuery?: string
-  items: FoundEndpoint[]
+  items: EndpointListItem[]
   total: number | null
   next: string | null
 }
@@ -82,7 +84,7 @@ export interface EndpointState {
   /** Unix seconds. */
   nextProbeAt: number | null
   probe: Probe | null
-  /** What its 402 last asked for; `null` where that is not known. */
+  /** The amount of the last live 402; `null` if unknown. */
   livePrice: string | null
   accepts: Record<string, unknown>[]
   hosted: boolean
@@ -119,7 +121,7 @@ export interface MerchantView {
   network: string
   asset: string
   payTo: string
-  /** How the payout address has shown that it stands behind the owner; `null` while it has not. */
+  /** The proof that the payout address stands behind the owner; `null` without one. */
   payToProof: string | null
   revision: number
   flags: {
@@ -257,7 +259,7 @@ export interface ActivitySummary {
   payers: { unique: number; repeat: number; topShare: number | null }
   gasUsd: string
   failures: ReasonCount[]
-  /** Of settles that were refused, which are no failures. */
+  /** Refused settles, which are not failures. */
   refusals: ReasonCount[]
 }
 
@@ -297,17 +299,6 @@ export interface ActivityRow extends Money {
 export interface ActivityTableAnswer {
   items: ActivityRow[]
   next: number | null
-}
-
-/** What the widgets of the activity page are all filtered by. */
-export interface ActivityFilter {
-  range: Range
-  endpoint?: number | undefined
-}
-
-export interface TableFilter extends ActivityFilter {
-  kind?: ActivityRow['kind'] | undefined
-  state?: ActivityRow['state'] | undefined
 }
 
 export interface ServiceStatus {
@@ -351,4 +342,25 @@ export interface SettlingStatus {
   verifies: number
   verifyP50Ms: number | null
   verifyP95Ms: number | null
+}
+
+export interface SessionAnswer {
+  address: string
+  /** Unix seconds. */
+  expiresAt: number
+}
+
+/** The members that a sign-in message (ERC-4361) must have. */
+export interface NonceAnswer {
+  nonce: string
+  domain: string
+  uri: string
+  chainId: number
+  version: '1'
+  statement: string
+}
+
+export interface ToolsAnswer {
+  tools: unknown[]
+  calls: Record<string, { method: string; url: string }>
 }

@@ -4,6 +4,8 @@ export type Options<Key extends string> = readonly (readonly [key: Key, name: st
 
 const selectStyles = {
   field: inputStyle,
+  /** The caller gives the whole style. */
+  pill: 'pr-8',
   small: 'h-8 max-w-56 rounded-lg border border-line-strong bg-raised px-2.5 pr-7 text-xs',
 }
 
@@ -11,7 +13,7 @@ interface SelectProps<Key extends string> {
   value: Key
   options: Options<Key>
   onChange: (value: Key) => void
-  look?: keyof typeof selectStyles
+  variant?: keyof typeof selectStyles
   className?: string
   id?: string
   'aria-label'?: string
@@ -21,12 +23,12 @@ interface SelectProps<Key extends string> {
 
 /** A list to choose one of. Inside a `Field` the field names it, elsewhere `aria-label` does. */
 export function Select<Key extends string>(props: SelectProps<Key>) {
-  const { options, onChange, look = 'field', className = '', ...rest } = props
+  const { options, onChange, variant = 'field', className = '', ...rest } = props
   return (
     <select
       {...rest}
       onChange={({ target }) => onChange(target.value as Key)}
-      className={`${selectStyles[look]} ${className}`}
+      className={`${selectStyles[variant]} ${className}`}
     >
       {options.map(([key, name]) => (
         <option key={key} value={key}>

@@ -11,6 +11,8 @@ interface FieldTexts {
   hint?: ReactNode
   error?: string | undefined
   aside?: ReactNode
+  /** Classes that place the field in a grid. */
+  place?: string | undefined
 }
 
 /** Ties a control to its name, its hint and its error, for screen readers too. */
@@ -19,6 +21,7 @@ export function Field({
   hint,
   error,
   aside,
+  place = '',
   children,
 }: FieldTexts & {
   children: (field: {
@@ -35,7 +38,7 @@ export function Field({
     .filter(Boolean)
     .join(' ')
   return (
-    <div className="min-w-0">
+    <div className={`min-w-0 ${place}`}>
       <div className="mb-1.5 flex items-baseline justify-between gap-3">
         <label htmlFor={id} className="text-sm font-medium">
           {label}
@@ -74,9 +77,20 @@ interface TextFieldProps
 
 /** A line of text with its name. */
 export function TextField(props: TextFieldProps) {
-  const { label, hint, error, aside, beside, isCode, onChange, className = '', ...input } = props
+  const {
+    label,
+    hint,
+    error,
+    aside,
+    place,
+    beside,
+    isCode,
+    onChange,
+    className = '',
+    ...input
+  } = props
   return (
-    <Field {...{ label, hint, error, aside }}>
+    <Field {...{ label, hint, error, aside, place }}>
       {(field) => (
         <div className="flex flex-wrap gap-2">
           <input
@@ -101,13 +115,7 @@ interface TextAreaProps extends Omit<FieldTexts, 'aside'> {
 }
 
 /** Several lines of text with their name. */
-export function TextArea({
-  value,
-  onChange,
-  rows,
-  isCode = false,
-  ...texts
-}: TextAreaProps) {
+export function TextArea({ value, onChange, rows, isCode = false, ...texts }: TextAreaProps) {
   return (
     <Field {...texts}>
       {(field) => (

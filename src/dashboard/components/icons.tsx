@@ -35,7 +35,7 @@ export function Icon({ name, size = 16 }: { name: keyof typeof paths; size?: num
   )
 }
 
-/** The mark of Arcus: an arc over an arc. */
+/** The logo of Arcus. */
 export function Mark({ size = 22 }: { size?: number }) {
   return (
     <svg
@@ -54,10 +54,10 @@ export function Mark({ size = 22 }: { size?: number }) {
   )
 }
 
-/** Hues that sit well on paper and on ink. */
+/** Hues that are readable in both themes. */
 const hues = [228, 262, 330, 14, 42, 88, 152, 178, 200]
 
-/** The mark of a merchant or wallet: three arcs and a hue drawn from its id, so that look-alike names differ. */
+/** Draws three arcs in a hue, both from the id of a merchant or wallet, so that similar names look different. */
 export function Glyph({ of, size = 40 }: { of: string; size?: number }) {
   const bits = hash(of.toLowerCase())
   const hue = hues[bits % hues.length] as number
@@ -87,7 +87,7 @@ export function Glyph({ of, size = 40 }: { of: string; size?: number }) {
   )
 }
 
-/** FNV-1a, mixed once more so that its low bits differ too; unsigned. */
+/** Returns an unsigned FNV-1a hash, mixed once more so that its low bits differ too. */
 function hash(text: string): number {
   let bits = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {

@@ -10,7 +10,7 @@ type Read<Data> = Pick<
   'error' | 'isFetching' | 'refetch' | 'dataUpdatedAt'
 > & { data: Data | undefined }
 
-/** What a query shows in each of its states: loading, failed, there, and there but grown old because reading failed. */
+/** Shows a query in each of its states: loading, failed, present, and present but old because the last read failed. */
 export function Loaded<Data>({
   query,
   skeleton,
@@ -19,7 +19,7 @@ export function Loaded<Data>({
 }: {
   query: Read<Data>
   skeleton: ReactNode
-  /** Instead of the error, when the service says that there is no such thing. */
+  /** Replaces the error if the service answers 404 or 410. */
   missing?: ReactNode
   children: (data: Data) => ReactNode
 }) {
@@ -50,12 +50,12 @@ export function Loaded<Data>({
   )
 }
 
-/** The shape of what is coming. `className` gives its size. */
+/** A placeholder while content loads. `className` gives its size. */
 export function Skeleton({ className }: { className: string }) {
   return <div className={`breathing rounded-md bg-line ${className}`} />
 }
 
-/** Rows of a list that is being read; said once to who cannot see it. */
+/** Placeholder rows of a list, with one label for screen readers. */
 export function SkeletonRows({ count, label }: { count: number; label: string }) {
   const rows = Array.from({ length: count }, (_, index) => index)
   return (

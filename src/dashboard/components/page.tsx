@@ -1,9 +1,9 @@
-import { type ReactNode, useEffect, Component } from 'react'
-import { Button, ButtonLink } from "./button.js";
-import { Notice } from "./notice.js";
-import { Empty } from "./card.js";
+import { Component, type ReactNode, useEffect } from 'react'
+import { Button, ButtonLink } from './button.js'
+import { Empty } from './card.js'
+import { Notice } from './notice.js'
 
-/** The name of the page in the tab. */
+/** Sets the name of the page in the browser tab. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
     document.title = title === undefined ? 'Arcus' : `${title} · Arcus`
@@ -31,7 +31,7 @@ export function PageTitle({
   )
 }
 
-/** Says that a page broke, instead of showing none: mostly code of a version that was replaced meanwhile. */
+/** Shows a message in place of a page that throws, mostly because its code was replaced by a new version. */
 export class PageBoundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: undefined }
 
@@ -66,7 +66,7 @@ export function NotFound() {
       title="There is no such page"
       action={<ButtonLink href="/">To the directory</ButtonLink>}
     >
-      The address may be mistyped, or the listing was deleted.
+      The address is mistyped, or the listing was deleted.
     </Empty>
   )
 }

@@ -1,9 +1,17 @@
-import { useQuery, onlineManager } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState, createContext, useContext, useSyncExternalStore } from 'react'
+import { onlineManager, useQuery } from '@tanstack/react-query'
+import {
+  createContext,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery } from '../api/queries.js'
-import { Mark, Icon } from './icons.js'
-import { createPortal } from "react-dom";
+import { Icon, Mark } from './icons.js'
 
 const places = [
   {
@@ -16,7 +24,7 @@ const places = [
   { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
 ]
 
-/** What stands around every page. A new page takes the focus to its beginning. */
+/** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -96,53 +104,42 @@ function Footer() {
   )
 }
 
-/** The place in the header that a page may fill; `null` until it is drawn. */
+/** The place in the header that a page may fill, `null` until it is drawn. */
 const HeaderSlot = createContext<HTMLElement | null>(null)
 
-/** Puts what belongs to the part of the site one is in beside the navigation. */
+/** Puts content of a page beside the navigation. */
 export function InHeader({ children }: { children: ReactNode }) {
   const slot = useContext(HeaderSlot)
   return slot === null ? null : createPortal(children, slot)
 }
 
-function useIsOnline(): boolean {
-  return useSyncExternalStore(
+function OfflineBanner() {
+  const isOnline = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),
     () => onlineManager.isOnline(),
   )
-}
-
-function OfflineBanner() {
-  const isOnline = useIsOnline()
   return (
     <div role="status">
       {!isOnline && (
         <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
-          You are offline. What you see may be old; drafts stay on this device.
+          You are offline. The figures on this page may be old. Drafts stay on this device.
         </p>
       )}
     </div>
   )
 }
 
-const CHANGED = 'arcus:theme'
-
-function subscribe(listener: () => void): () => void {
+function watchTheme(listener: () => void): () => void {
   const observer = new MutationObserver(listener)
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
   return () => observer.disconnect()
 }
 
-/** The theme that is shown, for what is drawn rather than styled. */
-function useTheme(): 'light' | 'dark' {
-  return useSyncExternalStore(subscribe, () =>
+/** Switches between light and dark. A choice that agrees with the system is not kept, so that it follows the system. */
+function ThemeToggle() {
+  const theme = useSyncExternalStore(watchTheme, () =>
     document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light',
   )
-}
-
-/** Light or dark; what agrees with the system follows the system from then on. `/theme.js` does the rest. */
-function ThemeToggle() {
-  const theme = useTheme()
   const other = theme === 'dark' ? 'light' : 'dark'
   const toggle = () => {
     const system = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
@@ -152,7 +149,8 @@ function ThemeToggle() {
     } catch {
       document.documentElement.dataset.theme = other
     }
-    dispatchEvent(new Event(CHANGED))
+    // `/theme.js` listens and applies the choice.
+    dispatchEvent(new Event('arcus:theme'))
   }
   return (
     <button

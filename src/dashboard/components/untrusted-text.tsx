@@ -1,11 +1,12 @@
-import { manyLines, oneLine, safeHref, splitUrl, shortHex } from '../format/untrusted-text.js'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { settingsQuery } from '../api/queries.js'
+import { manyLines, oneLine, safeHref, shortHex, splitUrl } from '../format/untrusted-text.js'
+import { MethodChip } from './badge.js'
+import { CopyButton } from './button.js'
 import { Icon } from './icons.js'
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "wouter";
-import { settingsQuery } from "../api/queries.js";
-import { CopyButton } from "./button.js";
 
-/** A stranger's words: no direction or invisible marks, bounded, and kept from turning what stands around them. */
+/** Shows a stranger's text: shortened, without hidden characters, and isolated from the direction of the text around it. */
 export function UntrustedText({
   text,
   max = 100,
@@ -22,7 +23,7 @@ export function UntrustedText({
   )
 }
 
-/** An address of the web as text, its host standing out. */
+/** Shows a URL as text with its host emphasized. */
 export function UrlText({ url, max = 120 }: { url: string; max?: number }) {
   const { host, rest } = splitUrl(url)
   return (
@@ -33,7 +34,19 @@ export function UrlText({ url, max = 120 }: { url: string; max?: number }) {
   )
 }
 
-/** A link to somewhere else; plain text when the address is not one of the web. */
+/** Shows method and URL of an endpoint on one line, cut where the line ends. */
+export function EndpointLine({ method, url }: { method: string; url: string }) {
+  return (
+    <span className="flex min-w-0 items-center gap-2">
+      <MethodChip method={method} />
+      <span className="min-w-0 truncate">
+        <UrlText url={url} />
+      </span>
+    </span>
+  )
+}
+
+/** Links to another site. An address that is neither http nor https becomes plain text. */
 export function OutLink({ href, children }: { href: string; children: React.ReactNode }) {
   const safe = safeHref(href)
   if (safe === undefined) return <span>{children}</span>
@@ -54,18 +67,18 @@ export function OutLink({ href, children }: { href: string; children: React.Reac
 interface HexProps {
   hex: string
   kind: 'address' | 'tx'
-  /** CAIP-2; the network that listings are about unless said. */
+  /** CAIP-2. The default is the network of the listings. */
   network?: string
   isFull?: boolean
 }
 
 /**
- * An address or hash: short, whole on hover, to copy, and linked where the network has an explorer. Where it has none,
- * a short transaction hash leads to what this service knows of it.
+ * Shows an address or hash: shortened, whole on hover, with a button to copy it and a link to the explorer. Where the
+ * network has no explorer, a short transaction hash links to the lookup page.
  */
 export function Hex({ hex, kind, network, isFull = false }: HexProps) {
   const { data: settings } = useQuery(settingsQuery)
-  const home = settings?.networks.find((it) =>
+  const known = settings?.networks.find((it) =>
     network === undefined ? it.listed : it.network === network,
   )
   const text = (
@@ -75,8 +88,8 @@ export function Hex({ hex, kind, network, isFull = false }: HexProps) {
   )
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      {home?.explorerUrl ? (
-        <OutLink href={`${home.explorerUrl}/${kind}/${hex}`}>{text}</OutLink>
+      {known?.explorerUrl ? (
+        <OutLink href={`${known.explorerUrl}/${kind}/${hex}`}>{text}</OutLink>
       ) : kind === 'tx' && !isFull ? (
         <Link href={`/lookup?tx=${hex}`} className="hover:text-accent hover:underline">
           {text}

@@ -1,25 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState, type ReactNode } from 'react'
-import { useSearchParams, Link } from 'wouter'
+import { type FormEvent, useState } from 'react'
+import { Link, useSearchParams } from 'wouter'
 import { ApiError } from '../api/http.js'
 import { paymentsQuery, settingsQuery } from '../api/queries.js'
+import type { Payment } from '../api/types.js'
+import { Badge, type Tone } from '../components/badge.js'
 import { Button } from '../components/button.js'
 import { Card, Empty } from '../components/card.js'
-import { Field, inputLook } from '../components/field.js'
+import { TextField } from '../components/field.js'
+import { Fact, Usd } from '../components/figures.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
+import { Moment } from '../components/moment.js'
 import { PageTitle } from '../components/page.js'
-import { type Payment } from "../api/types.js";
-import { Badge, type Tone } from "../components/badge.js";
-import { Usd } from "../components/figures.js";
-import { Moment } from "../components/moment.js";
-import { UntrustedText, Hex } from "../components/untrusted-text.js";
-import { atomicToUsd } from "../format/amounts.js";
-import { reasonName } from "../format/verdicts.js";
+import { Hex, UntrustedText } from '../components/untrusted-text.js'
+import { atomicToUsd } from '../format/amounts.js'
+import { reasonName } from '../format/verdicts.js'
 
 const HASH = /^0x[0-9a-fA-F]{64}$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Any settlement by its transaction, or by payer and nonce. The address of the page says which. */
+/** Finds a settlement by its transaction, or by payer and nonce. The address of the page holds them. */
 export function Lookup() {
   const [params] = useSearchParams()
   const { data: settings } = useQuery(settingsQuery)
@@ -42,7 +42,7 @@ export function Lookup() {
       </PageTitle>
       <LookupForm key={params.toString()} />
       <div className="mt-8" aria-live="polite">
-        {path !== undefined && <Found path={path} />}
+        {path !== undefined && <FoundPayments path={path} />}
       </div>
     </>
   )
@@ -57,70 +57,57 @@ function LookupForm() {
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const word = first.trim()
-    if (HASH.test(word)) return setParams({ tx: word })
+    const given = first.trim()
+    if (HASH.test(given)) return setParams({ tx: given })
     if (!isPayer) {
       return setProblem({
         first: 'Give a transaction hash (0x and 64 digits) or an address (0x and 40).',
       })
     }
     if (!HASH.test(nonce.trim())) return setProblem({ nonce: 'The nonce is 0x and 64 digits.' })
-    setParams({ payer: word, nonce: nonce.trim() })
+    setParams({ payer: given, nonce: nonce.trim() })
   }
 
   const submitButton = (
-    <Button type="submit" look="primary">
+    <Button type="submit" variant="primary">
       Look up
     </Button>
   )
 
   return (
     <form onSubmit={submit} noValidate className="max-w-3xl space-y-4">
-      <Field label="Transaction hash or payer address" error={problem.first}>
-        {(field) => (
-          <div className="flex gap-2">
-            <input
-              {...field}
-              value={first}
-              onChange={(event) => {
-                setFirst(event.target.value)
-                setProblem({})
-              }}
-              placeholder="0x…"
-              spellCheck={false}
-              autoComplete="off"
-              className={`${inputLook} font-mono`}
-            />
-            {!isPayer && submitButton}
-          </div>
-        )}
-      </Field>
+      <TextField
+        label="Transaction hash or payer address"
+        error={problem.first}
+        value={first}
+        onChange={(text) => {
+          setFirst(text)
+          setProblem({})
+        }}
+        placeholder="0x…"
+        isCode
+        beside={!isPayer && submitButton}
+      />
       {isPayer && (
-        <Field label="Nonce" hint="Of the payer’s signed authorization." error={problem.nonce}>
-          {(field) => (
-            <div className="flex gap-2">
-              <input
-                {...field}
-                value={nonce}
-                onChange={(event) => {
-                  setNonce(event.target.value)
-                  setProblem({})
-                }}
-                placeholder="0x…"
-                spellCheck={false}
-                autoComplete="off"
-                className={`${inputLook} font-mono`}
-              />
-              {submitButton}
-            </div>
-          )}
-        </Field>
+        <TextField
+          label="Nonce"
+          hint="The nonce of the authorization that the payer signed."
+          error={problem.nonce}
+          value={nonce}
+          onChange={(text) => {
+            setNonce(text)
+            setProblem({})
+          }}
+          placeholder="0x…"
+          isCode
+          beside={submitButton}
+        />
       )}
     </form>
   )
 }
 
-function Found({ path }: { path: string }) {
+function FoundPayments({ path }: { path: string }) {
   const query = useQuery(paymentsQuery(path))
   const isBad = query.error instanceof ApiError && query.error.status === 400
   return (
@@ -130,9 +117,7 @@ function Found({ path }: { path: string }) {
       missing={
         <Card>
           <Empty title="No such payment here">
-            {isBad
-              ? query.error?.message
-              : 'Arcus has not settled it, or it was settled elsewhere.'}
+            {isBad ? query.error?.message : 'Arcus has not settled this payment.'}
           </Empty>
         </Card>
       }
@@ -141,7 +126,7 @@ function Found({ path }: { path: string }) {
         <div className="space-y-5">
           {payments.length > 1 && (
             <p className="text-sm text-muted">
-              This transaction carried {payments.length} payments together.
+              This transaction carried {payments.length} payments.
             </p>
           )}
           {payments.map((payment) => (
@@ -154,14 +139,18 @@ function Found({ path }: { path: string }) {
 }
 
 const states: Record<Payment['state'], { tone: Tone; name: string; meaning: string }> = {
-  queued: { tone: 'warn', name: 'Queued', meaning: 'Claimed, and waiting for its transaction.' },
-  submitted: { tone: 'warn', name: 'Submitted', meaning: 'On its way; this page follows it.' },
+  queued: { tone: 'warn', name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
+  submitted: {
+    tone: 'warn',
+    name: 'Submitted',
+    meaning: 'Sent to the network. This page follows it.',
+  },
   confirmed: {
     tone: 'ok',
     name: 'Confirmed',
-    meaning: 'The money is with the merchant. This is final.',
+    meaning: 'The merchant has the money. This is final.',
   },
-  failed: { tone: 'bad', name: 'Failed', meaning: 'Nothing was moved.' },
+  failed: { tone: 'bad', name: 'Failed', meaning: 'No money was moved.' },
 }
 
 export function PaymentCard({ payment }: { payment: Payment }) {
@@ -179,13 +168,13 @@ export function PaymentCard({ payment }: { payment: Payment }) {
         <Badge tone={tone}>{name}</Badge>
       </div>
       <dl className="divide-y divide-line px-5 text-sm">
-        <Row name="From">
+        <Fact name="From">
           <Hex hex={payment.payer} kind="address" network={network} isFull />
-        </Row>
-        <Row name="To">
+        </Fact>
+        <Fact name="To">
           <Hex hex={payment.payTo} kind="address" network={network} isFull />
-        </Row>
-        <Row name="Transaction">
+        </Fact>
+        <Fact name="Transaction">
           {transaction === null ? (
             'none yet'
           ) : (
@@ -196,35 +185,35 @@ export function PaymentCard({ payment }: { payment: Payment }) {
               )}
             </>
           )}
-        </Row>
-        <Row name="Nonce">
+        </Fact>
+        <Fact name="Nonce">
           <span className="font-mono text-xs break-all">{payment.nonce}</span>
-        </Row>
+        </Fact>
         {errorReason !== null && (
-          <Row name="Reason">
+          <Fact name="Reason">
             <span title={errorReason}>{reasonName(errorReason)}</span>
             {errorMessage !== null && (
               <p className="text-muted">
                 <UntrustedText text={errorMessage} max={400} />
               </p>
             )}
-          </Row>
+          </Fact>
         )}
-        <Row name="Told the merchant">{payment.delivered ? 'yes, once' : 'not yet'}</Row>
+        <Fact name="Success delivered">{payment.delivered ? 'yes, once' : 'not yet'}</Fact>
         {payment.gasUsd !== null && (
-          <Row name="Gas, paid by the relayer">
+          <Fact name="Gas, paid by the relayer">
             <Usd usd={payment.gasUsd} />
-          </Row>
+          </Fact>
         )}
-        <Row name="Network">
+        <Fact name="Network">
           <span className="font-mono text-xs">{network}</span>
-        </Row>
-        <Row name="First seen">
+        </Fact>
+        <Fact name="First seen">
           <Moment at={payment.createdAt} />
-        </Row>
-        <Row name="Last change">
+        </Fact>
+        <Fact name="Last change">
           <Moment at={payment.updatedAt} />
-        </Row>
+        </Fact>
       </dl>
       <div className="border-t border-line px-5 py-3 text-xs text-muted">
         <Link
@@ -235,14 +224,5 @@ export function PaymentCard({ payment }: { payment: Payment }) {
         </Link>
       </div>
     </Card>
-  )
-}
-
-function Row({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
-      <dt className="w-44 shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 flex-1 basis-56 break-words">{children}</dd>
-    </div>
   )
 }

@@ -1,9 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
 import { useLocation } from 'wouter'
-import { settingsQuery } from '../api/queries.js'
 import { Button } from '../components/button.js'
 import { Glyph, Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
@@ -11,11 +10,12 @@ import { InHeader } from '../components/shell.js'
 import { Hex } from '../components/untrusted-text.js'
 import { oneLine } from '../format/untrusted-text.js'
 import { endSession } from './session.js'
+import { useOtherOrigin } from './signing.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
 
-/** Who is connected, beside the navigation; on the page, what keeps the wallet from signing. */
+/** Shows the connected account in the header, and above the page the reasons why the wallet cannot sign. */
 export function AccountBar() {
   const { address, connector, status } = useConnection()
   const leave = useLeave()
@@ -36,11 +36,11 @@ export function AccountBar() {
               )}
             </span>
           )}
-          {/* One button for both, so that the focus comes back to it. */}
+          {/* One button for both texts, so that the focus returns to it. */}
           <Button
             key="pick"
             size="sm"
-            look={address === undefined ? 'primary' : 'secondary'}
+            variant={address === undefined ? 'primary' : 'secondary'}
             isBusy={status === 'reconnecting'}
             onClick={() => setIsPicking(true)}
           >
@@ -48,7 +48,7 @@ export function AccountBar() {
             {address === undefined ? 'Connect wallet' : 'Switch wallet'}
           </Button>
           {address !== undefined && (
-            <Button size="sm" look="quiet" onClick={leave}>
+            <Button size="sm" variant="quiet" onClick={leave}>
               Disconnect
             </Button>
           )}
@@ -63,7 +63,7 @@ export function AccountBar() {
   )
 }
 
-/** Leaves with every wallet that was connected: the one before would else come forward. */
+/** Disconnects every wallet: otherwise an earlier one would take the place of the last. */
 function useLeave() {
   const config = useConfig()
   const client = useQueryClient()
@@ -95,16 +95,16 @@ function WrongChain() {
       }
     >
       {error === null
-        ? `Listings are signed on ${network.name} (${network.chainId}). The wallet is asked to switch, and to add it if need be.`
+        ? `Listings are signed on ${network.name} (${network.chainId}). Arcus asks the wallet to switch, and to add the chain if it is missing.`
         : describeError(error)}
     </Notice>
   )
 }
 
-/** An extension that slept needs longer to wake than the first try allows it. */
+/** Waits before each new try, because a sleeping extension needs longer than the first try allows. */
 const TRIES_MS = [700, 2_500]
 
-/** Connects the last used wallet again when it was too slow at first. One that was disconnected stays so. */
+/** Connects the last used wallet again if it was too slow at first. A wallet that was disconnected stays so. */
 function useLateReconnect(): void {
   const config = useConfig()
   const { status } = useConnection()
@@ -118,22 +118,14 @@ function useLateReconnect(): void {
       tries.current += 1
       const last = await config.storage?.getItem('recentConnectorId')
       const connectors = config.connectors.filter(({ id }) => id === last)
-      // Nobody is told of a wallet that stays silent: the button is there.
+      // A wallet that stays silent is no error: the button is there.
       if (connectors.length > 0) await reconnect({ connectors }).catch(() => undefined)
     }, wait)
     return () => clearTimeout(timer)
   }, [status, config, reconnect])
 }
 
-/** Where wallets may sign, when the page was opened somewhere else: the directory takes signatures for one origin only. */
-export function useOtherOrigin(): string | undefined {
-  const { data } = useQuery(settingsQuery)
-  if (data === undefined || !URL.canParse(data.directoryUrl)) return undefined
-  const { origin } = new URL(data.directoryUrl)
-  return origin === location.origin ? undefined : origin
-}
-
-/** Says so before anything is typed, because drafts stay with the address they were written at. */
+/** Warns before anything is typed, because a draft stays at the address where it was written. */
 function WrongAddress() {
   const origin = useOtherOrigin()
   const [path] = useLocation()

@@ -1,47 +1,39 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createSiweMessage } from 'viem/siwe'
 import { type Config, useConfig } from 'wagmi'
 import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/actions'
 import { createListingClient, type ListingClient } from '../../listing-client/client.js'
 import { requestJson, sendJson } from '../api/http.js'
+import { settingsQuery } from '../api/queries.js'
+import type { NonceAnswer, SessionAnswer } from '../api/types.js'
 import { sameAddress } from '../format/untrusted-text.js'
-import { useOtherOrigin } from './account-bar.js'
 import { endSession, whenEnded } from './session.js'
 import { useListedNetwork } from './wallet-provider.js'
 
-interface SignInTerms {
-  nonce: string
-  domain: string
-  uri: string
-  chainId: number
-  version: '1'
-  statement: string
-}
-
-/** Nobody is connected whose signature could be asked for. */
+/** No connected wallet can sign. */
 export class NoWalletError extends Error {
   override readonly name = 'NoWalletError'
 }
 
-/** The page stands at an address that the directory takes no signatures for. */
+/** The page is open at an address for which the directory takes no signatures. */
 export class WrongOriginError extends Error {
   override readonly name = 'WrongOriginError'
 }
 
-/** Signed writes and the sign-in, by the wallet that is connected at that moment and on the right chain. */
+/** Signs writes and the sign-in with the connected wallet, on the right chain. */
 export function useSigning() {
   const config = useConfig()
   const client = useQueryClient()
   const { chainId } = useListedNetwork()
   const otherOrigin = useOtherOrigin()
 
-  /** Wallets refuse typed data of another chain than theirs, so the chain comes first. */
+  /** Returns the account to sign with. Switches the chain first, because wallets refuse typed data of another chain. */
   async function signer() {
     const { address } = getConnection(config)
     if (address === undefined) throw new NoWalletError('Connect a wallet first.')
     if (otherOrigin !== undefined) {
       throw new WrongOriginError(
-        `Open this page at ${otherOrigin} to sign: only that address counts.`,
+        `Open this page at ${otherOrigin} to sign: the directory takes signatures for that address only.`,
       )
     }
     await toChain(config, chainId)
@@ -49,7 +41,7 @@ export function useSigning() {
   }
 
   return {
-    /** Asks for one signature and sends what it is for. */
+    /** Asks for one signature and sends the signed write. */
     async write<Result>(act: (client: ListingClient) => Promise<Result>): Promise<Result> {
       const address = await signer()
       return act(
@@ -62,10 +54,10 @@ export function useSigning() {
         }),
       )
     },
-    /** Opens a session that may read the figures of the wallet's listings, and change nothing. */
-    async signIn(): Promise<{ address: string; expiresAt: number }> {
+    /** Opens a session that can read the figures of the wallet's listings and change nothing. */
+    async signIn(): Promise<SessionAnswer> {
       const address = await signer()
-      const terms = await requestJson<SignInTerms>('/api/session/nonce')
+      const terms = await requestJson<NonceAnswer>('/api/session/nonce')
       const { nonce, domain, uri, version, statement } = terms
       const message = createSiweMessage({
         address,
@@ -80,18 +72,22 @@ export function useSigning() {
       const signature = await signMessage(config, { message, account: address })
       await whenEnded()
       const body = { message, signature }
-      const session = await sendJson<{ address: string; expiresAt: number }>(
-        'POST',
-        '/api/session',
-        body,
-      )
+      const session = await sendJson<SessionAnswer>('POST', '/api/session', body)
       if (sameAddress(getConnection(config).address, address)) return session
       endSession(client)
-      throw new NoWalletError('The wallet left this account meanwhile. Sign in again with it.')
+      throw new NoWalletError('The wallet changed its account meanwhile. Sign in again.')
     },
   }
 }
 
 async function toChain(config: Config, chainId: number): Promise<void> {
   if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId })
+}
+
+/** Returns the origin for which the directory takes signatures, if the page was opened at another one. */
+export function useOtherOrigin(): string | undefined {
+  const { data } = useQuery(settingsQuery)
+  if (data === undefined || !URL.canParse(data.directoryUrl)) return undefined
+  const { origin } = new URL(data.directoryUrl)
+  return origin === location.origin ? undefined : origin
 }

@@ -10,14 +10,14 @@ import { watchAccount } from './session.js'
 
 const ListedNetwork = createContext<Network | undefined>(undefined)
 
-/** The network that listings are about; inside `WalletProvider` only. */
+/** Returns the network of the listings. Works inside `WalletProvider` only. */
 export function useListedNetwork(): Network {
   const network = useContext(ListedNetwork)
-  if (network === undefined) throw new Error('there is no WalletProvider around this component')
+  if (network === undefined) throw new Error('There is no WalletProvider around this component.')
   return network
 }
 
-/** Wallets for what is inside, once the service has said which chain they are for. */
+/** Provides wallets to its children once the service has named the chain. */
 export function WalletProvider({ children }: { children: ReactNode }) {
   const settings = useQuery(settingsQuery)
   return (
@@ -28,7 +28,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
           return (
             <Notice
               tone="bad"
-              title="This Arcus lists no network, so there is nothing to sign for."
+              title="This Arcus has no network for listings, so nothing can be signed."
             />
           )
         }
@@ -41,8 +41,8 @@ export function WalletProvider({ children }: { children: ReactNode }) {
 let made: { chainId: number; config: Config } | undefined
 
 /**
- * One for the life of the page, whatever React does with a first render: one that is thrown away would else have taken
- * the wallet's answer with it.
+ * Makes one configuration for the life of the page. React may discard a first render, and with it the answer of the
+ * wallet.
  */
 function configFor(network: Network, client: QueryClient): Config {
   if (made?.chainId !== network.chainId) {
@@ -62,8 +62,8 @@ function WithNetwork({ network, children }: { network: Network; children: ReactN
 }
 
 /**
- * Wallets of this browser and nothing else: those that announce themselves (EIP-6963), and the old `window.ethereum`.
- * The page never speaks to a node; what needs the chain is asked of the wallet or of Arcus.
+ * Configures the wallets of this browser only: those that announce themselves (EIP-6963), and `window.ethereum`. The page
+ * never calls a node. It reads the chain through the wallet or through Arcus.
  */
 function createWalletConfig(network: Network): Config {
   const { chainId, name, nativeCurrency, walletRpcUrls, explorerUrl } = network

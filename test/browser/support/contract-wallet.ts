@@ -3,7 +3,7 @@ import type { DevnetAccount } from '../../../src/devnet/accounts.js'
 import { readArtifact } from '../../../src/devnet/artifacts.js'
 import { fundNative } from '../../../src/devnet/fixtures.js'
 
-/** A wallet with code (ERC-1271) that stands behind what this account signs. */
+/** Deploys a contract wallet (ERC-1271) that accepts the signatures of this account. */
 export async function deployContractWallet(
   chainUrl: string,
   { account, address }: DevnetAccount,

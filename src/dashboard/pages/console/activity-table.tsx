@@ -56,8 +56,14 @@ export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-3">
-        <Select look="small" aria-label="Kind" value={kind} options={kinds} onChange={setKind} />
-        <Select look="small" aria-label="State" value={state} options={states} onChange={setState} />
+        <Select variant="small" aria-label="Kind" value={kind} options={kinds} onChange={setKind} />
+        <Select
+          variant="small"
+          aria-label="State"
+          value={state}
+          options={states}
+          onChange={setState}
+        />
         <a
           href={withQuery(csv, { ...wanted })}
           download

@@ -3,15 +3,15 @@ import { useEffect, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { useSearchParams } from 'wouter'
 import { ApiError } from '../../api/http.js'
-import { activityQuery, sessionQuery } from '../../api/queries.js'
-import type { ActivityFilter, ActivitySummary, MerchantView, ReasonCount } from '../../api/types.js'
+import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
+import type { ActivitySummary, MerchantView, ReasonCount } from '../../api/types.js'
 import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
+import { ranges, Segmented, Select } from '../../components/choices.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { isRange, RangePicker } from '../../components/range-picker.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
   duration,
@@ -30,14 +30,13 @@ import { WalletPicker } from '../../wallet/wallet-picker.js'
 import { ActivityChart } from './activity-chart.js'
 import { ActivityTable, type EndpointName } from './activity-table.js'
 
-/** What happened at a listing's endpoints, for its owner: figures are private, so the wallet signs in to read them. */
+/** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
   const session = useSession()
-  const endpoints = merchant.endpoints.map(({ title, method, url, state }) => ({
+  const endpoints = merchant.endpoints.map(({ title, method, state }) => ({
     id: state.id,
     title,
     method,
-    url,
   }))
   if (merchant.owner === null) return null
   if (merchant.payToProof === null) return <Unproven merchant={merchant} />
@@ -54,20 +53,20 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-/** The service tells nobody what an address receives that has not shown that it stands behind the owner. */
+/** Asks for the confirmation of the payout address. Without it the service shows its payments to nobody. */
 function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
   return (
     <Card>
       <Empty
         title="Payments do not count here yet"
         action={
-          <ButtonLink look="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
+          <ButtonLink variant="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
             Confirm the payout address
           </ButtonLink>
         }
       >
         This listing is paid at <Hex hex={payTo} kind="address" />, which has not confirmed its
-        owner. Its key has to sign once; what is paid from then on shows up here.
+        owner. Its key has to sign once. Payments after that appear here.
       </Empty>
     </Card>
   )
@@ -89,12 +88,12 @@ function SignIn({ owner }: { owner: string | null }) {
         title="Sign in to see payments"
         action={
           address === undefined ? (
-            <Button look="primary" onClick={() => setIsPicking(true)}>
+            <Button variant="primary" onClick={() => setIsPicking(true)}>
               Connect the owner’s wallet
             </Button>
           ) : (
             <Button
-              look="primary"
+              variant="primary"
               isBusy={login.isPending}
               disabled={!isOwner}
               onClick={() => login.mutate()}
@@ -104,8 +103,8 @@ function SignIn({ owner }: { owner: string | null }) {
           )
         }
       >
-        Who paid, for what and how it went is for the owner only. The signature opens an hour of
-        reading; it can change nothing.
+        Payments are shown to the owner only. The signature allows reading for an hour and can
+        change nothing.
       </Empty>
       {login.error !== null && (
         <div className="px-5 pb-5">
@@ -133,16 +132,16 @@ interface ActivityPanelProps {
   endpoints: readonly EndpointName[]
 }
 
-const told: Record<Liveness, ['ok' | 'warn' | 'plain', string]> = {
+const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = {
   connecting: ['plain', 'Connecting'],
   live: ['ok', 'Live'],
   lost: ['warn', 'Reconnecting'],
 }
 
-/** What happened at a merchant's endpoints, for its owner who is signed in. Everything on it has the same filter. */
+/** Shows figures, chart, failures and table of the payments, all under the same filter. */
 function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
   const { filter, setFilter } = useFilter(endpoints)
-  const [tone, word] = told[useLiveActivity(merchantId)]
+  const [tone, name] = connectionStates[useLiveActivity(merchantId)]
   const query = useQuery(activityQuery(merchantId, filter))
   useSessionEnd(query.error)
 
@@ -151,23 +150,28 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
       title="Activity"
       aside={
         <div className="flex flex-wrap items-center gap-3">
-          <Dot tone={tone}>{word}</Dot>
+          <Dot tone={tone}>{name}</Dot>
           {endpoints.length > 1 && (
-            <select
+            <Select
+              variant="small"
               aria-label="Endpoint"
-              value={filter.endpoint ?? ''}
-              onChange={({ target }) => setFilter('endpoint', target.value)}
-              className="h-8 max-w-56 rounded-lg border border-line-strong bg-raised px-2.5 pr-7 text-xs"
-            >
-              <option value="">All endpoints</option>
-              {endpoints.map(({ id, title, method }) => (
-                <option key={id} value={id}>
-                  {method} {oneLine(title, 60)}
-                </option>
-              ))}
-            </select>
+              value={String(filter.endpoint ?? '')}
+              options={[
+                ['', 'All endpoints'],
+                ...endpoints.map(
+                  ({ id, title, method }) =>
+                    [String(id), `${method} ${oneLine(title, 60)}`] as const,
+                ),
+              ]}
+              onChange={(id) => setFilter('endpoint', id)}
+            />
           )}
-          <RangePicker range={filter.range} onChange={(range) => setFilter('range', range)} />
+          <Segmented
+            legend="Range"
+            value={filter.range}
+            options={ranges}
+            onChange={(range) => setFilter('range', range)}
+          />
         </div>
       }
     >
@@ -192,12 +196,15 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
   )
 }
 
-/** As it stands in the address, so that a link leads to the same figures. */
+/** Keeps the filter in the address of the page, so that a link leads to the same figures. */
 function useFilter(endpoints: readonly EndpointName[]) {
   const [params, setParams] = useSearchParams()
   const range = params.get('range')
   const endpoint = endpoints.find(({ id }) => String(id) === params.get('endpoint'))?.id
-  const filter: ActivityFilter = { range: isRange(range) ? range : '24h', endpoint }
+  const filter: ActivityFilter = {
+    range: ranges.find(([key]) => key === range)?.[0] ?? '24h',
+    endpoint,
+  }
   const setFilter = (name: 'range' | 'endpoint', value: string) =>
     setParams(
       (before) => {
@@ -211,13 +218,12 @@ function useFilter(endpoints: readonly EndpointName[]) {
   return { filter, setFilter }
 }
 
-/** A session lasts an hour; when it has ended, the page asks to sign in again instead of showing old figures. */
+/** Forgets a session that has ended, so that the page asks to sign in again instead of showing old figures. */
 function useSessionEnd(error: Error | null): void {
   const client = useQueryClient()
   const hasEnded = error instanceof ApiError && error.status === 401
   useEffect(() => {
     if (!hasEnded) return
-    // Else the next session would begin with this error.
     forgetSession(client)
   }, [hasEnded, client])
 }
@@ -233,34 +239,34 @@ function FiguresSkeleton() {
 
 const AGAIN_MS = 5_000
 
-type Liveness = 'connecting' | 'live' | 'lost'
+type Connection = 'connecting' | 'live' | 'lost'
 
-/** Follows a merchant's activity: whatever is shown of it is read anew when the service says that there is more. */
-function useLiveActivity(merchantId: string): Liveness {
+/** Follows the payments of a merchant: reads everything that is shown again when the service announces a change. */
+function useLiveActivity(merchantId: string): Connection {
   const client = useQueryClient()
-  const [liveness, setLiveness] = useState<Liveness>('connecting')
+  const [connection, setConnection] = useState<Connection>('connecting')
 
   useEffect(() => {
     const path = `/api/merchants/${encodeURIComponent(merchantId)}/activity/stream`
     let stream: EventSource
     let timer: ReturnType<typeof setTimeout> | undefined
-    const readAnew = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
+    const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
     let wasLost = false
     const follow = () => {
       stream = new EventSource(path)
       stream.addEventListener('open', () => {
-        setLiveness('live')
-        // What happened meanwhile was told to nobody.
-        if (wasLost) readAnew()
+        setConnection('live')
+        // Nothing was announced while the connection was lost.
+        if (wasLost) readAgain()
         wasLost = false
       })
-      stream.addEventListener('activity', readAnew)
+      stream.addEventListener('activity', readAgain)
       stream.addEventListener('error', () => {
         wasLost = true
-        setLiveness('lost')
+        setConnection('lost')
         if (stream.readyState !== EventSource.CLOSED) return
-        // Browsers give up when the answer is an error; reading once tells whether the session has ended.
-        readAnew()
+        // A browser gives up after an error answer. Reading once shows whether the session has ended.
+        readAgain()
         timer = setTimeout(follow, AGAIN_MS)
       })
     }
@@ -271,7 +277,7 @@ function useLiveActivity(merchantId: string): Liveness {
     }
   }, [client, merchantId])
 
-  return liveness
+  return connection
 }
 
 function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
@@ -282,7 +288,7 @@ function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
   return notes.join(', ') || 'USDC'
 }
 
-/** The sums of a range, net of refunds. */
+/** Shows the totals of a range, net of refunds. */
 function ActivityFigures({ summary }: { summary: ActivitySummary }) {
   const { verify, settle, revenue, refunds, payers, gasUsd } = summary
   return (
@@ -303,8 +309,8 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         <Stat
           name="Success rate"
           value={percent(settle.successRate)}
-          note="of sound payments"
-          title="A payment fails if it was once found sound and did not settle; by the doing of a payer, once a day."
+          note="of valid payments"
+          title="A payment counts as failed if it was found valid before and did not settle. Failures that a payer causes count once a day."
         />
         <Stat
           name="Verified"
@@ -321,7 +327,7 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         <Stat
           name="Settle time"
           value={duration(settle.p50Ms)}
-          title={`The middle one of ${exactCount(settle.settled)}`}
+          title={`The median of ${exactCount(settle.settled)} settles`}
           note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
         />
         <Stat
@@ -337,7 +343,7 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
 
 const SHOWN = 6
 
-/** Why payments failed, and why others were refused, the commonest first. */
+/** Lists the reasons for failures and refusals, the most frequent first. */
 function Failures({ failures, refusals }: Pick<ActivitySummary, 'failures' | 'refusals'>) {
   return (
     <>
@@ -350,7 +356,8 @@ function Failures({ failures, refusals }: Pick<ActivitySummary, 'failures' | 're
         <>
           <h4 className="mt-5 mb-1 text-sm font-semibold">Refused settles</h4>
           <p className="mb-3 text-xs text-muted">
-            Never found sound, used before, or one too many of a payer. They are in no rate.
+            They were never found valid, used before, or beyond the limit of their payer. No rate
+            counts them.
           </p>
           <Reasons reasons={refusals} />
         </>

@@ -6,7 +6,7 @@ import { ListingEditor } from './editor/listing-editor.js'
 import { Manage } from './manage.js'
 import { Overview } from './overview.js'
 
-/** Where owners work: everything that needs a wallet, and nothing else does. */
+/** The pages of owners: the only ones that need a wallet. */
 export function Console() {
   return (
     <WalletProvider>
@@ -33,7 +33,7 @@ export function NewListing() {
   return (
     <>
       <PageTitle title="List an API">
-        Paste the URL of an endpoint that answers 402. The wallet is asked last, and once.
+        Paste the URL of an endpoint that answers 402. The wallet signs once, at the end.
       </PageTitle>
       <ListingEditor />
     </>

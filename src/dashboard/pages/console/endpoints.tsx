@@ -3,24 +3,23 @@ import type { ReactNode } from 'react'
 import { sendJson } from '../../api/http.js'
 import { activityQuery } from '../../api/queries.js'
 import type { MerchantEndpoint, MerchantView, ProbeAnswer } from '../../api/types.js'
-import { MethodChip } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Price, Usd } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Notice } from '../../components/notice.js'
-import { UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { atomicToUsd, exactCount } from '../../format/amounts.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
 import { ProbeReport } from '../merchant/probe-report.js'
 
-/** How each endpoint was found when it was last looked at, and a look at once. */
+/** Shows the last probe of each endpoint and its prices, and probes on request. */
 export function Endpoints({ merchant }: { merchant: MerchantView }) {
   return (
     <Section
       title="Endpoints"
-      note="Arcus looks at each every six hours, sooner after a failure. One that fails three times leaves the default order of the directory, never the directory."
+      note="Arcus probes each endpoint every six hours, and sooner after a failure. After three failures an endpoint leaves the default order of the directory, but never the directory itself."
     >
       <Card>
         <ul className="divide-y divide-line">
@@ -36,14 +35,14 @@ export function Endpoints({ merchant }: { merchant: MerchantView }) {
 function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: MerchantEndpoint }) {
   const { title, method, url, state } = endpoint
   const client = useQueryClient()
-  const look = useMutation({
+  const probe = useMutation({
     mutationFn: () =>
       sendJson<ProbeAnswer>('POST', `/api/merchants/${encodeURIComponent(merchant.id)}/probe`, {
         endpointId: state.id,
       }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['merchant', merchant.id] }),
   })
-  const answer = look.data?.endpoints[0]
+  const answer = probe.data?.endpoints[0]
   return (
     <li className="space-y-3 px-4 py-5 sm:px-5">
       <div className="flex flex-wrap items-start justify-between gap-3">
@@ -51,14 +50,9 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
           <h3 className="font-medium">
             <UntrustedText text={title} />
           </h3>
-          <p className="mt-1 flex min-w-0 items-center gap-2">
-            <MethodChip method={method} />
-            <span className="min-w-0 truncate">
-              <UrlText url={url} />
-            </span>
-          </p>
+          <EndpointLine method={method} url={url} />
         </div>
-        <Button size="sm" isBusy={look.isPending} onClick={() => look.mutate()}>
+        <Button size="sm" isBusy={probe.isPending} onClick={() => probe.mutate()}>
           <Icon name="again" size={13} />
           Probe now
         </Button>
@@ -67,19 +61,19 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
       <div aria-live="polite">
         <ProbeReport {...(answer ?? state)} />
         {state.failures > 1 && answer === undefined && (
-          <p className="mt-1 text-xs text-faint">{state.failures} failed looks in a row</p>
+          <p className="mt-1 text-xs text-faint">{state.failures} failed probes in a row</p>
         )}
       </div>
-      {look.error !== null && (
-        <Notice tone="bad" title="It could not be looked at now">
-          {look.error.message}
+      {probe.error !== null && (
+        <Notice tone="bad" title="The endpoint could not be probed now">
+          {probe.error.message}
         </Notice>
       )}
     </li>
   )
 }
 
-/** What a call costs by the listing, by the live 402, and by what was really paid, side by side, for the owner. */
+/** Compares the listed price, the price of the live 402 and the mean of the payments. */
 function PriceComparison({
   endpoint,
   merchant,
@@ -92,20 +86,20 @@ function PriceComparison({
   const differs = livePrice !== null && livePrice !== price
   return (
     <dl className="grid max-w-xl grid-cols-3 gap-4">
-      <Figure name="Listed" title="What the listing says">
+      <Figure name="Listed" title="The price in the listing">
         <Price price={price} pricing={pricing} />
       </Figure>
-      <Figure name="Quoted" title="By the live 402, when it was last looked at" isOff={differs}>
+      <Figure name="Quoted" title="The price of the live 402 at the last probe" isOff={differs}>
         {livePrice === null ? '–' : <Price price={livePrice} pricing={pricing} />}
       </Figure>
-      <Figure name="Settled, 30 days" title="The mean of what was paid">
+      <Figure name="Settled, 30 days" title="The mean of the payments">
         <Settled merchant={merchant} endpointId={state.id} />
       </Figure>
     </dl>
   )
 }
 
-/** The mean of what was paid; figures are the owner's, so they need his session, and an address that stands behind him. */
+/** Shows the mean of the payments. It needs the session of the owner and a confirmed payout address. */
 function Settled({ merchant, endpointId }: { merchant: MerchantView; endpointId: number }) {
   const session = useSession()
   const isOwner = sameAddress(session.data?.address, merchant.owner)
@@ -113,7 +107,7 @@ function Settled({ merchant, endpointId }: { merchant: MerchantView; endpointId:
     ...activityQuery(merchant.id, { range: '30d', endpoint: endpointId }),
     enabled: isOwner && merchant.payToProof !== null,
   })
-  if (!isOwner) return <span className="text-xs font-normal text-faint">for who is signed in</span>
+  if (!isOwner) return <span className="text-xs font-normal text-faint">sign in to see it</span>
   if (data === undefined || data.summary.settle.settled === 0) return '–'
   const { settle, revenue } = data.summary
   const mean = BigInt(revenue.amount) / BigInt(settle.settled)

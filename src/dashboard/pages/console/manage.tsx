@@ -23,7 +23,7 @@ const parts = [
   ['settings', 'Settings'],
 ] as const
 
-/** One listing from its owner's side. The address says which part. */
+/** Shows one listing to its owner. The address of the page names the part. */
 export function Manage({ id, part }: { id: string; part: string }) {
   const query = useQuery(merchantQuery(id))
   if (!parts.some(([key]) => key === part)) return <NotFound />
@@ -42,17 +42,17 @@ export function Manage({ id, part }: { id: string; part: string }) {
           title="There is no such listing"
           action={<ButtonLink href="/console">Your listings</ButtonLink>}
         >
-          It was deleted, or never was. A deleted id stays with its owner, who may list under it
+          It was deleted, or it never existed. A deleted id stays with its owner, who can use it
           again.
         </Empty>
       }
     >
-      {(merchant) => <Found merchant={merchant} part={part} />}
+      {(merchant) => <ManagedListing merchant={merchant} part={part} />}
     </Loaded>
   )
 }
 
-function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
+function ManagedListing({ merchant, part }: { merchant: MerchantView; part: string }) {
   const { id, name, flags } = merchant
   useTitle(oneLine(name, 60))
   return (
@@ -102,14 +102,14 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
   )
 }
 
-/** Says so when what is shown cannot be changed by who is connected. */
+/** Says who may change the listing, unless the connected wallet may. */
 function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
   const { address } = useConnection()
   if (flags.unclaimed) {
     return (
       <Notice title="Nobody owns this listing yet">
-        It was found in a settled payment. Saving it with the wallet{' '}
-        <Hex hex={payTo} kind="address" />, which is paid, claims it.
+        Arcus found it in a settled payment. To claim it, save it with the wallet{' '}
+        <Hex hex={payTo} kind="address" />, which is paid.
       </Notice>
     )
   }
@@ -118,7 +118,7 @@ function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
     if (endpoints.some(({ state }) => state.hosted)) return <Notice title={title} />
     return (
       <Notice title={title}>
-        Saving it with the wallet <Hex hex={payTo} kind="address" />, which is paid, takes it over.
+        To take it over, save it with the wallet <Hex hex={payTo} kind="address" />, which is paid.
       </Notice>
     )
   }

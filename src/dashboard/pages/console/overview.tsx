@@ -17,7 +17,7 @@ import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { isBlank } from './editor/draft.js'
 import { readDraft } from './editor/use-draft.js'
 
-/** What the connected wallet owns, is offered, or may claim. */
+/** Lists the listings that the connected wallet owns, is offered or may claim. */
 export function Overview() {
   const { address } = useConnection()
   return (
@@ -25,14 +25,14 @@ export function Overview() {
       <PageTitle
         title="Your listings"
         aside={
-          <ButtonLink href="/console/new" look="primary">
+          <ButtonLink href="/console/new" variant="primary">
             <Icon name="plus" size={14} />
             List an API
           </ButtonLink>
         }
       >
-        Paste a URL, check what its 402 says, sign once. No account and no password: the wallet that
-        signs is the owner.
+        Paste a URL, check its 402 and sign once. There is no account and no password: the wallet
+        that signs is the owner.
       </PageTitle>
       <div className="space-y-10">
         <OpenDraft />
@@ -63,13 +63,13 @@ function OpenDraft() {
 const steps = [
   [
     'Connect a wallet',
-    'It becomes the owner of what it lists. Arcus never asks it for a transaction.',
+    'It becomes the owner of its listings. Arcus never asks it for a transaction.',
   ],
   [
     'Paste the URL of your API',
     'Its live 402 fills the form: price, asset, payout address, parameters.',
   ],
-  ['Sign once', 'The endpoint is looked at and listed at once. Then watch payments arrive.'],
+  ['Sign once', 'Arcus probes the endpoint and lists it at once. Then watch payments arrive.'],
 ]
 
 function Steps() {
@@ -114,7 +114,7 @@ function Owned({ address }: { address: string }) {
                 <Empty
                   title="This wallet owns no listing yet"
                   action={
-                    <ButtonLink href="/console/new" look="primary">
+                    <ButtonLink href="/console/new" variant="primary">
                       List an API
                     </ButtonLink>
                   }
@@ -128,7 +128,7 @@ function Owned({ address }: { address: string }) {
             <Group
               title="Found in payments to you"
               merchants={by('payTo')}
-              note="Settled payments named these resources. Save one under its id to claim it."
+              note="Settled payments named these endpoints. Save one under its id to claim it."
               hrefOf={({ id }) => `/console/${id}/edit`}
             />
           </>
@@ -187,7 +187,7 @@ function Group({
   )
 }
 
-/** The last thirty days in three figures; nothing where the screen is too narrow for them. */
+/** Shows three figures of the last 30 days, on wide screens only. */
 function Month({ merchantId }: { merchantId: string }) {
   const { data } = useQuery(merchantTotalsQuery(merchantId))
   const month = data?.['30d']

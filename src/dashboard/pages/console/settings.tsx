@@ -9,7 +9,7 @@ import type { MerchantView } from '../../api/types.js'
 import { Button } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
-import { Field, inputLook } from '../../components/field.js'
+import { TextField } from '../../components/field.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { Hex } from '../../components/untrusted-text.js'
@@ -19,7 +19,7 @@ import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
 import { MISTYPED } from './editor/compose-listing.js'
 
-/** What is rarely done: each its own signature. */
+/** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   const { address } = useConnection()
   const isOwner = sameAddress(address, merchant.owner)
@@ -33,7 +33,7 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-/** Says which ERC-8004 agent the merchant is, and shows how the four checks went. */
+/** Links the ERC-8004 agent of the merchant and shows its four checks. */
 function AgentLink({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
   const [agentId, setAgentId] = useState(merchant.agentId ?? '')
   const [problem, setProblem] = useState<string>()
@@ -47,49 +47,48 @@ function AgentLink({ merchant, isOwner }: { merchant: MerchantView; isOwner: boo
   return (
     <Section
       title="ERC-8004 agent"
-      note="Link the agent this merchant is. Four checks are made, dated, and made again; each is shown for itself."
+      note="Link the agent of this merchant. Arcus makes four checks, repeats them, and shows the result and date of each."
     >
       <IdentityChecks merchant={merchant} />
       <form onSubmit={submit} noValidate className="space-y-3">
-        <Field label="Agent id" error={problem}>
-          {(field) => (
-            <div className="flex flex-wrap gap-2">
-              <input
-                {...field}
-                value={agentId}
-                onChange={(event) => {
-                  setAgentId(event.target.value)
-                  setProblem(undefined)
-                }}
-                inputMode="numeric"
-                autoComplete="off"
-                maxLength={78}
-                className={`${inputLook} !w-48 font-mono`}
-              />
+        <TextField
+          label="Agent id"
+          error={problem}
+          value={agentId}
+          onChange={(text) => {
+            setAgentId(text)
+            setProblem(undefined)
+          }}
+          inputMode="numeric"
+          isCode
+          maxLength={78}
+          className="max-w-48"
+          beside={
+            <>
               <Button type="submit" isBusy={link.isPending} disabled={!isOwner}>
                 Sign and link
               </Button>
               {merchant.agentId !== null && (
                 <Button
-                  look="quiet"
+                  variant="quiet"
                   disabled={!isOwner || link.isPending}
                   onClick={() => link.mutate(null)}
                 >
                   Unlink
                 </Button>
               )}
-            </div>
-          )}
-        </Field>
-        <WriteOutcome write={link} done="Signed. The checks are made now." />
+            </>
+          }
+        />
+        <WriteOutcome write={link} done="Signed. Arcus makes the checks now." />
       </form>
     </Section>
   )
 }
 
 /**
- * Where another address than the owner's is paid: whether its key has confirmed the owner, and the signature that does.
- * Nothing where the owner is paid himself, or the operator stands for the address.
+ * Shows whether the payout address has confirmed the owner, and has it sign the confirmation. Shows nothing if the owner
+ * is paid directly or the operator vouches for the address.
  */
 function PayoutProof({
   merchant,
@@ -106,7 +105,7 @@ function PayoutProof({
   return (
     <Section
       title="Payout address"
-      note="Anybody can name an address to be paid. Payments count as this listing’s activity once the key of that address says that it stands behind the owner."
+      note="Anybody can list an address of somebody else. Payments count for this listing once the key of the address confirms the owner."
     >
       <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
         <span>
@@ -114,22 +113,22 @@ function PayoutProof({
           {isConfirmed ? 'has confirmed the owner.' : 'has not confirmed the owner yet.'}
         </span>
         <Button
-          look={isConfirmed ? 'quiet' : 'secondary'}
+          variant={isConfirmed ? 'quiet' : 'secondary'}
           isBusy={confirm.isPending}
           disabled={!isPaid}
           onClick={() => confirm.mutate(isConfirmed ? null : (owner as `0x${string}`))}
         >
-          {isConfirmed ? 'Take it back' : 'Sign and confirm'}
+          {isConfirmed ? 'Withdraw it' : 'Sign and confirm'}
         </Button>
       </Card>
       {!isPaid && (
-        <p className="text-sm text-muted">
-          To sign it, switch to the wallet of the payout address.
-        </p>
+        <p className="text-sm text-muted">To sign, switch to the wallet of the payout address.</p>
       )}
       <WriteOutcome
         write={confirm}
-        done={isConfirmed ? 'Confirmed. Payments count from now on.' : 'Taken back.'}
+        done={
+          isConfirmed ? 'Confirmed. Payments count from now on.' : 'The confirmation is withdrawn.'
+        }
       />
     </Section>
   )
@@ -141,14 +140,14 @@ interface TransferProps {
   address: string | undefined
 }
 
-/** Hands a listing on in two steps: the owner offers, and the new owner accepts with a key that is proven live. */
+/** Transfers a listing in two steps: the owner offers it, and the new owner accepts with their own key. */
 function Transfer({ merchant, isOwner, address }: TransferProps) {
   const { offer } = merchant
   const isOffered = sameAddress(offer?.to, address)
   return (
     <Section
       title="Transfer"
-      note="You offer it, the new owner accepts within seven days. The agent link and the operator’s marks end with the transfer; the payout address stays until the new owner changes it."
+      note="You offer it, and the new owner accepts within seven days. The transfer removes the agent link and the marks of the operator. The payout address stays until the new owner changes it."
     >
       {offer !== null && (
         <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
@@ -156,7 +155,7 @@ function Transfer({ merchant, isOwner, address }: TransferProps) {
             Offered to <Hex hex={offer.to} kind="address" />, open until{' '}
             <Moment at={offer.until * 1000} />
           </span>
-          {isOwner && <TakeBack merchant={merchant} />}
+          {isOwner && <Withdraw merchant={merchant} />}
         </Card>
       )}
       {isOffered && <Accept merchant={merchant} />}
@@ -175,46 +174,43 @@ function Offer({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
     if (!/^0x[0-9a-fA-F]{40}$/.test(address))
       return setProblem('Give an address: 0x and 40 digits.')
     if (isMistyped(address)) return setProblem(MISTYPED)
-    if (sameAddress(address, merchant.owner)) return setProblem('That is the present owner.')
+    if (sameAddress(address, merchant.owner))
+      return setProblem('This address is the present owner.')
     offer.mutate(address as Address)
   }
   return (
     <form onSubmit={submit} noValidate className="space-y-3">
-      <Field label="New owner" error={problem}>
-        {(field) => (
-          <div className="flex flex-wrap gap-2">
-            <input
-              {...field}
-              value={to}
-              onChange={(event) => {
-                setTo(event.target.value)
-                setProblem(undefined)
-              }}
-              placeholder="0x…"
-              spellCheck={false}
-              autoComplete="off"
-              maxLength={60}
-              className={`${inputLook} min-w-56 flex-1 font-mono`}
-            />
-            <Button type="submit" isBusy={offer.isPending} disabled={!isOwner}>
-              Sign and offer
-            </Button>
-          </div>
-        )}
-      </Field>
-      <WriteOutcome write={offer} done="Offered. The new owner finds it in his console." />
+      <TextField
+        label="New owner"
+        error={problem}
+        value={to}
+        onChange={(text) => {
+          setTo(text)
+          setProblem(undefined)
+        }}
+        placeholder="0x…"
+        isCode
+        maxLength={60}
+        className="!min-w-56"
+        beside={
+          <Button type="submit" isBusy={offer.isPending} disabled={!isOwner}>
+            Sign and offer
+          </Button>
+        }
+      />
+      <WriteOutcome write={offer} done="Offered. The new owner finds it in their console." />
     </form>
   )
 }
 
-function TakeBack({ merchant }: { merchant: MerchantView }) {
-  const take = useWrite((client, _: null) => client.offerOwner(merchant.id, null))
+function Withdraw({ merchant }: { merchant: MerchantView }) {
+  const withdraw = useWrite((client, _: null) => client.offerOwner(merchant.id, null))
   return (
     <span className="space-y-2">
-      <Button size="sm" isBusy={take.isPending} onClick={() => take.mutate(null)}>
-        Take the offer back
+      <Button size="sm" isBusy={withdraw.isPending} onClick={() => withdraw.mutate(null)}>
+        Withdraw the offer
       </Button>
-      <WriteOutcome write={take} done="Taken back." />
+      <WriteOutcome write={withdraw} done="The offer is withdrawn." />
     </span>
   )
 }
@@ -223,10 +219,10 @@ function Accept({ merchant }: { merchant: MerchantView }) {
   const accept = useWrite((client, _: null) => client.acceptOwner(merchant.id))
   return (
     <div className="space-y-3">
-      <Button look="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
+      <Button variant="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
         Sign and accept
       </Button>
-      <WriteOutcome write={accept} done="It is yours." />
+      <WriteOutcome write={accept} done="The listing is yours." />
     </div>
   )
 }
@@ -238,7 +234,7 @@ function DeleteListing({ merchant, isOwner }: { merchant: MerchantView; isOwner:
       title="Delete"
       note="The listing leaves the directory at once. Its id stays yours, and its signed history stays public."
     >
-      <Button look="danger" disabled={!isOwner} onClick={() => setIsAsking(true)}>
+      <Button variant="danger" disabled={!isOwner} onClick={() => setIsAsking(true)}>
         Delete this listing
       </Button>
       {isAsking && <Ask id={merchant.id} onClose={() => setIsAsking(false)} />}
@@ -266,22 +262,11 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
   return (
     <Dialog title="Delete this listing?" onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
-        <Field label={`Type ${id} to confirm`}>
-          {(field) => (
-            <input
-              {...field}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-              spellCheck={false}
-              autoComplete="off"
-              className={`${inputLook} font-mono`}
-            />
-          )}
-        </Field>
+        <TextField label={`Type ${id} to confirm`} value={typed} onChange={setTyped} isCode />
         <WriteOutcome write={remove} done="Deleted." />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Keep it</Button>
-          <Button type="submit" look="danger" isBusy={remove.isPending} disabled={typed !== id}>
+          <Button type="submit" variant="danger" isBusy={remove.isPending} disabled={typed !== id}>
             Sign and delete
           </Button>
         </div>
@@ -290,7 +275,7 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
   )
 }
 
-/** One signed write of a listing that is there; everything shown is read anew when it is done. */
+/** Makes a signed write of a present listing. Everything on the page is read again after it. */
 function useWrite<Input>(act: (client: ListingClient, input: Input) => Promise<unknown>) {
   const { write } = useSigning()
   const queries = useQueryClient()
@@ -300,7 +285,7 @@ function useWrite<Input>(act: (client: ListingClient, input: Input) => Promise<u
   })
 }
 
-/** How a signed write ended, or that the wallet is waiting. */
+/** Shows how a signed write ended, or that the wallet waits for an answer. */
 function WriteOutcome({
   write,
   done,

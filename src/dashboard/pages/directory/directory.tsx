@@ -3,16 +3,16 @@ import { Link } from 'wouter'
 import { endpointsQuery, totalsQuery } from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
-import { Stat, Usd } from '../../components/figures.js'
+import { Latency, Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { useTitle } from '../../components/page.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
-import { duration, exactCount, percent, shortCount } from '../../format/amounts.js'
+import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { EndpointRow } from './endpoint-row.js'
 import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
 
-/** Everything that is listed, to browse and search. The address holds every filter. */
+/** Lists all endpoints, to browse and search. The address of the page holds every filter. */
 export function Directory() {
   useTitle(undefined)
   const [filters, setFilters] = useFilters()
@@ -60,7 +60,7 @@ export function Directory() {
                 className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
               >
                 {items.length === 0 ? (
-                  <Nothing filtered={filtered} onClear={() => setFilters({})} />
+                  <NoResults filtered={filtered} onClear={() => setFilters({})} />
                 ) : (
                   <ul className="divide-y divide-line">
                     {items.map((item) => (
@@ -98,26 +98,26 @@ export function Directory() {
   )
 }
 
-function Nothing({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+function NoResults({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   return filtered ? (
     <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
-      Try fewer words or filters. Search looks at titles, tags, providers, descriptions and URLs.
+      Try fewer words or filters. The search covers titles, tags, providers, descriptions and URLs.
     </Empty>
   ) : (
     <Empty
       title="Nothing is listed yet"
       action={
-        <ButtonLink href="/console/new" look="primary">
+        <ButtonLink href="/console/new" variant="primary">
           List the first API
         </ButtonLink>
       }
     >
-      Any HTTP API that answers 402 and takes USDC on Arc can be listed, with one signature.
+      Any HTTP API that answers 402 and takes USDC on Arc can be listed with one signature.
     </Empty>
   )
 }
 
-/** What this is, in a sentence, and what happened here in the last month. */
+/** Introduces the directory, with the totals of the last 30 days. */
 function Hero() {
   return (
     <div className="relative mb-6 sm:mb-8">
@@ -127,7 +127,7 @@ function Hero() {
         <br className="max-sm:hidden" /> by the call.
       </h1>
       <p className="relative mt-4 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
-        Each endpoint here answers 402 with a price in USDC and settles on Arc, straight from payer
+        Each endpoint answers 402 with a price in USDC. Payments settle on Arc, directly from payer
         to merchant. No account, no API key.{' '}
         <Link
           href="/console/new"
@@ -158,11 +158,7 @@ function Totals() {
         value={<Usd usd={month.revenue.usd} />}
         note="net of refunds"
       />
-      <Stat
-        name="Settles in"
-        value={duration(month.settleP50Ms)}
-        note={month.settleP95Ms === null ? undefined : `95% within ${duration(month.settleP95Ms)}`}
-      />
+      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
       <Stat name="Success rate" value={percent(month.successRate)} />
     </dl>
   )

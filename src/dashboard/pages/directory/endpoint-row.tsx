@@ -1,10 +1,10 @@
 import { Link } from 'wouter'
-import type { FoundEndpoint } from '../../api/types.js'
-import { Badge, MerchantBadges, MethodChip, StatusDot } from '../../components/badge.js'
+import type { EndpointListItem } from '../../api/types.js'
+import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
 import { AskedPrice } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
-import { UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine } from '../../format/untrusted-text.js'
 
 const MAX_TAGS = 4
@@ -13,7 +13,7 @@ export function EndpointRow({
   endpoint,
   onTag,
 }: {
-  endpoint: FoundEndpoint
+  endpoint: EndpointListItem
   onTag: (tag: string) => void
 }) {
   const { merchant, title, description, method, url, status, probe, tags } = endpoint
@@ -22,7 +22,7 @@ export function EndpointRow({
     <li className="relative flex gap-3 px-4 sm:gap-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
       <Glyph of={merchant.id} />
       <div className="min-w-0 flex-1">
-        {/* On a phone title and price share a line, and who it is from has the next one for itself. */}
+        {/* On a phone title and price share a line, and the merchant has the next one. */}
         <div className="grid grid-cols-[1fr_auto] items-start gap-x-2 gap-y-1 sm:flex sm:flex-wrap sm:items-center">
           <h3 className="min-w-0 font-medium">
             <Link
@@ -53,12 +53,7 @@ export function EndpointRow({
           </p>
         )}
         <div className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1.5">
-          <span className="flex min-w-0 items-center gap-2">
-            <MethodChip method={method} />
-            <span className="min-w-0 truncate">
-              <UrlText url={url} />
-            </span>
-          </span>
+          <EndpointLine method={method} url={url} />
           {tags.slice(0, MAX_TAGS).map((tag) => (
             <button
               key={tag}
@@ -72,16 +67,16 @@ export function EndpointRow({
           ))}
           <span className="relative flex items-center gap-2 text-xs text-faint sm:ml-auto">
             {probe?.warnings.includes('foreign_pay_to') === true && (
-              <Badge tone="warn">Also pays somebody else</Badge>
+              <Badge tone="warn">Also pays another address</Badge>
             )}
             <StatusDot
               status={status}
-              look={probe}
+              probe={probe}
               isAsListed={livePrice === null || livePrice === price}
             />
             {probe !== null && (
               <span>
-                seen <Moment at={probe.checkedAt * 1000} />
+                probed <Moment at={probe.checkedAt * 1000} />
               </span>
             )}
           </span>

@@ -1,18 +1,41 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import type { EndpointFilters } from '../../api/queries.js'
+import { Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
 import { oneLine } from '../../format/untrusted-text.js'
 
-/** Long enough to not ask for each key, short enough to feel at once. */
+/** Long enough not to search for each key, short enough to feel immediate. */
 const TYPING_MS = 140
 
-const prices = [
-  ['1000', 'up to $0.001'],
-  ['10000', 'up to $0.01'],
-  ['100000', 'up to $0.10'],
-  ['1000000', 'up to $1'],
-]
+const choices = [
+  [
+    'method',
+    [
+      ['', 'Any method'],
+      ['GET', 'GET'],
+      ['POST', 'POST'],
+    ],
+  ],
+  [
+    'pricing',
+    [
+      ['', 'Any pricing'],
+      ['fixed', 'Fixed price'],
+      ['metered', 'Metered'],
+    ],
+  ],
+  [
+    'maxPrice',
+    [
+      ['', 'Any price'],
+      ['1000', 'up to $0.001'],
+      ['10000', 'up to $0.01'],
+      ['100000', 'up to $0.10'],
+      ['1000000', 'up to $1'],
+    ],
+  ],
+] as const
 
 const marks = [
   ['verified', 'Verified'],
@@ -34,30 +57,17 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
       <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
-        <Choice
-          label="Method"
-          value={filters.method}
-          options={[
-            ['GET', 'GET'],
-            ['POST', 'POST'],
-          ]}
-          onChange={(value) => set('method', value)}
-        />
-        <Choice
-          label="Pricing"
-          value={filters.pricing}
-          options={[
-            ['fixed', 'Fixed price'],
-            ['metered', 'Metered'],
-          ]}
-          onChange={(value) => set('pricing', value)}
-        />
-        <Choice
-          label="Price"
-          value={filters.maxPrice}
-          options={prices}
-          onChange={(value) => set('maxPrice', value)}
-        />
+        {choices.map(([name, options]) => (
+          <Select
+            key={name}
+            variant="pill"
+            aria-label={options[0][1].replace('Any ', '')}
+            value={filters[name] ?? ''}
+            options={options}
+            onChange={(value) => set(name, value)}
+            className={pill(filters[name] !== undefined)}
+          />
+        ))}
         {marks.map(([name, label]) => (
           <button
             key={name}
@@ -93,18 +103,18 @@ const pill = (isOn: boolean) =>
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const [words, setWords] = useState(value)
   const field = useRef<HTMLInputElement>(null)
-  const told = useRef(value)
+  const applied = useRef(value)
 
   useEffect(() => {
-    if (value === told.current) return
-    told.current = value
+    if (value === applied.current) return
+    applied.current = value
     setWords(value)
   }, [value])
 
   useEffect(() => {
-    if (words.trim() === told.current) return
+    if (words.trim() === applied.current) return
     const timer = setTimeout(() => {
-      told.current = words.trim()
+      applied.current = words.trim()
       onChange(words.trim())
     }, TYPING_MS)
     return () => clearTimeout(timer)
@@ -150,34 +160,6 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   )
 }
 
-function Choice({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string
-  value: string | undefined
-  options: readonly (readonly string[])[]
-  onChange: (value: string | undefined) => void
-}) {
-  return (
-    <select
-      aria-label={label}
-      value={value ?? ''}
-      onChange={(event) => onChange(event.target.value || undefined)}
-      className={`${pill(value !== undefined)} pr-8`}
-    >
-      <option value="">{`Any ${label.toLowerCase()}`}</option>
-      {options.map(([option, name]) => (
-        <option key={option} value={option}>
-          {name}
-        </option>
-      ))}
-    </select>
-  )
-}
-
 const names = [
   'query',
   'method',
@@ -189,7 +171,7 @@ const names = [
   'tag',
 ] as const satisfies (keyof EndpointFilters)[]
 
-/** The filters as they stand in the address, and a way to set all of them; setting does not fill the history. */
+/** Keeps the filters in the address of the page. Setting them replaces the present entry of the history. */
 export function useFilters(): [EndpointFilters, (filters: EndpointFilters) => void] {
   const [params, setParams] = useSearchParams()
   const filters = useMemo(() => {

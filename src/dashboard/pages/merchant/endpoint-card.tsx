@@ -15,11 +15,11 @@ import { CopyButton } from '../../components/button.js'
 import { AskedPrice } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
-import { UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { ProbeReport } from './probe-report.js'
 import { curlSnippet, fetchSnippet, toolFor } from './snippets.js'
 
-/** One endpoint: a line that opens into how it is, how it is called, and what it takes. The address can point at it. */
+/** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
 export function EndpointCard({
   endpoint,
   merchantId,
@@ -32,15 +32,15 @@ export function EndpointCard({
   const { state, title, description, method, url, price, pricing, tags } = endpoint
   const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
-  const isMeant = useHash() === `#${anchor}`
-  const [isOpen, setIsOpen] = useState(isOpenAtFirst || isMeant)
+  const isTarget = useHash() === `#${anchor}`
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
   const card = useRef<HTMLLIElement>(null)
 
   useEffect(() => {
-    if (!isMeant) return
+    if (!isTarget) return
     setIsOpen(true)
     card.current?.scrollIntoView({ block: 'start' })
-  }, [isMeant])
+  }, [isTarget])
 
   return (
     <li id={anchor} ref={card} className="scroll-mt-20">
@@ -58,21 +58,14 @@ export function EndpointCard({
             <span className="block font-medium">
               <UntrustedText text={title} />
             </span>
-            {!isOpen && (
-              <span className="mt-1 flex min-w-0 items-center gap-2">
-                <MethodChip method={method} />
-                <span className="min-w-0 truncate">
-                  <UrlText url={url} />
-                </span>
-              </span>
-            )}
+            {!isOpen && <EndpointLine method={method} url={url} />}
           </span>
           <span className="flex flex-col items-end gap-1">
             <span className="font-medium">
               <AskedPrice price={price} livePrice={state.livePrice} pricing={pricing} />
             </span>
             {!isOpen && (
-              <StatusDot status={state.status} look={state.probe} isAsListed={isAsListed} />
+              <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />
             )}
           </span>
         </button>
@@ -127,12 +120,12 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** The fragment of the address, with its `#`. */
+/** Returns the fragment of the address, with its `#`. */
 function useHash(): string {
   return useSyncExternalStore(subscribe, () => location.hash)
 }
 
-/** How to call an endpoint from one's own machine: Arcus shows the way and never makes the call. */
+/** Shows code to call an endpoint. Arcus never makes the call itself. */
 function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
@@ -185,7 +178,7 @@ interface Tab {
   content: () => ReactNode
 }
 
-/** Tabs as the ARIA practices want them: arrows move, one panel is shown. */
+/** Tabs after the ARIA practices: arrow keys move, and one panel is shown. */
 function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
@@ -238,14 +231,14 @@ function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
   )
 }
 
-/** Code to read and copy; a long one scrolls in itself. */
+/** Shows code with a button to copy it. Long code scrolls in its box. */
 function CodeBlock({ code, name }: { code: string; name: string }) {
   return (
     <div className="relative rounded-lg border border-line bg-sunken">
       <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
         <CopyButton text={code} name={name} />
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus */}
       <section aria-label={name} tabIndex={0} className="max-h-96 overflow-auto p-4 pr-10">
         <pre className="font-mono text-xs leading-5">
           <code dir="ltr">{code}</code>

@@ -8,13 +8,13 @@ import { Moment } from '../../components/moment.js'
 import { OutLink, UntrustedText } from '../../components/untrusted-text.js'
 
 const checks: [CheckName, string, string][] = [
-  ['control', 'Control', 'The listing’s owner controls the agent.'],
-  ['pay', 'Payment', 'The agent is paid where the listing is.'],
-  ['file', 'File', 'The agent’s own file names the agent.'],
-  ['domain', 'Domain', 'The endpoint’s host names the agent.'],
+  ['control', 'Control', 'The owner of the listing controls the agent.'],
+  ['pay', 'Payment', 'Agent and listing have the same payout address.'],
+  ['file', 'File', 'The registration file of the agent names the agent.'],
+  ['domain', 'Domain', 'The host of the endpoint names the agent.'],
 ]
 
-/** Its number, leading to its entry in the registry where the network has an explorer. */
+/** Shows the number of an agent, linked to its entry in the registry where the network has an explorer. */
 function AgentName({ agentId }: { agentId: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const explorer = settings?.networks.find(({ listed }) => listed)?.explorerUrl ?? null
@@ -24,14 +24,14 @@ function AgentName({ agentId }: { agentId: string }) {
   return <OutLink href={`${explorer}/token/${registry}/instance/${agentId}`}>{name}</OutLink>
 }
 
-/** The four dated checks of the ERC-8004 agent a listing names, each on its own. */
+/** Shows the four checks of the ERC-8004 agent of a listing, each with its date. */
 export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
   const { identity, agentId } = merchant
   if (agentId === null) {
     return (
       <Card className="px-5 py-4 text-sm text-pretty text-muted">
-        This listing names no ERC-8004 agent. What is known of it is the wallet that signs for it
-        and the address that is paid.
+        This listing names no ERC-8004 agent. Known are only the wallet that signs for it and the
+        address that is paid.
       </Card>
     )
   }

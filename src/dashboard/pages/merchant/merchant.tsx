@@ -6,20 +6,20 @@ import type { MerchantView, Range } from '../../api/types.js'
 import { MerchantBadges } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
-import { Stat, Usd } from '../../components/figures.js'
+import { ranges, Segmented } from '../../components/choices.js'
+import { Fact, Latency, Stat, Usd } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { useTitle } from '../../components/page.js'
-import { RangePicker } from '../../components/range-picker.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
-import { duration, exactCount, percent, shortCount } from '../../format/amounts.js'
+import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
 
-/** One merchant as everybody may see it. */
+/** Shows one merchant to the public. */
 export function MerchantPage({ id }: { id: string }) {
   const query = useQuery(merchantQuery(id))
   return (
@@ -32,7 +32,7 @@ export function MerchantPage({ id }: { id: string }) {
           title="There is no such merchant"
           action={<ButtonLink href="/">To the directory</ButtonLink>}
         >
-          Its id may be mistyped, or its owner deleted the listing.
+          The id is mistyped, or the owner deleted the listing.
         </Empty>
       }
     >
@@ -103,7 +103,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
             <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
           }
         >
-          It was found in a settled payment. The key of the address that is paid can claim it.
+          Arcus found it in a settled payment. The key of the address that is paid can claim it.
         </Notice>
       )}
     </div>
@@ -123,7 +123,7 @@ function Facts({ merchant }: { merchant: MerchantView }) {
             <p className="text-xs text-muted">
               {sameAddress(buyback, payTo)
                 ? 'Revenue of official merchants goes to this public buyback wallet.'
-                : 'This is not the operator’s present buyback wallet.'}
+                : 'This is not the present buyback wallet of the operator.'}
             </p>
           )}
         </Fact>
@@ -168,15 +168,6 @@ function Facts({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
-      <dt className="w-32 shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 flex-1 basis-40">{children}</dd>
-    </div>
-  )
-}
-
 function MerchantSkeleton() {
   return (
     <div className="space-y-8">
@@ -194,7 +185,7 @@ function MerchantSkeleton() {
   )
 }
 
-/** What everybody may see of a merchant's business. */
+/** Shows the public totals of a merchant. */
 export function PublicTotals({ merchantId }: { merchantId: string }) {
   const [range, setRange] = useState<Range>('30d')
   const { data, error } = useQuery(merchantTotalsQuery(merchantId))
@@ -207,7 +198,7 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
       <Card className="p-5">
         <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
           <h2 className="text-sm font-medium">Public totals</h2>
-          <RangePicker range={range} onChange={setRange} />
+          <Segmented legend="Range" value={range} options={ranges} onChange={setRange} />
         </div>
         {totals === undefined ? (
           <Skeleton className="h-14 w-full" />
@@ -222,23 +213,14 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
             <Stat
               name="Payers"
               value={shortCount(totals.payers.unique)}
-              note={`${shortCount(totals.payers.repeat)} came again`}
+              note={`${shortCount(totals.payers.repeat)} came back`}
             />
             <Stat name="Success rate" value={percent(totals.successRate)} />
-            <Stat
-              name="Settles in"
-              value={duration(totals.settleP50Ms)}
-              note={
-                totals.settleP95Ms === null
-                  ? undefined
-                  : `95% within ${duration(totals.settleP95Ms)}`
-              }
-            />
+            <Latency name="Settle time" p50={totals.settleP50Ms} p95={totals.settleP95Ms} />
           </dl>
         )}
         <p className="mt-4 text-xs text-faint">
-          Net of refunds. Payments of owners to themselves, and what was never a sound payment, are
-          left out.
+          Net of refunds. Payments of owners to themselves and invalid payments are left out.
         </p>
       </Card>
     </section>

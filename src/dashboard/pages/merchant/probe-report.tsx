@@ -4,24 +4,24 @@ import { Moment } from '../../components/moment.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { verdictName, warningText } from '../../format/verdicts.js'
 
-type Health = Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>
+type ProbeState = Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>
 
-/** What the last look at an endpoint found, why, and what mends it. */
-export function ProbeReport({ status, probe, nextProbeAt }: Health) {
+/** Shows the result of the last probe of an endpoint, and how to correct it. */
+export function ProbeReport({ status, probe, nextProbeAt }: ProbeState) {
   return (
     <div className="space-y-2 text-sm">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
-        <StatusDot status={status} look={probe} />
+        <StatusDot status={status} probe={probe} />
         {probe === null ? (
-          <span>never looked at</span>
+          <span>never probed</span>
         ) : (
           <span>
-            looked at <Moment at={probe.checkedAt * 1000} />
+            probed <Moment at={probe.checkedAt * 1000} />
           </span>
         )}
         {nextProbeAt !== null && (
           <span>
-            next <Moment at={nextProbeAt * 1000} />
+            next probe <Moment at={nextProbeAt * 1000} />
           </span>
         )}
       </div>

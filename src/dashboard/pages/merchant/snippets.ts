@@ -1,9 +1,11 @@
-import type { MerchantEndpoint, Network } from '../../api/types.js'
+import type { MerchantEndpoint, Network, ToolsAnswer } from '../../api/types.js'
 import { atomicToUsd } from '../../format/amounts.js'
 
-/** Ready lines to try an endpoint with. Everything of the listing goes in quoted, so that nothing of it runs. */
+/*
+ * Code to call an endpoint. Every text of the listing is quoted, so that none of it runs.
+ */
 
-/** The free half of a call: shows the 402 and what it asks for. */
+/** Returns a call without payment, which shows the 402. */
 export function curlSnippet(endpoint: Callable): string {
   const url = exampleUrl(endpoint)
   if (endpoint.method === 'GET') return `curl -i ${shellQuote(url)}`
@@ -14,7 +16,7 @@ export function curlSnippet(endpoint: Callable): string {
   ].join('\n')
 }
 
-/** A paying client in TypeScript, set up for the network. */
+/** Returns a paying client in TypeScript for the network. */
 export function fetchSnippet(endpoint: Callable, { network, asset }: Network): string {
   const init =
     endpoint.method === 'GET'
@@ -29,7 +31,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
-// Needs USDC on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC; for more than that nothing is signed.
+// Needs USDC on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC. The client signs nothing above that.
 const account = privateKeyToAccount(process.env.PAYER_KEY)
 const client = x402Client.fromConfig({
   schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
@@ -49,11 +51,8 @@ const response = await pay(${quote(exampleUrl(endpoint))}${init})
 const answer = await response.text()`
 }
 
-/** The tool among those of the merchant that calls this endpoint; two may share an address, but not with one method. */
-export function toolFor(
-  answer: { tools: unknown[]; calls: Record<string, { method: string; url: string }> },
-  { method, url }: Callable,
-): unknown {
+/** Finds the tool that calls this endpoint among those of the merchant, by method and URL. */
+export function toolFor(answer: ToolsAnswer, { method, url }: Callable): unknown {
   const names = Object.keys(answer.calls)
   const at = names.findIndex((name) => {
     const call = answer.calls[name]
@@ -66,7 +65,7 @@ export function toolFor(
 
 export type Callable = Pick<MerchantEndpoint, 'url' | 'method' | 'example' | 'price' | 'pricing'>
 
-/** The address with the example parameters a GET is called with. */
+/** Returns the URL of a GET with its example parameters. */
 export function exampleUrl({ url, method, example }: Callable): string {
   if (method !== 'GET' || !URL.canParse(url)) return url
   const whole = new URL(url)
@@ -78,7 +77,7 @@ export function exampleUrl({ url, method, example }: Callable): string {
   return whole.href
 }
 
-/** In single quotes nothing is special to a shell but the quote itself. */
+/** Quotes a text for a shell: inside single quotes only the quote itself is special. */
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

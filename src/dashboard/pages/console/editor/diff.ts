@@ -7,7 +7,7 @@ export interface FieldChange {
   after: string | null
 }
 
-/** What a signature would change: of the merchant, and of each endpoint that is new, gone or different. */
+/** The changes of a signature: of the merchant, and of each endpoint that is new, gone or different. */
 export interface ListingDiff {
   fields: FieldChange[]
   endpoints: {
@@ -16,11 +16,11 @@ export interface ListingDiff {
     name: string
     changes: FieldChange[]
   }[]
-  /** The one change a thief would want. */
+  /** The change that redirects all money, shown on its own. */
   changesPayTo: boolean
 }
 
-/** Compares what is listed (`undefined` for a new listing) with what would be. Endpoints are the same by method and URL. */
+/** Compares the present listing (`undefined` for none) with the next one. Method and URL identify an endpoint. */
 export function diffListings(before: Listing | undefined, after: Listing): ListingDiff {
   const old = new Map(before?.endpoints.map((endpoint) => [keyOf(endpoint), endpoint]))
   const kept = new Set<string>()
@@ -77,7 +77,7 @@ function compare(before: Fields, after: Fields): FieldChange[] {
   })
 }
 
-/** Addresses are the same whatever their case. */
+/** Compares two texts; addresses in any case. */
 function isSame(field: string, was: string, is: string): boolean {
   return field === PAID_TO ? was.toLowerCase() === is.toLowerCase() : was === is
 }
@@ -86,13 +86,13 @@ function keyOf({ method, url }: ListingEndpoint): string {
   return `${method} ${URL.canParse(url) ? new URL(url).href : url}`
 }
 
-/** JSON without an example is what everybody expects, and not worth a line. */
+/** Returns nothing for plain JSON without an example, which needs no line. */
 function outputOf(output: ListingEndpoint['output']): string {
   const { type, example } = output ?? { type: 'json' }
   return example === undefined && type === 'json' ? '' : jsonOf({ type, example })
 }
 
-/** One spelling of a value, whatever the order of its members. */
+/** Writes a value the same way for every order of its members. */
 function jsonOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   const text = JSON.stringify(value, (_name, member) =>

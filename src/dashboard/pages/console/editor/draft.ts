@@ -1,9 +1,9 @@
 import type { MerchantView, Method, Pricing, Validation } from '../../../api/types.js'
 import { atomicToUsd } from '../../../format/amounts.js'
 
-/** An endpoint as the form holds it: text, whether right or not. */
+/** An endpoint in the form: texts as typed, valid or not. */
 export interface EndpointDraft {
-  /** For the list of the form only. */
+  /** Identifies the endpoint in the list of the form. */
   key: string
   url: string
   method: Method
@@ -18,7 +18,7 @@ export interface EndpointDraft {
   example: string
   /** JSON text; empty for none. */
   inputSchema: string
-  /** What the form does not show and a save must keep. */
+  /** Not in the form, but kept by a save. */
   output: { type: string; example?: unknown } | null
 }
 
@@ -50,7 +50,7 @@ export function emptyDraft(): ListingDraft {
   return { id: '', name: '', description: '', payTo: '', endpoints: [] }
 }
 
-/** What is listed now, as the form shows it. */
+/** Returns the present listing as the form shows it. */
 export function draftOf(merchant: MerchantView): ListingDraft {
   const { id, name, description, payTo } = merchant
   const endpoints = merchant.endpoints.map((endpoint) => ({
@@ -71,7 +71,7 @@ export function draftOf(merchant: MerchantView): ListingDraft {
   return { id, name, description, payTo, endpoints }
 }
 
-/** An endpoint filled in from its live 402. What the owner wrote stays; what is empty is filled. */
+/** Fills the empty fields of an endpoint from its live 402, and replaces its price. Texts of the owner stay. */
 export function fillEndpoint(
   draft: EndpointDraft,
   quoted: NonNullable<Validation['listing']>,
@@ -94,7 +94,7 @@ export function fillEndpoint(
   }
 }
 
-/** A name for an endpoint that says none: the last words of its path. */
+/** Makes a title from the end of the path, for an endpoint whose 402 has none. */
 export function titleFromUrl(url: string): string {
   if (!URL.canParse(url)) return ''
   const { pathname, hostname } = new URL(url)
@@ -106,7 +106,7 @@ export function titleFromUrl(url: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1, 100)
 }
 
-/** An id that the name suggests: lower-case words with hyphens, 3 to 40 characters, or nothing. */
+/** Makes an id from a name: lower-case words with hyphens, 3 to 40 characters, or nothing. */
 export function idFromName(name: string): string {
   const id = name
     .normalize('NFKD')
@@ -118,12 +118,12 @@ export function idFromName(name: string): string {
   return id.length >= 3 ? id : ''
 }
 
-/** Whether somebody has put anything into the form that would be a pity to lose. */
+/** Tells whether the form holds nothing worth keeping. */
 export function isBlank(draft: ListingDraft): boolean {
   return draft.name === '' && draft.description === '' && draft.endpoints.length === 0
 }
 
-/** Pretty JSON; nothing for what is not there or holds nothing. */
+/** Writes indented JSON; nothing for a missing or empty value. */
 function jsonText(value: unknown): string {
   const isNothing =
     value === undefined ||
@@ -136,8 +136,8 @@ function newKey(): string {
   return Math.random().toString(36).slice(2)
 }
 
-/** The part of the browser's store that drafts need. */
-export interface DraftShelf {
+/** The part of the browser's `Storage` that drafts need. */
+export interface TextStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
   removeItem(key: string): void
@@ -145,7 +145,7 @@ export interface DraftShelf {
 
 export interface KeptDraft {
   draft: ListingDraft
-  /** Of the listing it was begun from; 0 for a new one. */
+  /** The revision of the listing that the draft started from; 0 for a new one. */
   revision: number
   /** Unix milliseconds. */
   savedAt: number
@@ -153,34 +153,34 @@ export interface KeptDraft {
 
 const PREFIX = 'arcus:draft:'
 
-/** Keeps unsigned work on this device, one draft for each listing and one for a new one. Never throws: a full or forbidden shelf keeps nothing. */
-export function createDraftStorage(shelf: DraftShelf | undefined) {
+/** Keeps drafts on this device, one for each listing and one for a new one. Never throws: a full or forbidden storage keeps nothing. */
+export function createDraftStorage(storage: TextStorage | undefined) {
   return {
     read(name: string): KeptDraft | undefined {
       try {
-        return parse(shelf?.getItem(PREFIX + name) ?? null)
+        return parse(storage?.getItem(PREFIX + name) ?? null)
       } catch {
         return undefined
       }
     },
-    /** Whether it is kept. */
+    /** Returns false if the draft could not be kept. */
     write(name: string, kept: KeptDraft): boolean {
       try {
-        shelf?.setItem(PREFIX + name, JSON.stringify(kept))
-        return shelf !== undefined
+        storage?.setItem(PREFIX + name, JSON.stringify(kept))
+        return storage !== undefined
       } catch {
         return false
       }
     },
     drop(name: string): void {
       try {
-        shelf?.removeItem(PREFIX + name)
+        storage?.removeItem(PREFIX + name)
       } catch {}
     },
   }
 }
 
-/** What an older version of the page kept may lack members, or be something else. */
+/** Reads a kept draft. An older version of the page may have written fewer members, or something else. */
 function parse(text: string | null): KeptDraft | undefined {
   if (text === null) return undefined
   const { draft, revision, savedAt } = JSON.parse(text)

@@ -1,13 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { type ChangeEvent, useState } from 'react'
-import { MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
-import { Field, inputLook } from '../../../components/field.js'
+import { Field, inputStyle, TextField } from '../../../components/field.js'
 import { Notice } from '../../../components/notice.js'
-import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
+import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
-import { lookUpQuote } from './quote.js'
+import { readQuote } from './quote.js'
 import { type Operation, parseFile, type ReadOpenApi, readOpenApi } from './read-openapi.js'
 
 export interface Imported {
@@ -23,7 +22,7 @@ interface Outcome {
   refused: { operation: Operation; why: string }[]
 }
 
-/** Takes endpoints out of an OpenAPI file; each is called once, and what its live 402 says goes above the file. */
+/** Imports endpoints from an OpenAPI file. Arcus calls each once, and its live 402 overrides the file. */
 export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => void }) {
   const [base, setBase] = useState('')
   const [file, setFile] = useState<File>()
@@ -36,7 +35,6 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
   const add = useMutation({
     mutationFn: ({ operations }: ReadOpenApi) =>
       quoteAll(operations.filter((operation) => chosen.has(operation))),
-    // What was typed meanwhile is in the form already.
     onSuccess: ({ endpoints, payTo }, { name, description }) => {
       if (endpoints.length > 0) onImport({ name, description, payTo, endpoints })
     },
@@ -59,23 +57,19 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
                 setFile(target.files?.[0])
                 open(target.files?.[0], base)
               }}
-              className={`${inputLook} py-1.5 file:mr-3 file:rounded-md file:bg-sunken file:px-2 file:py-0.5 file:text-xs file:font-medium`}
+              className={`${inputStyle} py-1.5 file:mr-3 file:rounded-md file:bg-sunken file:px-2 file:py-0.5 file:text-xs file:font-medium`}
             />
           )}
         </Field>
-        <Field label="Server" hint="Only where the file names none, or a relative one.">
-          {(field) => (
-            <input
-              {...field}
-              value={base}
-              onChange={({ target }) => setBase(target.value)}
-              onBlur={() => base !== '' && open(file, base)}
-              placeholder="https://api.example.com"
-              spellCheck={false}
-              className={`${inputLook} font-mono`}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Server"
+          hint="Only needed if the file names none, or a relative one."
+          value={base}
+          onChange={setBase}
+          onBlur={() => base !== '' && open(file, base)}
+          placeholder="https://api.example.com"
+          isCode
+        />
       </div>
       {read.error !== null && (
         <Notice tone="bad" title="It could not be read">
@@ -87,7 +81,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
           <Operations found={read.data} chosen={chosen} onChoose={setChosen} />
           <div className="flex flex-wrap items-center gap-3">
             <Button
-              look="primary"
+              variant="primary"
               isBusy={add.isPending}
               disabled={chosen.size === 0}
               onClick={() => add.mutate(read.data)}
@@ -96,7 +90,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             </Button>
             {add.isPending && (
               <p role="status" className="text-sm text-muted">
-                Calling each once, without payment.
+                Arcus calls each once, without payment.
               </p>
             )}
           </div>
@@ -123,7 +117,7 @@ function Result({ endpoints, refused }: Outcome) {
   )
 }
 
-/** One after the other: they are likely to be one host. */
+/** Probes one after the other, because most files have one host. */
 async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
   const endpoints: Outcome['endpoints'] = []
   const refused: Outcome['refused'] = []
@@ -132,7 +126,7 @@ async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
     const draft = draftOf(operation)
     const { method, url } = operation
     try {
-      const quote = await lookUpQuote(url, { method, example: draft.example })
+      const quote = await readQuote(url, { method, example: draft.example })
       if (quote.listing === null) {
         refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
         continue
@@ -140,7 +134,7 @@ async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
       payTo ||= quote.listing.payTo
       endpoints.push(fillEndpoint(draft, quote.listing))
     } catch (error) {
-      // Too many at once, or no network: what was found before is kept.
+      // After too many calls or without a network, the endpoints read so far are kept.
       refused.push({ operation, why: (error as Error).message })
     }
   }
@@ -162,12 +156,12 @@ function draftOf({ method, url, title, description, tags, ...rest }: Operation):
   }
 }
 
-/** A base without its slash would lose the last part of its path. */
+/** Adds the slash without which the last part of the path would be lost. */
 function withSlash(base: string): string {
   return base === '' || base.endsWith('/') ? base : `${base}/`
 }
 
-/** What a file offers, to choose from, and what of it cannot be listed. */
+/** Lists the operations of a file to choose from, and those that cannot be listed. */
 export function Operations({
   found: { operations, skipped },
   chosen,
@@ -201,12 +195,7 @@ export function Operations({
               <span className="block font-medium">
                 <UntrustedText text={operation.title} />
               </span>
-              <span className="flex min-w-0 items-center gap-2">
-                <MethodChip method={operation.method} />
-                <span className="min-w-0 truncate">
-                  <UrlText url={operation.url} />
-                </span>
-              </span>
+              <EndpointLine method={operation.method} url={operation.url} />
             </span>
           </label>
         ))}

@@ -3,13 +3,13 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { ListingError, type SavedListing } from '../../../../listing-client/client.js'
 import type { EndpointStatus, MerchantView } from '../../../api/types.js'
-import { MethodChip, StatusDot } from '../../../components/badge.js'
+import { StatusDot } from '../../../components/badge.js'
 import { Button, ButtonLink } from '../../../components/button.js'
 import { Card } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
 import { Moment } from '../../../components/moment.js'
 import { Notice } from '../../../components/notice.js'
-import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
+import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
 import { oneLine, splitUrl } from '../../../format/untrusted-text.js'
 import { verdictName, warningText } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
@@ -22,7 +22,7 @@ import { useDraft } from './use-draft.js'
 
 type Ready = Extract<Composed, { ok: true }>
 
-/** Edits, shows the difference, and signs: a new listing, or one that is there. Nothing typed is lost on the way. */
+/** Edits a new or present listing, shows the changes and has them signed. Nothing typed is lost on the way. */
 export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
   const start = merchant === undefined ? emptyDraft() : draftOf(merchant)
   const form = useDraft(merchant?.id ?? 'new', start, merchant?.revision ?? 0)
@@ -45,7 +45,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     onError: (error) => {
       const found = problemsOf(error)
       setProblems(found)
-      // What the form can show is shown there, beside its field.
+      // A problem of a field is shown beside it, in the form.
       if (Object.keys(found).length > 0) setReady(undefined)
     },
   })
@@ -54,9 +54,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     const composed = composeListing(form.draft)
     setProblems(composed.ok ? {} : composed.problems)
     save.reset()
-    if (composed.ok) {
-      setReady(composed)
-    }
+    if (composed.ok) setReady(composed)
   }
 
   if (save.data !== undefined) {
@@ -90,14 +88,14 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
       {form.isStale && (
         <Notice
           tone="warn"
-          title="The listing has changed since this draft was begun"
+          title="The listing has changed since you began this draft"
           action={
             <span className="flex gap-2">
               <Button size="sm" onClick={form.rebase}>
                 Keep my draft
               </Button>
               <Button size="sm" onClick={() => form.drop()}>
-                Take what is listed
+                Discard my draft
               </Button>
             </span>
           }
@@ -107,7 +105,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
       )}
       {form.kept !== undefined && !form.isStale && !isBlank(form.draft) && (
         <Notice
-          title="Your draft was kept on this device"
+          title="This device kept your draft"
           action={
             <Button
               size="sm"
@@ -140,7 +138,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
   )
 }
 
-/** What follows on a click that takes its button away: the focus goes to its beginning, and readers read on from there. */
+/** Takes the focus to its beginning, because the button that led here is gone. */
 function Step({ children }: { children: ReactNode }) {
   const step = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -154,7 +152,7 @@ function Step({ children }: { children: ReactNode }) {
   )
 }
 
-/** It is done: what is listed now, how each endpoint was found, and where to go from here. */
+/** Shows the saved listing, the status of each endpoint and the next steps. */
 function Saved({
   listing,
   isNew,
@@ -183,12 +181,7 @@ function Saved({
         <ul className="divide-y divide-line">
           {endpoints.map(({ method, url, state }) => (
             <li key={method + url} className="flex items-center justify-between gap-4 px-5 py-3">
-              <span className="flex min-w-0 items-center gap-2">
-                <MethodChip method={method} />
-                <span className="min-w-0 truncate">
-                  <UrlText url={url} />
-                </span>
-              </span>
+              <EndpointLine method={method} url={url} />
               <StatusDot status={state.status as EndpointStatus} />
             </li>
           ))}
@@ -204,11 +197,11 @@ function Saved({
         </Notice>
       ))}
       <div className="flex flex-wrap gap-3">
-        <ButtonLink href={`/console/${id}`} look="primary">
+        <ButtonLink href={`/console/${id}`} variant="primary">
           Watch payments arrive
         </ButtonLink>
         <ButtonLink href={`/merchants/${id}`}>See it as others do</ButtonLink>
-        <Button look="quiet" onClick={onAgain}>
+        <Button variant="quiet" onClick={onAgain}>
           {isNew ? 'List another' : 'Edit again'}
         </Button>
       </div>
@@ -216,17 +209,17 @@ function Saved({
   )
 }
 
-/** `endpoints[0]` as the service names it, in words. */
+/** Names the endpoint of a path such as `endpoints[0]`. */
 function nameOf(path: string, { endpoints }: SavedListing): string {
   const url = endpoints[Number(/^endpoints\[(\d+)\]/.exec(path)?.[1])]?.url
   return url === undefined ? path : `About ${oneLine(splitUrl(url).host + splitUrl(url).rest, 80)}`
 }
 
-/** What the service said against a save, laid beside the fields it is about. */
+/** Assigns the reasons for which the service refused a save to the fields of the form. */
 function problemsOf(error: unknown): Problems {
   if (!(error instanceof ListingError)) return {}
   const { code, message, details } = error
-  if (code === 'not_owner') return { id: 'This id belongs to somebody else: choose another.' }
+  if (code === 'not_owner') return { id: 'This id belongs to another owner. Choose another id.' }
   if (code === 'invalid_merchant_id') return { id: message }
   const { endpoints, issues } = (details ?? {}) as {
     endpoints?: { path: string; reason: string; message: string }[]

@@ -2,9 +2,10 @@ import { type FormEvent, lazy, Suspense, useEffect, useRef } from 'react'
 import type { Method } from '../../../api/types.js'
 import { Button } from '../../../components/button.js'
 import { Card, Section } from '../../../components/card.js'
-import { areaLook, Field, inputLook } from '../../../components/field.js'
+import { TextArea, TextField } from '../../../components/field.js'
 import { Skeleton } from '../../../components/loaded.js'
 import { Notice } from '../../../components/notice.js'
+import { sameAddress } from '../../../format/untrusted-text.js'
 import type { Problems } from './compose-listing.js'
 import { emptyEndpoint, fillEndpoint, idFromName, type ListingDraft } from './draft.js'
 import { EndpointFields } from './endpoint-fields.js'
@@ -13,30 +14,30 @@ import { PasteUrl } from './paste-url.js'
 import type { Quote } from './quote.js'
 
 const ImportOpenApi = lazy(async () => ({
-  default: (await import('./openapi/import-openapi.js')).ImportOpenApi,
+  default: (await import('./import-openapi.js')).ImportOpenApi,
 }))
 
 interface ListingFormProps {
   draft: ListingDraft
   problems: Problems
-  /** Whether the id can still be chosen. */
+  /** True while the id can still be chosen. */
   isNew: boolean
-  /** Of the connected wallet, offered as the payout address. */
+  /** The address of the connected wallet, offered as the payout address. */
   wallet: string | undefined
   onChange: (draft: ListingDraft) => void
   onReview: () => void
 }
 
-/** The whole listing as its owner edits it. */
+/** Edits the whole listing. */
 export function ListingForm(props: ListingFormProps) {
   const { draft, problems, isNew, wallet, onChange, onReview } = props
   const form = useRef<HTMLFormElement>(null)
-  /** Keys of what was added one by one: the rest, but for the first, folds to a line each. */
+  /** Keys of the endpoints that were added one by one. The others, except for the first, show one line each. */
   const opened = useRef(new Set<string>())
   const isAdding = useRef(false)
   const count = draft.endpoints.length
 
-  // To the title of what was just added: the first thing in it that a person has to judge.
+  // The focus goes to the title of a new endpoint: the first field that needs a decision.
   useEffect(() => {
     if (!isAdding.current || count === 0) return
     isAdding.current = false
@@ -78,7 +79,7 @@ export function ListingForm(props: ListingFormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onReview()
-    // After the problems are drawn.
+    // The problems must be drawn first.
     setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
   }
 
@@ -86,7 +87,7 @@ export function ListingForm(props: ListingFormProps) {
     <div className="space-y-10">
       <Section
         title="Endpoints"
-        note="What is called, what it costs, and how. Most of it is read from the live 402."
+        note="URL, price and parameters of each. Arcus reads most of it from the live 402."
       >
         {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
         <Card className="p-4 sm:p-5">
@@ -119,93 +120,69 @@ export function ListingForm(props: ListingFormProps) {
             ))}
           </Card>
         )}
-        <Section title="Merchant" note="Who stands behind the endpoints, and where the money goes.">
+        <Section
+          title="Merchant"
+          note="The name behind the endpoints, and the address that is paid."
+        >
           <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
-            <Field label="Name" error={problems.name}>
-              {(field) => (
-                <input
-                  {...field}
-                  value={draft.name}
-                  onChange={(event) => {
-                    const name = event.target.value
-                    const follows = isNew && draft.id === idFromName(draft.name)
-                    set({ name, ...(follows ? { id: idFromName(name) } : {}) })
-                  }}
-                  maxLength={60}
-                  className={inputLook}
-                />
-              )}
-            </Field>
-            <Field
+            <TextField
+              label="Name"
+              error={problems.name}
+              value={draft.name}
+              onChange={(name) => {
+                const follows = isNew && draft.id === idFromName(draft.name)
+                set({ name, ...(follows ? { id: idFromName(name) } : {}) })
+              }}
+              maxLength={60}
+            />
+            <TextField
               label="Id"
               error={problems.id}
-              hint={isNew ? 'Part of its address, and yours for good.' : 'An id never changes.'}
-            >
-              {(field) => (
-                <input
-                  {...field}
-                  value={draft.id}
-                  disabled={!isNew}
-                  onChange={(event) => set({ id: event.target.value.toLowerCase() })}
-                  spellCheck={false}
-                  maxLength={50}
-                  className={`${inputLook} font-mono`}
-                />
-              )}
-            </Field>
-            <div className="sm:col-span-2">
-              <Field
-                label="Payout address"
-                error={problems.payTo}
-                hint="Every endpoint’s 402 must ask for payment to this address."
-                aside={
-                  wallet !== undefined &&
-                  wallet.toLowerCase() !== draft.payTo.toLowerCase() && (
-                    <button
-                      type="button"
-                      onClick={() => set({ payTo: wallet })}
-                      className="text-xs text-accent hover:underline"
-                    >
-                      Use my wallet
-                    </button>
-                  )
-                }
-              >
-                {(field) => (
-                  <input
-                    {...field}
-                    value={draft.payTo}
-                    onChange={(event) => set({ payTo: event.target.value })}
-                    placeholder="0x…"
-                    spellCheck={false}
-                    maxLength={60}
-                    className={`${inputLook} font-mono`}
-                  />
-                )}
-              </Field>
-            </div>
-            <div className="sm:col-span-2">
-              <Field label="Description" error={problems.description}>
-                {(field) => (
-                  <textarea
-                    {...field}
-                    value={draft.description}
-                    onChange={(event) => set({ description: event.target.value })}
-                    rows={3}
-                    className={areaLook}
-                  />
-                )}
-              </Field>
-            </div>
+              hint={isNew ? 'It is part of the address and cannot change.' : 'An id never changes.'}
+              value={draft.id}
+              onChange={(id) => set({ id: id.toLowerCase() })}
+              disabled={!isNew}
+              isCode
+              maxLength={50}
+            />
+            <TextField
+              place="sm:col-span-2"
+              label="Payout address"
+              error={problems.payTo}
+              hint="The 402 of every endpoint must ask for payment to this address."
+              aside={
+                wallet !== undefined &&
+                !sameAddress(wallet, draft.payTo) && (
+                  <button
+                    type="button"
+                    onClick={() => set({ payTo: wallet })}
+                    className="text-xs text-accent hover:underline"
+                  >
+                    Use my wallet
+                  </button>
+                )
+              }
+              value={draft.payTo}
+              onChange={(payTo) => set({ payTo })}
+              placeholder="0x…"
+              isCode
+              maxLength={60}
+            />
+            <TextArea
+              place="sm:col-span-2"
+              label="Description"
+              error={problems.description}
+              value={draft.description}
+              onChange={(description) => set({ description })}
+              rows={3}
+            />
           </Card>
         </Section>
         <div className="flex flex-wrap items-center gap-4">
-          <Button type="submit" look="primary">
+          <Button type="submit" variant="primary">
             Review changes
           </Button>
-          <p className="text-xs text-muted">
-            Nothing is sent yet. Your draft is kept on this device.
-          </p>
+          <p className="text-xs text-muted">Nothing is sent yet. This device keeps your draft.</p>
         </div>
         {Object.keys(problems).length > 0 && (
           <p role="alert" className="text-sm text-bad">

@@ -5,14 +5,14 @@ export interface Quote extends Validation {
   method: Method
 }
 
-/** Answers of an endpoint that is there but was called the wrong way: frameworks differ in how they say so. */
+/** Statuses with which frameworks answer a call with the wrong method. */
 const OTHER_METHOD = [400, 404, 405, 415, 422, 501]
 
 /**
- * Asks the service what an endpoint's 402 says. Without a method in mind a GET is tried, and a POST where the endpoint
- * does not know GET. `example` is the JSON text of the parameters or the body. Rejects with `ApiError`.
+ * Has the service probe an endpoint and returns what its 402 quotes. Without a method it tries GET, then POST if the
+ * endpoint does not know GET. `example` is the JSON text of the parameters or the body. Rejects with `ApiError`.
  */
-export async function lookUpQuote(
+export async function readQuote(
   url: string,
   { method, example = '' }: { method?: Method; example?: string },
 ): Promise<Quote> {
@@ -38,7 +38,7 @@ async function validate(url: string, method: Method, example: string): Promise<Q
   return { ...answer, method }
 }
 
-/** What is not JSON is told by the form; a look goes without it. */
+/** Returns nothing for text that is not JSON: the form reports it, and the probe goes without an example. */
 function parse(text: string): unknown {
   try {
     return text.trim() === '' ? undefined : JSON.parse(text)

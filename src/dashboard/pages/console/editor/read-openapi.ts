@@ -1,15 +1,15 @@
 import type { Method } from '../../../api/types.js'
 
-/** One operation of an OpenAPI file as an endpoint can be listed from it. */
+/** One operation of an OpenAPI file that can be listed. */
 export interface Operation {
   method: Method
   url: string
   title: string
   description: string
   tags: string[]
-  /** Query parameters of a GET, the body of a POST; what the file gives as examples. */
+  /** Examples from the file: query parameters of a GET, the body of a POST. */
   example: unknown
-  /** Of the query parameters or the body; `null` where the file says nothing. */
+  /** The schema of the query parameters or the body; `null` where the file has none. */
   inputSchema: Json | null
 }
 
@@ -17,11 +17,11 @@ export interface ReadOpenApi {
   name: string
   description: string
   operations: Operation[]
-  /** What cannot be listed, with the reason: `PUT /things`, and why. */
+  /** Operations that cannot be listed, such as `PUT /things`, with the reason. */
   skipped: { what: string; why: string }[]
 }
 
-/** What is wrong with a file as a whole. */
+/** The reason why a file cannot be read at all. */
 export class OpenApiError extends Error {
   override readonly name = 'OpenApiError'
 }
@@ -30,8 +30,8 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 const LIST_MAX = 100
 
 /**
- * Reads a parsed OpenAPI 3 document; `base` is the address of its servers where it names none. Throws `OpenApiError` for
- * what is not one. Everything in it is a stranger's: texts are taken as texts, references only within the file.
+ * Reads a parsed OpenAPI 3 document. `base` is the address of the servers where the document names none. Throws
+ * `OpenApiError` for anything else. Nothing in it is trusted: texts stay texts, and references stay inside the file.
  */
 export function readOpenApi(document: unknown, base: string): ReadOpenApi {
   if (!isRecord(document) || !isRecord(document.paths)) {
@@ -48,7 +48,7 @@ export function readOpenApi(document: unknown, base: string): ReadOpenApi {
     skipped: [],
   }
   for (const [path, raw] of Object.entries(document.paths)) {
-    // Only what is sent is followed: answers refer to each other without end.
+    // Only references in requests are followed: those of answers can be endless.
     if (!isRecord(raw)) continue
     const item: Json = { ...raw, parameters: inlineRefs(raw.parameters, document) }
     for (const method of METHODS) {
@@ -78,7 +78,7 @@ interface Source {
   server: string | undefined
 }
 
-/** The operation, or why it cannot be listed. */
+/** Returns the operation, or the reason why it cannot be listed. */
 function readOperation({ method, path, operation, item, server }: Source): Operation | string {
   if (method !== 'get' && method !== 'post') return 'Only GET and POST can be listed.'
   if (server === undefined) return 'The file names no server for it.'
@@ -130,7 +130,7 @@ function readBody(body: unknown): Pick<Operation, 'example' | 'inputSchema'> {
   return { example: exampleOf(media) ?? {}, inputSchema: isObject ? schema : null }
 }
 
-/** The first example there is: of the thing itself, of its schema, of the properties of its schema. */
+/** Finds the first example: of the value itself, of its schema, or of the properties of its schema. */
 function exampleOf(thing: Json): unknown {
   if (thing.example !== undefined) return thing.example
   const [named] = isRecord(thing.examples) ? Object.values(thing.examples) : []
@@ -153,7 +153,7 @@ function exampleOfSchema(schema: Json): unknown {
   return parts.length === 0 ? undefined : Object.fromEntries(parts)
 }
 
-/** The path with each `{parameter}` replaced by its example; `undefined` where one has none. */
+/** Replaces each `{parameter}` of the path by its example; `undefined` where one has none. */
 function fillPath(path: string, parameters: Json[]): string | undefined {
   let isWhole = true
   const filled = path.replace(/\{([^}]+)\}/g, (_all, name) => {
@@ -187,10 +187,10 @@ function text(value: unknown, max: number): string {
 
 type Json = Record<string, unknown>
 
-/** References within references: enough for what people send, and a bound for what refers to itself all over. */
+/** The bound for references within references. */
 const MAX_DEPTH = 6
 
-/** A copy with every `$ref` into the same document replaced by what it names; what names itself or nothing is `{}`. */
+/** Copies a value and replaces every `$ref` by its target in the document. A reference to itself or to nothing becomes `{}`. */
 function inlineRefs(node: unknown, document: Json, within: readonly string[] = []): unknown {
   if (Array.isArray(node)) return node.map((each) => inlineRefs(each, document, within))
   if (!isRecord(node)) return node
@@ -205,7 +205,7 @@ function inlineRefs(node: unknown, document: Json, within: readonly string[] = [
   return Object.fromEntries(entries)
 }
 
-/** `#/components/schemas/Quote`, by RFC 6901. */
+/** Finds the target of a reference such as `#/components/schemas/Quote` (RFC 6901). */
 function find(ref: string, document: Json): unknown {
   if (!ref.startsWith('#/')) return undefined
   let at: unknown = document
@@ -223,7 +223,7 @@ function isRecord(value: unknown): value is Json {
 
 const MAX_BYTES = 4_000_000
 
-/** The document in a file, JSON or YAML; the reader of YAML is fetched by whoever needs it. Throws `OpenApiError`. */
+/** Parses a file of JSON or YAML. The YAML parser is loaded on demand. Throws `OpenApiError`. */
 export async function parseFile(file: Blob): Promise<unknown> {
   if (file.size > MAX_BYTES) throw new OpenApiError('The file is larger than 4 MB.')
   const text = await file.text()

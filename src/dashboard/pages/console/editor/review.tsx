@@ -7,7 +7,7 @@ import { Card, Section } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
 import { Hex } from '../../../components/untrusted-text.js'
-import { manyLines, oneLine } from '../../../format/untrusted-text.js'
+import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
 import { describeError, isRejection } from '../../../wallet/wallet-error.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
 import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
@@ -17,7 +17,7 @@ interface ReviewProps {
   listing: Listing
   diff: ListingDiff
   isNew: boolean
-  /** Who may sign, where somebody owns it already. */
+  /** The only address that may sign, where the listing has an owner. */
   owner: string | undefined
   isSigning: boolean
   error: unknown
@@ -25,13 +25,12 @@ interface ReviewProps {
   onBack: () => void
 }
 
-/** The last look before the wallet is asked. */
+/** Shows the changes once more before the wallet is asked to sign. */
 export function Review(props: ReviewProps) {
   const { id, listing, diff, isNew, owner, isSigning, error, onSign, onBack } = props
   const { address } = useConnection()
   const [isPicking, setIsPicking] = useState(false)
-  const isElse =
-    owner !== undefined && address !== undefined && owner.toLowerCase() !== address.toLowerCase()
+  const isElse = owner !== undefined && address !== undefined && !sameAddress(owner, address)
   const nothing = isUnchanged(diff)
   return (
     <div className="space-y-8">
@@ -39,8 +38,8 @@ export function Review(props: ReviewProps) {
         title={nothing ? 'Nothing changes' : 'What you sign'}
         note={
           nothing
-            ? 'The listing is already like this. Signing again only has its endpoints looked at.'
-            : 'Read it once more. The wallet will show the same payout address.'
+            ? 'The listing is already like this. Signing again only has its endpoints probed.'
+            : 'Read it once more. The wallet shows the same payout address.'
         }
       >
         <DiffView diff={diff} isNew={isNew} />
@@ -77,12 +76,12 @@ export function Review(props: ReviewProps) {
         )}
         <div className="flex flex-wrap items-center gap-3">
           {address === undefined ? (
-            <Button look="primary" onClick={() => setIsPicking(true)}>
+            <Button variant="primary" onClick={() => setIsPicking(true)}>
               <Icon name="wallet" />
               Connect wallet to sign
             </Button>
           ) : (
-            <Button look="primary" isBusy={isSigning} disabled={isElse} onClick={onSign}>
+            <Button variant="primary" isBusy={isSigning} disabled={isElse} onClick={onSign}>
               {isNew ? 'Sign and list' : 'Sign and save'}
             </Button>
           )}
@@ -91,7 +90,7 @@ export function Review(props: ReviewProps) {
           </Button>
           {isSigning && (
             <p role="status" className="text-sm text-muted">
-              Answer in the wallet; then each endpoint is looked at once.
+              Answer in the wallet. Then Arcus probes each endpoint once.
             </p>
           )}
         </div>
@@ -107,13 +106,13 @@ const kinds = {
   changed: ['accent', 'Changed'],
 } as const
 
-/** What a signature will change, before and after side by side. */
+/** Shows the changes of a signature, before and after. */
 function DiffView({ diff, isNew }: { diff: ListingDiff; isNew: boolean }) {
   return (
     <div className="space-y-4">
       {diff.changesPayTo && (
         <Notice tone="warn" title="The payout address changes">
-          From the moment you sign, all payments of this listing must go to the new address.
+          As soon as you sign, all payments of this listing must go to the new address.
         </Notice>
       )}
       {diff.fields.length > 0 && (

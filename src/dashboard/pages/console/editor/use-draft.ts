@@ -3,8 +3,8 @@ import { createDraftStorage, type KeptDraft, type ListingDraft } from './draft.j
 
 const SAVE_MS = 250
 
-/** Absent where the browser forbids it. */
-function shelf(): Storage | undefined {
+/** Returns `undefined` where the browser forbids storage. */
+function localStorageIfAllowed(): Storage | undefined {
   try {
     return window.localStorage
   } catch {
@@ -12,15 +12,15 @@ function shelf(): Storage | undefined {
   }
 }
 
-const storage = createDraftStorage(shelf())
+const storage = createDraftStorage(localStorageIfAllowed())
 
 export function readDraft(name: string): KeptDraft | undefined {
   return storage.read(name)
 }
 
 /**
- * The form's state, kept on this device as it is typed. `start` is what the form shows when nothing was kept; `revision`
- * that of the listing it comes from.
+ * Holds the state of the form and keeps it on this device as it is typed. `start` is the form if nothing was kept,
+ * `revision` that of the listing it comes from.
  */
 export function useDraft(name: string, start: ListingDraft, revision: number) {
   const [kept, setKept] = useState(() => storage.read(name))
@@ -40,8 +40,8 @@ export function useDraft(name: string, start: ListingDraft, revision: number) {
     if (latest.current !== undefined) storage.write(name, latest.current)
   }
 
-  // What was typed in the last moment before leaving is kept too.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: flush reads what is newest by itself
+  // The last keystrokes before the page is left are kept too.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: flush reads the newest draft from the ref
   useEffect(() => {
     addEventListener('pagehide', flush)
     return () => {
@@ -53,14 +53,14 @@ export function useDraft(name: string, start: ListingDraft, revision: number) {
   return {
     draft,
     isDirty,
-    /** What was found on this device when the form opened; gone once it is dropped. */
+    /** The draft that was on this device when the form opened, until it is dropped. */
     kept,
     isStale: isDirty && base < revision,
     change(next: ListingDraft) {
       setIsDirty(true)
       setState(next)
     },
-    /** Forgets what was typed, and shows `next`. */
+    /** Forgets the draft and shows `next`. */
     drop(next: ListingDraft = start) {
       latest.current = undefined
       storage.drop(name)
@@ -68,7 +68,7 @@ export function useDraft(name: string, start: ListingDraft, revision: number) {
       setIsDirty(false)
       setState(next)
     },
-    /** Takes the draft as meant for the listing as it is now. */
+    /** Bases the draft on the present revision of the listing. */
     rebase() {
       const rebased = { draft, revision, savedAt: Date.now() }
       storage.write(name, rebased)

@@ -1,19 +1,19 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A door between the service and its node. */
-export interface Gate {
-  /** What the service is told as its node's address. */
+/** A proxy between the service and its node. */
+export interface NodeProxy {
+  /** Starts the proxy and returns its URL, which the service uses as that of its node. */
   between(chainUrl: string): Promise<string>
-  /** Closed, it drops every call as a node that is gone. */
-  isOpen: boolean
+  /** False makes it drop every call, like a node that is gone. */
+  isUp: boolean
   stop(): void
 }
 
-export function createGate(): Gate {
+export function createNodeProxy(): NodeProxy {
   let target = ''
   const server = createServer(async (request, response) => {
-    if (!gate.isOpen) return void request.socket.destroy()
+    if (!proxy.isUp) return void request.socket.destroy()
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const answer = await fetch(target, {
@@ -24,8 +24,8 @@ export function createGate(): Gate {
     response.writeHead(answer.status, { 'content-type': 'application/json' })
     response.end(await answer.text())
   })
-  const gate: Gate = {
-    isOpen: true,
+  const proxy: NodeProxy = {
+    isUp: true,
     async between(chainUrl) {
       target = chainUrl
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -36,5 +36,5 @@ export function createGate(): Gate {
       server.closeAllConnections()
     },
   }
-  return gate
+  return proxy
 }

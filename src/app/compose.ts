@@ -168,7 +168,7 @@ async function open(
     hostedPrivateKey: secrets.hostedPrivateKey,
     records: stores.hostedRecords,
     listings: directory.reads.listings,
-    look: directory.reads.probe,
+    probe: directory.reads.probe,
     findPayment: payments.byNonce,
     network: listed.token.network as Network,
     asset: listed.token.address,

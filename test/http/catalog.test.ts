@@ -12,7 +12,7 @@ import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createServer } from '../../src/http/server.js'
 import type { Identity } from '../../src/store/identity.js'
-import { enter } from '../unit/cli/a-desk.js'
+import { enter } from '../unit/cli/operator-stores.js'
 import {
   anEndpoint,
   asset,

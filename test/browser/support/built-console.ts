@@ -1,4 +1,4 @@
-import { buildDashboard } from '../../../src/devnet/dashboard-build.js'
+import { buildDashboard } from '../../../src/devnet/stack.js'
 import { reasonToSkip } from './chromium.js'
 
 /** Builds the console from `src/dashboard` before all browser tests. Throws if CI has no browser. */

@@ -1,7 +1,6 @@
 import { type Address, createWalletClient, http, publicActions } from 'viem'
 import type { DevnetAccount } from '../../../src/devnet/accounts.js'
-import { readArtifact } from '../../../src/devnet/artifacts.js'
-import { fundNative } from '../../../src/devnet/fixtures.js'
+import { fundNative, readArtifact } from '../../../src/devnet/fixtures.js'
 
 /** Deploys a contract wallet (ERC-1271) that accepts the signatures of this account. */
 export async function deployContractWallet(

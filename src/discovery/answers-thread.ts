@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { StoreUnavailableError } from '../store/errors.js'
 import { superviseThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { CatalogFigures } from './catalog-reader.js'

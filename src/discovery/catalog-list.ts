@@ -1,8 +1,8 @@
 import type { IndexedEndpoint, Merchant } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
-import { waitsForLook } from '../store/unclaimed.js'
+import { waitsForProbe } from '../store/ownership.js'
 import { fold, foldUrl } from './fold.js'
-import { createWordCounts, type WordCounts } from './word-counts.js'
+import { createWordCounts, type WordCounts } from './spelling.js'
 
 /** A merchant that is neither hidden nor deleted, as far as a search looks at it. */
 export interface ListedMerchant {
@@ -154,7 +154,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     text: [name, fold(merchant.description)].join('\n'),
     aboutStart: name.length + 1,
     isOfficial: merchant.isOfficial,
-    mustBeLive: waitsForLook(merchant),
+    mustBeLive: waitsForProbe(merchant),
     endpoints: [],
   }
 }

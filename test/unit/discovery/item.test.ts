@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toItem } from '../../../src/discovery/item.js'
-import type { Identity } from '../../../src/store/identity.js'
-import type { CatalogEntry, Endpoint, Merchant } from '../../../src/store/listings.js'
+import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
 import { aMerchant, anEndpoint, aQuote } from './a-catalog.js'
 
 function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {
@@ -40,7 +39,7 @@ function anIdentity(isControlled: boolean): Identity {
 }
 
 describe('a discovery item', () => {
-  it('has the members of the product specification, each as it says', () => {
+  it('has the members of the product specification', () => {
     const inputSchema = {
       type: 'object',
       properties: { city: { type: 'string' } },
@@ -91,7 +90,7 @@ describe('a discovery item', () => {
     expect(identityOf(anIdentity(true))).toEqual({ agentId: '0' })
   })
 
-  it('tells type, properties and required of a schema that leaves them out', () => {
+  it('adds type, properties and required to a schema that leaves them out', () => {
     const schemaOf = (inputSchema: Record<string, unknown>) =>
       toItem(anEntry({ inputSchema })).metadata.inputSchema
     const none = { type: 'object', properties: {}, required: [] }
@@ -101,7 +100,7 @@ describe('a discovery item', () => {
     expect(schemaOf(closed)).toEqual({ ...closed, required: [] })
   })
 
-  it('has an input schema and an output even where the listing gave none', () => {
+  it('has an input schema and an output even if the listing gave none', () => {
     const { metadata } = toItem(anEntry({ inputSchema: null, output: null }))
     expect(metadata.inputSchema).toEqual({
       type: 'object',
@@ -111,7 +110,7 @@ describe('a discovery item', () => {
     expect(metadata.output).toEqual({ type: 'json' })
   })
 
-  it('carries the optional members of the official packages when they are what they should be', () => {
+  it('carries the optional members of the official packages if they are well formed', () => {
     const extras = {
       mimeType: 'application/json',
       serviceName: 'Weather',
@@ -139,7 +138,7 @@ describe('a discovery item', () => {
     expect(item.resource).toBe('https://api.example.com/v1')
   })
 
-  it('leaves hostile names of parameters as they are', () => {
+  it('leaves hostile names of parameters unchanged', () => {
     const example = JSON.parse('{"queryParams":{"__proto__":{"x":1},"constructor":"y"}}')
     const json = JSON.parse(JSON.stringify(toItem(anEntry({ example }))))
     expect(Object.keys(json.metadata.input.queryParams)).toEqual(['__proto__', 'constructor'])

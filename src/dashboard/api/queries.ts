@@ -1,20 +1,12 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { ApiError, requestJson, withQuery } from './http.js'
-import type {
-  ActivityAnswer,
-  ActivityRow,
-  ActivityTableAnswer,
-  ConsoleSettings,
-  EndpointPage,
-  MerchantView,
-  OwnedMerchant,
-  Payment,
-  PublicTotals,
-  Range,
-  ServiceStatus,
-  SessionAnswer,
-  ToolsAnswer,
-} from './types.js'
+import type { ActivityAnswer, ActivityRow, ActivityTable, PublicTotals, Range } from '../../api/activity.js'
+import type { BrowseAnswer } from '../../api/discovery.js'
+import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
+import type { ToolsAnswer } from '../../api/merchants.js'
+import type { PaymentStatus } from '../../api/payments.js'
+import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
+import type { SessionAnswer } from '../../api/session.js'
 
 const PAGE_SIZE = 24
 const TABLE_ROWS = 25
@@ -41,7 +33,7 @@ export const endpointsQuery = (filters: EndpointFilters) =>
   infiniteQueryOptions({
     queryKey: ['endpoints', filters],
     queryFn: ({ pageParam, signal }) =>
-      requestJson<EndpointPage>(
+      requestJson<BrowseAnswer>(
         withQuery('/api/endpoints', { ...filters, limit: PAGE_SIZE, cursor: pageParam }),
         { signal },
       ),
@@ -97,7 +89,7 @@ export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
     queryFn: async ({ signal }) => {
-      const answer = await requestJson<Payment | { payments: Payment[] }>(`/payments/${path}`, {
+      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(`/payments/${path}`, {
         signal,
       })
       return 'payments' in answer ? answer.payments : [answer]
@@ -110,7 +102,7 @@ export const ownedQuery = (address: string) =>
   queryOptions({
     queryKey: ['owned', address],
     queryFn: ({ signal }) =>
-      requestJson<{ merchants: OwnedMerchant[] }>(`/api/owners/${address}/merchants`, { signal }),
+      requestJson<OwnedAnswer>(`/api/owners/${address}/merchants`, { signal }),
   })
 
 let endings = 0
@@ -163,7 +155,7 @@ export const activityTableQuery = (id: string, filter: TableFilter, before: numb
   queryOptions({
     queryKey: ['activity', id, 'table', filter, before],
     queryFn: ({ signal }) =>
-      requestJson<ActivityTableAnswer>(
+      requestJson<ActivityTable>(
         withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/table`, {
           ...filter,
           limit: TABLE_ROWS,

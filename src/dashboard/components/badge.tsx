@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { EndpointStatus } from '../api/types.js'
+import type { EndpointState } from '../../api/listings.js'
 import { statusNames } from '../format/verdicts.js'
 
 const tones = {
@@ -60,7 +60,7 @@ export function StatusDot({
   probe = null,
   isAsListed = true,
 }: {
-  status: EndpointStatus
+  status: EndpointState['status']
   probe?: { verdict: string; warnings: readonly string[] } | null
   isAsListed?: boolean
 }) {

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { ApiError } from '../api/http.js'
 import { paymentsQuery, settingsQuery } from '../api/queries.js'
-import type { Payment } from '../api/types.js'
+import type { PaymentStatus } from '../../api/payments.js'
 import { Badge, type Tone } from '../components/badge.js'
 import { Button } from '../components/button.js'
 import { Card, Empty } from '../components/card.js'
@@ -138,7 +138,7 @@ function FoundPayments({ path }: { path: string }) {
   )
 }
 
-const states: Record<Payment['state'], { tone: Tone; name: string; meaning: string }> = {
+const states: Record<PaymentStatus['state'], { tone: Tone; name: string; meaning: string }> = {
   queued: { tone: 'warn', name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
   submitted: {
     tone: 'warn',
@@ -153,7 +153,7 @@ const states: Record<Payment['state'], { tone: Tone; name: string; meaning: stri
   failed: { tone: 'bad', name: 'Failed', meaning: 'No money was moved.' },
 }
 
-export function PaymentCard({ payment }: { payment: Payment }) {
+export function PaymentCard({ payment }: { payment: PaymentStatus }) {
   const { tone, name, meaning } = states[payment.state]
   const { network, transaction, errorReason, errorMessage } = payment
   return (

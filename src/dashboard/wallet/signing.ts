@@ -5,7 +5,7 @@ import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/ac
 import { createListingClient, type ListingClient } from '../../listing-client/client.js'
 import { requestJson, sendJson } from '../api/http.js'
 import { settingsQuery } from '../api/queries.js'
-import type { NonceAnswer, SessionAnswer } from '../api/types.js'
+import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
 import { sameAddress } from '../format/untrusted-text.js'
 import { endSession, whenEnded } from './session.js'
 import { useListedNetwork } from './wallet-provider.js'

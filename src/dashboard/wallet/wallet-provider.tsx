@@ -3,15 +3,15 @@ import { createContext, type ReactNode, useContext } from 'react'
 import { defineChain } from 'viem'
 import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
 import { settingsQuery } from '../api/queries.js'
-import type { Network } from '../api/types.js'
+import type { ConsoleNetwork } from '../../api/service.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
 import { watchAccount } from './session.js'
 
-const ListedNetwork = createContext<Network | undefined>(undefined)
+const ListedNetwork = createContext<ConsoleNetwork | undefined>(undefined)
 
 /** Returns the network of the listings. Works inside `WalletProvider` only. */
-export function useListedNetwork(): Network {
+export function useListedNetwork(): ConsoleNetwork {
   const network = useContext(ListedNetwork)
   if (network === undefined) throw new Error('There is no WalletProvider around this component.')
   return network
@@ -44,7 +44,7 @@ let made: { chainId: number; config: Config } | undefined
  * Makes one configuration for the life of the page. React may discard a first render, and with it the answer of the
  * wallet.
  */
-function configFor(network: Network, client: QueryClient): Config {
+function configFor(network: ConsoleNetwork, client: QueryClient): Config {
   if (made?.chainId !== network.chainId) {
     made = { chainId: network.chainId, config: createWalletConfig(network) }
     watchAccount(made.config, client)
@@ -52,7 +52,7 @@ function configFor(network: Network, client: QueryClient): Config {
   return made.config
 }
 
-function WithNetwork({ network, children }: { network: Network; children: ReactNode }) {
+function WithNetwork({ network, children }: { network: ConsoleNetwork; children: ReactNode }) {
   const config = configFor(network, useQueryClient())
   return (
     <ListedNetwork value={network}>
@@ -65,7 +65,7 @@ function WithNetwork({ network, children }: { network: Network; children: ReactN
  * Configures the wallets of this browser only: those that announce themselves (EIP-6963), and `window.ethereum`. The page
  * never calls a node. It reads the chain through the wallet or through Arcus.
  */
-function createWalletConfig(network: Network): Config {
+function createWalletConfig(network: ConsoleNetwork): Config {
   const { chainId, name, nativeCurrency, walletRpcUrls, explorerUrl } = network
   const chain = defineChain({
     id: chainId,

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { ActivityAnswer, ActivityPoint } from '../../api/types.js'
+import type { ActivityAnswer, ActivityPoint } from '../../../api/activity.js'
 import { type Bar, Bars } from '../../components/bars.js'
 import { Segmented } from '../../components/choices.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'

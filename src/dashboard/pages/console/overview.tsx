@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
 import { merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
-import type { OwnedMerchant } from '../../api/types.js'
+import type { OwnedMerchant } from '../../../api/listings.js'
 import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
@@ -146,7 +146,7 @@ function Group({
 }: {
   title: string
   note?: string
-  merchants: OwnedMerchant[]
+  merchants: readonly OwnedMerchant[]
   hrefOf: (merchant: OwnedMerchant) => string
 }) {
   if (merchants.length === 0) return null

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import type { EndpointListItem } from '../../api/types.js'
+import type { EndpointCard } from '../../../api/discovery.js'
 import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
 import { AskedPrice } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
@@ -13,7 +13,7 @@ export function EndpointRow({
   endpoint,
   onTag,
 }: {
-  endpoint: EndpointListItem
+  endpoint: EndpointCard
   onTag: (tag: string) => void
 }) {
   const { merchant, title, description, method, url, status, probe, tags } = endpoint

@@ -9,7 +9,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import { settingsQuery, toolsQuery } from '../../api/queries.js'
-import type { MerchantEndpoint } from '../../api/types.js'
+import type { MerchantEndpoint } from '../../../api/listings.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { CopyButton } from '../../components/button.js'
 import { AskedPrice } from '../../components/figures.js'

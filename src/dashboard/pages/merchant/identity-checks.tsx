@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { settingsQuery } from '../../api/queries.js'
-import type { CheckName, MerchantView } from '../../api/types.js'
+import type { MerchantView } from '../../../api/listings.js'
 import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
 import { OutLink, UntrustedText } from '../../components/untrusted-text.js'
 
-const checks: [CheckName, string, string][] = [
+const checks: [keyof NonNullable<MerchantView['identity']>['checks'], string, string][] = [
   ['control', 'Control', 'The owner of the listing controls the agent.'],
   ['pay', 'Payment', 'Agent and listing have the same payout address.'],
   ['file', 'File', 'The registration file of the agent names the agent.'],

@@ -1,4 +1,4 @@
-import type { EndpointState } from '../../api/types.js'
+import type { EndpointState } from '../../../api/listings.js'
 import { StatusDot } from '../../components/badge.js'
 import { Moment } from '../../components/moment.js'
 import { UntrustedText } from '../../components/untrusted-text.js'

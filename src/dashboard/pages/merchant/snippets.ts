@@ -1,4 +1,6 @@
-import type { MerchantEndpoint, Network, ToolsAnswer } from '../../api/types.js'
+import type { MerchantEndpoint } from '../../../api/listings.js'
+import type { ToolsAnswer } from '../../../api/merchants.js'
+import type { ConsoleNetwork } from '../../../api/service.js'
 import { atomicToUsd } from '../../format/amounts.js'
 
 /*
@@ -17,7 +19,7 @@ export function curlSnippet(endpoint: Callable): string {
 }
 
 /** Returns a paying client in TypeScript for the network. */
-export function fetchSnippet(endpoint: Callable, { network, asset }: Network): string {
+export function fetchSnippet(endpoint: Callable, { network, asset }: ConsoleNetwork): string {
   const init =
     endpoint.method === 'GET'
       ? ''

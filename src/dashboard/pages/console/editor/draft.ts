@@ -1,5 +1,8 @@
-import type { MerchantView, Method, Pricing, Validation } from '../../../api/types.js'
+import type { Validation } from '../../../../api/discovery.js'
+import type { MerchantEndpoint, MerchantView } from '../../../../api/listings.js'
 import { atomicToUsd } from '../../../format/amounts.js'
+
+export type Method = MerchantEndpoint['method']
 
 /** An endpoint in the form: texts as typed, valid or not. */
 export interface EndpointDraft {
@@ -9,7 +12,7 @@ export interface EndpointDraft {
   method: Method
   title: string
   description: string
-  pricing: Pricing
+  pricing: MerchantEndpoint['pricing']
   /** Dollars as typed. */
   price: string
   /** Separated by commas. */

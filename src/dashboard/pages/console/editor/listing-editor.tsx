@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { ListingError, type SavedListing } from '../../../../listing-client/client.js'
-import type { EndpointStatus, MerchantView } from '../../../api/types.js'
+import type { EndpointState, MerchantView } from '../../../../api/listings.js'
 import { StatusDot } from '../../../components/badge.js'
 import { Button, ButtonLink } from '../../../components/button.js'
 import { Card } from '../../../components/card.js'
@@ -182,7 +182,7 @@ function Saved({
           {endpoints.map(({ method, url, state }) => (
             <li key={method + url} className="flex items-center justify-between gap-4 px-5 py-3">
               <EndpointLine method={method} url={url} />
-              <StatusDot status={state.status as EndpointStatus} />
+              <StatusDot status={state.status as EndpointState['status']} />
             </li>
           ))}
         </ul>

@@ -1,6 +1,6 @@
+import type { Method } from './draft.js'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import type { Method } from '../../../api/types.js'
 import { Button } from '../../../components/button.js'
 import { Select } from '../../../components/choices.js'
 import { TextField } from '../../../components/field.js'

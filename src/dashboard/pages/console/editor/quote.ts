@@ -1,5 +1,6 @@
+import type { Method } from './draft.js'
 import { sendJson } from '../../../api/http.js'
-import type { Method, Validation } from '../../../api/types.js'
+import type { Validation } from '../../../../api/discovery.js'
 
 export interface Quote extends Validation {
   method: Method

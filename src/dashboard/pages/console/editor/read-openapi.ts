@@ -1,4 +1,4 @@
-import type { Method } from '../../../api/types.js'
+import type { Method } from './draft.js'
 
 /** One operation of an OpenAPI file that can be listed. */
 export interface Operation {

@@ -1,6 +1,7 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { type Config, useConnection } from 'wagmi'
 import { getConnection, watchConnection } from 'wagmi/actions'
+import type { SIGNED_OUT_COOKIE } from '../../api/session.js'
 import { requestJson } from '../api/http.js'
 import { countEnding, sessionQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
@@ -9,8 +10,8 @@ import { sameAddress } from '../format/untrusted-text.js'
  * A session allows reading private figures. It belongs to the account that signed in, while that account is connected.
  */
 
-/** The service reads this cookie: a session sent with it is not accepted. */
-const SIGNED_OUT_COOKIE = 'arcus_signed_out'
+/** The service does not accept a session that is sent with this cookie. */
+const signedOutCookie: typeof SIGNED_OUT_COOKIE = 'arcus_signed_out'
 /** Longer than a session. */
 const SIGNED_OUT_SECONDS = 7_200
 
@@ -34,7 +35,7 @@ export function useSession() {
 export function endSession(client: QueryClient): void {
   const isSecure = location.protocol === 'https:' ? '; secure' : ''
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is asynchronous, and not in every browser
-  document.cookie = `${SIGNED_OUT_COOKIE}=1; path=/api; max-age=${SIGNED_OUT_SECONDS}; samesite=strict${isSecure}`
+  document.cookie = `${signedOutCookie}=1; path=/api; max-age=${SIGNED_OUT_SECONDS}; samesite=strict${isSecure}`
   forgetSession(client)
   tabs?.postMessage('ended')
   lastEnding = requestJson('/api/session', { method: 'DELETE', keepalive: true }).catch(

@@ -11,6 +11,7 @@ const TYPING_MS = 140
 const choices = [
   [
     'method',
+    'Method',
     [
       ['', 'Any method'],
       ['GET', 'GET'],
@@ -19,6 +20,7 @@ const choices = [
   ],
   [
     'pricing',
+    'Pricing',
     [
       ['', 'Any pricing'],
       ['fixed', 'Fixed price'],
@@ -27,6 +29,7 @@ const choices = [
   ],
   [
     'maxPrice',
+    'Price',
     [
       ['', 'Any price'],
       ['1000', 'up to $0.001'],
@@ -57,11 +60,11 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
       <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
-        {choices.map(([name, options]) => (
+        {choices.map(([name, label, options]) => (
           <Select
             key={name}
             variant="pill"
-            aria-label={options[0][1].replace('Any ', '')}
+            aria-label={label}
             value={filters[name] ?? ''}
             options={options}
             onChange={(value) => set(name, value)}

@@ -4,7 +4,7 @@ import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { CatalogFigures } from './catalog-reader.js'
 import { createUrgency } from './pace.js'
 
-export interface ThreadedAnswersOptions {
+interface ThreadedAnswersOptions {
   /** The script of the thread. */
   script: URL
   /** The database, which the thread opens with `openListingReader`. */

@@ -46,7 +46,7 @@ export interface ListedEndpoint
 }
 
 /** A merchant as the store has it now. */
-export interface MerchantNow {
+interface MerchantNow {
   id: string
   /** `undefined` when the store does not have it any more. */
   merchant: Merchant | undefined

@@ -1,12 +1,18 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { ApiError, requestJson, withQuery } from './http.js'
-import type { ActivityAnswer, ActivityRow, ActivityTable, PublicTotals, Range } from '../../api/activity.js'
+import type {
+  ActivityAnswer,
+  ActivityRow,
+  ActivityTable,
+  PublicTotals,
+  Range,
+} from '../../api/activity.js'
 import type { BrowseAnswer } from '../../api/discovery.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus } from '../../api/payments.js'
 import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
+import { ApiError, requestJson, withQuery } from './http.js'
 
 const PAGE_SIZE = 24
 const TABLE_ROWS = 25
@@ -89,9 +95,12 @@ export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
     queryFn: async ({ signal }) => {
-      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(`/payments/${path}`, {
-        signal,
-      })
+      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(
+        `/payments/${path}`,
+        {
+          signal,
+        },
+      )
       return 'payments' in answer ? answer.payments : [answer]
     },
     refetchInterval: ({ state }) =>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { statusQuery } from '../api/queries.js'
 import type { LaneStatus, NetworkStatus, ServiceStatus, SettlingStatus } from '../../api/service.js'
+import { statusQuery } from '../api/queries.js'
 import { Badge } from '../components/badge.js'
 import { Card, Section } from '../components/card.js'
 import { Latency, Stat, Usd } from '../components/figures.js'

@@ -8,8 +8,8 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
-import { settingsQuery, toolsQuery } from '../../api/queries.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
+import { settingsQuery, toolsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { CopyButton } from '../../components/button.js'
 import { AskedPrice } from '../../components/figures.js'

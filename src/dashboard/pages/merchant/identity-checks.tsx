@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { settingsQuery } from '../../api/queries.js'
 import type { MerchantView } from '../../../api/listings.js'
+import { settingsQuery } from '../../api/queries.js'
 import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'

@@ -1,4 +1,3 @@
-import type { Method } from './draft.js'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Button } from '../../../components/button.js'
@@ -8,6 +7,7 @@ import { Notice } from '../../../components/notice.js'
 import { UntrustedText } from '../../../components/untrusted-text.js'
 import { safeHref } from '../../../format/untrusted-text.js'
 import { verdictName } from '../../../format/verdicts.js'
+import type { Method } from './draft.js'
 import { type Quote, readQuote } from './quote.js'
 
 interface PasteUrlProps {

@@ -1,6 +1,6 @@
-import type { Method } from './draft.js'
-import { sendJson } from '../../../api/http.js'
 import type { Validation } from '../../../../api/discovery.js'
+import { sendJson } from '../../../api/http.js'
+import type { Method } from './draft.js'
 
 export interface Quote extends Validation {
   method: Method

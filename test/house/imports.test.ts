@@ -1,10 +1,20 @@
+import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSources } from './source-files.js'
 
 const sources = readSources()
 
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
-const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
+const belowFeatures = [
+  'x402',
+  'api',
+  'chain',
+  'store',
+  'relayer',
+  'http',
+  'config',
+  'listing-client',
+]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
 /** Looks at how things stand, before a start and for readiness. */
@@ -17,14 +27,16 @@ const mayImport: Record<string, readonly string[]> = {
   config: ['x402'],
   chain: ['x402'],
   store: ['x402'],
-  http: ['x402', 'config'],
+  /** The shapes of all answers. */
+  api: ['x402', 'listing-client'],
+  http: ['x402', 'api', 'config'],
   relayer: ['x402', 'chain', 'store'],
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   // The operator's own merchant uses the package that every merchant installs.
   hosted: [...belowFeatures, 'packages/merchant'],
-  /** Runs in a browser: what it knows of the service travels over HTTP. */
-  dashboard: ['listing-client'],
+  /** Runs in a browser. Of the service it imports only the types of answers. */
+  dashboard: ['listing-client', 'api'],
   metrics,
   doctor,
   'packages/merchant': ['x402'],
@@ -63,6 +75,18 @@ describe('the arrows between the rooms', () => {
         room !== undefined && room !== own && !(mayImport[own] ?? []).includes(room),
     )
     expect(wrongWay).toEqual([])
+  })
+
+  it('lead from the console to the types of answers, and to no value', () => {
+    const values = sources
+      .filter(({ room }) => room === 'dashboard')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^(import|export) (?!type )[^']*'([^']+)'/gm)]
+          .map(([, , target = '']) => posix.join(posix.dirname(path), target))
+          .filter((target) => target.startsWith('src/api/'))
+          .map((target) => `${path} -> ${target}`),
+      )
+    expect(values).toEqual([])
   })
 
   it('stay within src and the packages, and reach a package by its name', () => {

@@ -7,7 +7,14 @@ import { devnetRelayers } from '../src/devnet/accounts.js'
 import { startAnvil } from '../src/devnet/anvil.js'
 import { placeContracts } from '../src/devnet/fixtures.js'
 import { freePort } from '../src/devnet/process.js'
-import { build, type Chroot, enter, makeBaseImage, type Running, start } from './container/chroot.js'
+import {
+  build,
+  type Chroot,
+  enter,
+  makeBaseImage,
+  type Running,
+  start,
+} from './container/chroot.js'
 import { parseDockerfile } from './container/dockerfile.js'
 
 /*

@@ -145,7 +145,12 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-function copy(chroot: Chroot, text: string, others: ReadonlyMap<string, Chroot>, context: string): void {
+function copy(
+  chroot: Chroot,
+  text: string,
+  others: ReadonlyMap<string, Chroot>,
+  context: string,
+): void {
   const [, from, rest = ''] = /^(?:--from=(\S+) )?(.*)$/.exec(text) ?? []
   const words = rest.split(' ')
   const target = words.pop() ?? ''

@@ -12,7 +12,7 @@ import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { examine } from '../../src/doctor/examine.js'
 import type { Finding } from '../../src/doctor/finding.js'
-import { inspectDatabase } from '../../src/store/inspect-database.js'
+import { inspectDatabase } from '../../src/store/open-stores.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { startChain } from '../support/arcus.js'
 

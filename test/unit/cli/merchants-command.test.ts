@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { createSql } from '../../../src/store/sqlite/sql.js'
 import { list, settings } from './operator-stores.js'
 
 const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))
@@ -22,7 +23,7 @@ function open() {
   return {
     database,
     commit,
-    store: createListingStore(database, commit),
+    store: createListingStore(createSql(database, commit)),
   }
 }
 

@@ -90,7 +90,7 @@ const correctedQuery = z
   .string()
   .optional()
   .describe(
-    'The words that were looked for instead. Present only where nothing has the words as typed, and something has these.',
+    'The corrected words, if nothing has the words as typed and something has these.',
   )
 
 export const searchAnswer = z.object({

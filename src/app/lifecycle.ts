@@ -163,7 +163,7 @@ export function createTeardown(log: { error(o: object, m: string): void }): Tear
   }
 }
 
-/** Explains why the service did not start: one sentence for a fault that an operator can mend, the whole error for a bug. */
+/** Explains why the service did not start: one sentence for a fault that an operator can repair, the whole error for a bug. */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof TokenMismatchError) {

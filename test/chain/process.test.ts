@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { startChain } from '../support/arcus.js'
 
 const SLOW = { timeout: 60_000, interval: 100 }

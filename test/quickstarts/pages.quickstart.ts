@@ -12,7 +12,10 @@ beforeAll(async () => {
   }
   devnet = start('npm run dev', root)
   await until(
-    () => devnet.printed().includes('Arcus is running') && isListening(4022),
+    () => {
+      if (devnet.child.exitCode !== null) throw new Error(devnet.printed())
+      return devnet.printed().includes('Arcus is running') && isListening(4022)
+    },
     () => `npm run dev did not start:\n${devnet.printed()}`,
   )
 })

@@ -17,7 +17,7 @@ export async function run(command: string, cwd: string, env: Record<string, stri
 export function start(command: string, cwd: string, env: Record<string, string> = {}) {
   const child = spawn('sh', ['-e', '-c', command], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...ownEnv(), ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -29,6 +29,16 @@ export function start(command: string, cwd: string, env: Record<string, string> 
     text += chunk
   })
   return { child, printed: () => text, stop: () => stop(child) }
+}
+
+/** The environment of a person's terminal: the test runner adds settings of its own, such as BASE_URL. */
+function ownEnv(): Record<string, string> {
+  const isKept = (name: string) => ['PATH', 'HOME', 'TMPDIR'].includes(name) || /^npm_/i.test(name)
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      isKept(name) && value !== undefined ? [[name, value]] : [],
+    ),
+  )
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -43,9 +43,22 @@ function ownEnv(): Record<string, string> {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  process.kill(-child.pid, 'SIGTERM')
-  await ended
+  const group = -child.pid
+  process.kill(group, 'SIGTERM')
+  await until(
+    () => !isAlive(group),
+    () => 'a command goes on after SIGTERM',
+    20_000,
+  ).catch(() => process.kill(group, 'SIGKILL'))
+}
+
+/** Whether any process of a group lives. */
+function isAlive(group: number): boolean {
+  try {
+    return process.kill(group, 0)
+  } catch {
+    return false
+  }
 }
 
 /** An empty folder with the files of a section. */
@@ -61,7 +74,7 @@ export function openFolder(blocks: readonly Block[]): string {
 }
 
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
 /** Resolves once the condition holds. Throws with `describe()` after the time given. */

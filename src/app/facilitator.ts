@@ -61,7 +61,13 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const computeDigest = createAuthorizationDigest(keccak256)
-  const checkPayment = createPaymentCheck({ served: networks, journal, computeDigest, recovery, now })
+  const checkPayment = createPaymentCheck({
+    served: networks,
+    journal,
+    computeDigest,
+    recovery,
+    now,
+  })
   const deliveries = createDeliveries({
     store: deliveryStore,
     now,

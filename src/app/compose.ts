@@ -146,7 +146,7 @@ async function open(
       ...facilitator,
       ...measured,
       relayerAddresses: [...own].map(checksum),
-      catalogue: directory.catalogue,
+      bazaar: directory.bazaar,
     },
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),

@@ -9,12 +9,11 @@ import { createRpc } from '../chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken, watchToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { BatchNetwork } from '../facilitator/batch/ground.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
-import type { ServedNetwork } from '../facilitator/judge.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
+import type { ServedNetwork } from '../facilitator/payment-check.js'
 import type { ReadFees } from '../hosted/endpoints.js'
 import { createBalances, createRunway } from '../metrics/gas-money.js'
 import type { Metrics } from '../metrics/metrics.js'
@@ -35,7 +34,6 @@ import type { ReadyNetwork } from './readiness.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
-  batch: BatchNetwork
   batchWatch: BatchWatch
   readFees: ReadFees
   ready: ReadyNetwork
@@ -153,7 +151,8 @@ export async function composeNetwork(
     findUse,
     headBlock,
     chainSeconds,
-    relayer: relayer.addresses[0] as Address,
+    relayers: relayer.addresses as [Address, ...Address[]],
+    isBatchOffered: batchWatch.isDeployed,
     tokenMismatch: tokenWatch.mismatch,
     guardGas,
     readCoded,
@@ -162,13 +161,6 @@ export async function composeNetwork(
   return {
     relayer,
     served,
-    batch: {
-      served,
-      chainId,
-      relayers: relayer.addresses,
-      isOffered: batchWatch.isDeployed,
-      headBlock,
-    },
     batchWatch,
     readFees() {
       const block = feed.latest()

@@ -5,7 +5,7 @@ import {
   type Hex,
   universalSignatureValidatorAbi,
 } from 'viem'
-import { isErc6492Signature } from '../x402/erc6492.js'
+import { isErc6492Signature } from '../x402/signature-forms.js'
 import { encodeIsValidSignature, selectors, toQuantity } from './abi.js'
 import type { Rpc } from './rpc.js'
 import { asUnasked, isRevert, revertText } from './rpc-errors.js'

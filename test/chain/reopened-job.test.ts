@@ -16,7 +16,7 @@ import {
   createOwnTransactions,
   EXACT,
 } from '../../src/facilitator/exact-job.js'
-import { createOutcomeWait } from '../../src/facilitator/outcome-wait.js'
+import { createOutcomeWait } from '../../src/facilitator/settler.js'
 import { createGasModel } from '../../src/relayer/gas.js'
 import { createLeaseKeeper } from '../../src/relayer/leases.js'
 import { noRelayerEvents } from '../../src/relayer/outcomes.js'

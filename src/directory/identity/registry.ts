@@ -18,7 +18,7 @@ const KNOWN_VERSION = /^2\./
 /** Blocks that the first read of events goes back: about five and a half hours at two blocks a second. */
 const LOOK_BACK_BLOCKS = 40_000
 
-export interface IdentityRegistryOptions {
+interface IdentityRegistryOptions {
   /** A node of `eip155:5042`; `undefined` where that network is not served. */
   rpc: Rpc | undefined
   registry: Address

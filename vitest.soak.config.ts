@@ -2,5 +2,10 @@ import { defineConfig } from 'vitest/config'
 
 /** `npm run soak`: `SOAK_MINUTES` (10) of mixed trouble under `SOAK_RATE` (50) payments a second. */
 export default defineConfig({
-  test: { include: ['test/soak/**/*.test.ts'], hookTimeout: 60_000, pool: 'forks' },
+  test: {
+    include: ['test/soak/**/*.test.ts'],
+    globalSetup: ['test/support/compiled-sources.ts'],
+    hookTimeout: 60_000,
+    pool: 'forks',
+  },
 })

@@ -1,4 +1,5 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
 
 export type ChildExit = { code: number | null; signal: NodeJS.Signals | null }
 
@@ -10,15 +11,37 @@ export type Child = {
   isGone(): boolean
 }
 
-/** Takes care of a spawned process: it ends with ours at the latest, whatever ends ours save SIGKILL. */
+/**
+ * A shell that keeps the numbers of our children and kills them once its input is closed. The system closes it
+ * however this process ends, so not even SIGKILL leaves a child behind.
+ */
+const guardScript = `
+trap '' HUP INT TERM
+ids=
+while read -r change id; do
+  rest=
+  for it in $ids; do [ "$it" = "$id" ] || rest="$rest $it"; done
+  [ "$change" = add ] && rest="$rest $id"
+  ids=$rest
+done
+[ -n "$ids" ] && kill -KILL $ids 2>/dev/null
+exit 0`
+
+let guard: ChildProcess | undefined
+
+/** Takes care of a spawned process: it ends with ours at the latest, whatever ends ours. */
 export function superviseChild(child: ChildProcess, graceMs: number): Child {
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
+  tellGuard('add', child.pid)
   const exited = new Promise<ChildExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
     child.once('error', () => resolve({ code: null, signal: null }))
   })
-  void exited.then(() => process.removeListener('exit', kill))
+  void exited.then(() => {
+    process.removeListener('exit', kill)
+    tellGuard('remove', child.pid)
+  })
   const isGone = () =>
     child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
@@ -29,4 +52,24 @@ export function superviseChild(child: ChildProcess, graceMs: number): Child {
     clearTimeout(force)
   }
   return { stop, exited, isGone }
+}
+
+function tellGuard(change: 'add' | 'remove', pid: number | undefined): void {
+  if (pid === undefined) return
+  guard ??= startGuard()
+  guard.stdin?.write(`${change} ${pid}\n`)
+}
+
+/** Without a shell on this system only SIGKILL leaves children behind. */
+function startGuard(): ChildProcess {
+  // A group of its own: a signal to ours, as Ctrl-C is, does not reach it.
+  const shell = spawn('sh', ['-c', guardScript], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  shell.on('error', () => {})
+  shell.stdin?.on('error', () => {})
+  shell.unref()
+  ;(shell.stdin as Socket | null)?.unref()
+  return shell
 }

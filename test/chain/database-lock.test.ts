@@ -10,6 +10,7 @@ import { freePort } from '../../src/devnet/ports.js'
 import { type Service, startService } from '../faults/support/service.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'arcus-lock-'))
@@ -55,7 +56,7 @@ async function environment(databasePath: string) {
 async function refusal(databasePath: string) {
   const startedAt = Date.now()
   const env = await environment(databasePath)
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], { env })
+  const child = spawn(process.execPath, [compiled('src/main.ts')], { env })
   let said = ''
   child.stderr.on('data', (text) => {
     said += text
@@ -106,7 +107,8 @@ it('a service that was killed leaves no lock behind, and one that ended none eit
 it('the commands of an operator work beside the service', async () => {
   await start()
   const env = await environment(path)
-  const arcus = (...args: string[]) => run(process.execPath, ['--import', 'tsx', ...args], { env })
+  const arcus = (script: `${string}.ts`, ...args: string[]) =>
+    run(process.execPath, [compiled(script), ...args], { env })
   expect((await arcus('src/cli/doctor.ts')).stdout).toMatch(/database/i)
   expect((await arcus('src/cli/merchants.ts', 'list')).stdout).toBeDefined()
   expect((await arcus('src/cli/blocks.ts', 'list')).stdout).toContain('0 blocked')

@@ -13,6 +13,7 @@ import { freePort } from '../../src/devnet/ports.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
 
 /** Nothing else looks like these. */
 const key = 'c0ffee'.padEnd(64, '3')
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const port = await freePort()
   const balance = toHex(10n ** 20n)
   await call(chain.url, 'anvil_setBalance', [privateKeyToAddress(`0x${key}`), balance])
-  const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const service = spawn(process.execPath, [compiled('src/main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, ...settings(port) },
   })

@@ -1,0 +1,184 @@
+import { bytesToHex, type Hex } from 'viem'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
+import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
+import type { Receipt } from '../../../src/chain/receipts.js'
+import { createJudge, type ServedNetwork } from '../../../src/facilitator/judge.js'
+import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
+import { createAuthorizationDigest } from '../../../src/x402/authorization-digest.js'
+import type { Payment } from '../../../src/x402/payment.js'
+import { loadSignerRecovery } from '../../../src/x402/signer-recovery.js'
+import { aPayment, network, nowSeconds, payTo, signPayment } from '../x402/a-payment.js'
+import { aNetwork, aTerms, keccak256 } from './a-network.js'
+
+const SEEN_BLOCK = 40
+const transaction = `0x${'aa'.repeat(32)}` as const
+const recovery = await loadSignerRecovery(keccak256)
+const computeDigest = createAuthorizationDigest(keccak256)
+
+let payment: Payment
+let digest: Hex
+beforeAll(async () => {
+  payment = aPayment()
+  payment = { ...payment, signature: await signPayment(payment) }
+  digest = bytesToHex(computeDigest(aTerms().token.domainSeparator, payment.authorization))
+})
+
+interface Case {
+  facts?: Partial<PaymentFacts>
+  use?: AuthorizationUse
+  row?: Partial<Job>
+  served?: Partial<ServedNetwork>
+}
+
+/** What is known of the payment on a network with these facts, this use of its nonce and this row in the journal. */
+function judge(about: Case = {}, asked: Payment = payment) {
+  const { facts = {}, use, row, served = {} } = about
+  const searched: number[] = []
+  const job = row && ({ details: JSON.stringify({ signature: payment.signature }), ...row } as Job)
+  const isUsed = use === undefined ? {} : { isNonceUsed: true }
+  const judging = createJudge({
+    served: new Map([
+      [
+        network,
+        {
+          ...aNetwork(() => ({ blockNumber: 50, ...isUsed, ...facts })),
+          async findUse(_expected, afterBlock) {
+            searched.push(afterBlock)
+            if (use === undefined) throw new Error('nobody asks for a use')
+            return use
+          },
+          ...served,
+        } satisfies ServedNetwork,
+      ],
+    ]),
+    journal: { findJob: async () => job } as unknown as SettlementJournal,
+    computeDigest,
+    recovery,
+    now: () => nowSeconds * 1_000,
+  })
+  return { judgement: judging(asked, 6), searched }
+}
+
+const rejected = (reason: string) => ({ state: 'rejected', rejection: { reason } })
+
+function paidIn(blockNumber: number): AuthorizationUse {
+  const receipt = { transactionHash: transaction, blockNumber } as Receipt
+  return { state: 'paid', receipt, transferLog: 3 }
+}
+
+describe('a payment that nobody has seen', () => {
+  it('is valid when signature and chain have nothing against it', async () => {
+    expect(await judge().judgement).toMatchObject({
+      state: 'valid',
+      intent: { digest, signature: payment.signature, isAlone: false, seenBlock: 50 },
+    })
+  })
+
+  it('counts from the newest block that was seen by anybody', async () => {
+    const { judgement } = judge({ served: { headBlock: () => 55 } })
+    expect(await judgement).toMatchObject({ intent: { seenBlock: 55 } })
+  })
+
+  it('is refused with the signature of another payment, also after its own was accepted', async () => {
+    const other = aPayment({ authorization: { ...payment.authorization, value: 1n } })
+    const asked = { ...payment, signature: await signPayment(other) }
+    expect(await judge({}, asked).judgement).toMatchObject(rejected('signature'))
+  })
+
+  it('is refused where the operator does not pay its gas', async () => {
+    const rejection = { reason: 'gasBudgetExceeded', message: 'enough' } as const
+    const { judgement } = judge({ served: { guardGas: async () => rejection } })
+    expect(await judgement).toEqual({ state: 'rejected', rejection })
+  })
+
+  it('is refused where the operator blocks its recipient', async () => {
+    const terms = aTerms({ isPayToBlocked: (address) => address === payTo })
+    const { judgement } = judge({ served: { terms } })
+    expect(await judgement).toMatchObject(rejected('payToNotAllowed'))
+  })
+
+  it('is refused when the chain’s clock is past its end, although ours is not', async () => {
+    const chainSeconds = () => nowSeconds + 60
+    const { judgement } = judge({ served: { chainSeconds } })
+    expect(await judgement).toMatchObject(rejected('validBefore'))
+  })
+
+  it('is not judged at all once the token has changed', async () => {
+    const changed = new Error('the token has changed')
+    const { judgement } = judge({ served: { tokenMismatch: () => changed } })
+    await expect(judgement).rejects.toBe(changed)
+  })
+
+  it.each<[string, Partial<PaymentFacts>, string]>([
+    ['the payer is blocked by the token', { isPayerBlocklisted: true }, 'payerBlocklisted'],
+    ['the recipient is blocked by the token', { isPayToBlocklisted: true }, 'payToBlocklisted'],
+    ['the token is paused', { isPaused: true }, 'assetPaused'],
+    ['the payer is short of money', { balance: 9_999n }, 'insufficientBalance'],
+  ])('is refused when %s', async (_, facts, reason) => {
+    expect(await judge({ facts }).judgement).toMatchObject(rejected(reason))
+  })
+
+  it('that is used on chain is refused with the transaction: it may have bought something elsewhere', async () => {
+    const { judgement } = judge({ use: paidIn(49) })
+    expect(await judgement).toMatchObject({ ...rejected('nonceAlreadyUsed'), transaction })
+  })
+})
+
+describe('a payment that the journal knows', () => {
+  const submitted = { state: 'submitted' } as const
+
+  it('is decided by its row, before balance and nonce are read', async () => {
+    const facts = { balance: 0n, isNonceUsed: true }
+    const { judgement } = judge({ facts, row: { ...submitted, digest } })
+    expect(await judgement).toMatchObject({ state: 'known', job: { digest } })
+  })
+
+  it('is told to nobody who presents another signature', async () => {
+    const asked = { ...payment, signature: `0x${'ab'.repeat(64)}1b` } as const
+    const { judgement } = judge({ row: { ...submitted, digest } }, asked)
+    expect(await judgement).toMatchObject(rejected('signature'))
+  })
+
+  it('waits for another authorization of the same nonce that came before', async () => {
+    const { judgement } = judge({ row: { ...submitted, digest: '0x01' } })
+    expect(await judgement).toMatchObject({ state: 'held', job: { digest: '0x01' } })
+  })
+
+  it('may be tried again when its row has failed', async () => {
+    const { judgement } = judge({ row: { state: 'failed', digest, seenBlock: SEEN_BLOCK } })
+    expect(await judgement).toMatchObject({ state: 'valid', intent: { failedJob: { digest } } })
+  })
+})
+
+describe('a payment that was claimed here, failed, and was used on chain since', () => {
+  const failed = { state: 'failed', seenBlock: SEEN_BLOCK } as const
+
+  it('is paid when the use came after the claim', async () => {
+    const about = { row: { ...failed, digest }, use: paidIn(SEEN_BLOCK + 1) } as const
+    const { judgement, searched } = judge(about)
+    expect(await judgement).toMatchObject({ state: 'paidElsewhere', transferLog: 3 })
+    expect(searched).toEqual([SEEN_BLOCK - 2])
+  })
+
+  it('is used when the use came before the claim', async () => {
+    const { judgement } = judge({ row: { ...failed, digest }, use: paidIn(SEEN_BLOCK) })
+    expect(await judgement).toMatchObject({ ...rejected('nonceAlreadyUsed'), transaction })
+  })
+
+  it('is used when the claim was for another authorization', async () => {
+    const row = { ...failed, digest: '0x01' } as const
+    const { judgement } = judge({ row, use: paidIn(SEEN_BLOCK + 1) })
+    expect(await judgement).toMatchObject(rejected('nonceAlreadyUsed'))
+  })
+
+  it('is unclear while no node shows by whom', async () => {
+    const row = { ...failed, digest }
+    const unread = judge({ row, use: { state: 'unread', transaction } })
+    expect(await unread.judgement).toEqual({ state: 'unclear', transaction })
+    const notYet = judge({ row, use: { state: 'notFound', isFinal: false } })
+    expect(await notYet.judgement).toMatchObject({ state: 'unclear' })
+    const never = judge({ row, use: { state: 'notFound', isFinal: true } })
+    expect(await never.judgement).toMatchObject(rejected('nonceAlreadyUsed'))
+  })
+})

@@ -67,7 +67,7 @@ async function refusal(databasePath: string) {
   return { code, said, tookMs: Date.now() - startedAt }
 }
 
-it('a second service on a database does not start, whatever way leads there, and says who has it', async () => {
+it('a second service on a database does not start, by whatever path, and says which process has it', async () => {
   const linkToFile = join(folder, 'link.db')
   const linkToFolder = join(folder, 'elsewhere')
   mkdirSync(join(folder, 'data'))

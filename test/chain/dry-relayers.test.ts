@@ -77,7 +77,7 @@ const unsent = {
   },
 }
 
-it('wallets with nothing on them are named at start, and verify promises nothing until one is refilled', async () => {
+it('empty wallets are named at start, and verify accepts nothing until one is refilled', async () => {
   await start([0n, 1n])
   expect(warnings()).toEqual([
     expect.stringMatching(RegExp(`${first.address} holds 0 USDC on eip155:5042.*: send USDC`, 'i')),
@@ -87,7 +87,7 @@ it('wallets with nothing on them are named at start, and verify promises nothing
   ])
   const payment = await aSignedPayment()
   expect(await post('/verify', payment)).toMatchObject(unavailable)
-  // What is wrong with a payment is said all the same.
+  // A faulty payment is refused with its own reason all the same.
   const late = await aSignedPayment({ validBefore: 1n })
   expect(await post('/verify', late)).toMatchObject({
     status: 200,

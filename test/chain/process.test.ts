@@ -55,7 +55,7 @@ it('the service says so and ends when its port is taken, with no relayer left at
 
 it('the service ends in order when npm, which started it, is killed', async () => {
   const command = `"${process.execPath}" "${compiled('src/cli/serve.ts')}"`
-  // As npm does it: a parent, a shell, the command. What comes after it keeps a shell from taking its place.
+  // npm starts a shell, which starts the command. The `true` behind it keeps a shell from replacing itself.
   const child = spawn('sh', ['-c', `sh -c '${command}; true'; true`], {
     env: { ...(await settings()), npm_lifecycle_script: 'node dist/cli/serve.js' },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -60,7 +60,7 @@ async function spend({ verify }: ReturnType<typeof aCaller>): Promise<void> {
 }
 
 describe('settles that buy nothing count', () => {
-  it('200 forged ones at once: no more than the limit are judged', async () => {
+  it('200 forged ones at once: no more than the limit are checked', async () => {
     const payments = (await many(200, () => aSignedPayment())).map(forged)
     const { settle } = aCaller()
     const answers = await Promise.all(payments.map((payment) => settle(payment)))
@@ -89,7 +89,7 @@ describe('settles that buy nothing count', () => {
     expect(passed(answers).length).toBeLessThanOrEqual(LIMIT + FEW)
   })
 
-  it('1,000 repetitions with the key that was told of the success', async () => {
+  it('1,000 repetitions with the key that received the success', async () => {
     const payment = await aSignedPayment()
     await verifyAll([payment])
     const { settle } = aCaller()

@@ -31,7 +31,7 @@ const run = (command: 'backup' | 'restore', args: string[]) =>
     env: { PATH: process.env.PATH },
   })
 
-it('a restored database tells no success twice, whatever the payment was doing in the backup', async () => {
+it('a restored database gives no success twice, whatever state the payment has in the backup', async () => {
   const verified = await aSignedPayment()
   expect((await world.post('/verify', verified)).body.isValid).toBe(true)
   // Blocks stand still: one payment is under way in the backup, another has failed in it.

@@ -25,7 +25,7 @@ const lookUp = ({ paymentPayload }: SignedPayment) => {
 const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
 
 describe('one payment, one transfer, one success', () => {
-  it('of twenty identical settles at once one is told success, the others the same hash', async () => {
+  it('of twenty identical settles at once one gets success, the others the same hash', async () => {
     const before = await merchantBalance()
     const payment = await aSignedPayment()
     const answers = await Promise.all(Array.from({ length: 20 }, () => settle(payment)))
@@ -156,7 +156,7 @@ describe('the Idempotency-Key', () => {
 })
 
 describe('what others do to a payment', () => {
-  it('balance spent between verify and settle is told, and the payment may be tried again', async () => {
+  it('balance spent between verify and settle is the reason, and the payment may be tried again', async () => {
     const poor = devnetMerchant
     const value = 10n ** 13n
     const payment = await aSignedPayment({
@@ -198,7 +198,7 @@ describe('a chain that does not answer in time', () => {
   })
 })
 
-describe('a payment can be looked up by who knows its nonce', () => {
+describe('anybody who knows the nonce of a payment can look it up', () => {
   it.each([
     ['eip155:5042/0x1234/0x00', 400],
     [`eip155:5042/${devnetPayer.address}/0x${'00'.repeat(31)}`, 400],

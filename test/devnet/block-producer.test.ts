@@ -21,7 +21,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const readBlock = (at: string) => call<Block>(anvil.url, 'eth_getBlockByNumber', [at, false])
 
 describe('startBlockProducer', () => {
-  it('mines at its pace on the second of the wall clock and stops when told', async () => {
+  it('mines at its pace on the second of the wall clock and stops when asked', async () => {
     const startedAt = Date.now()
     const producer = await startBlockProducer({ url: anvil.url, intervalMs: 200 })
     await pause(2_500)
@@ -70,7 +70,7 @@ describe('startBlockProducer', () => {
     await vi.waitUntil(async () => (await heightNow()) > theirs, { timeout: 10_000, interval: 50 })
     await producer.stop()
     const block = await readBlock('latest')
-    // That block's time is where anvil's own clock goes on from.
+    // Anvil's own clock goes on from the time of that block.
     expect(Number(block.timestamp)).toBeGreaterThanOrEqual(ahead)
     expect(Number(block.timestamp)).toBeLessThan(ahead + 30)
     expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)

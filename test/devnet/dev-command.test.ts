@@ -103,7 +103,7 @@ afterEach(async () => {
   }
 })
 
-// What dev started is looked up in /proc.
+// The processes that dev started are looked up in /proc.
 describe.runIf(process.platform === 'linux')('npm run dev', () => {
   it('serves a payment to npm run pay, and Ctrl-C leaves nothing running', async () => {
     const { dev, payArgs, up, rpcUrl } = await startDev()

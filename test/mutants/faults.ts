@@ -52,7 +52,7 @@ const attribution = faultsOf(
       "addressOf(next.topics[2] ?? '') === payTo &&",
       'payTo !== undefined &&',
     ],
-    ['the value of a transfer is compared', 'next.data === `0x${wordOf(value)}`', 'value > 0n'],
+    ['the value of a transfer is compared', '{wordOf(value)}`', '{wordOf(BigInt(next.data))}`'],
     [
       'the log after the use must be a transfer',
       'next.topics[0] === topics.transfer &&',
@@ -330,6 +330,29 @@ const preparation = faultsOf(
   ],
 )
 
+const losses = faultsOf(
+  true,
+  ['test/unit/relayer/losses.test.ts'],
+  [
+    [
+      'a transaction that died is charged to accounts with code',
+      'if (coded.length > 0) return { burnt: toBurnt(coded) }',
+      '',
+    ],
+    [
+      'code at the start of a block counts as well',
+      'now.has(account) || before?.has(account)',
+      'now.has(account)',
+    ],
+    [
+      'a plain payer answers for a transaction of their own',
+      'isPayment && only.isAlone ? new Set([only.payer, ...coded]) : coded',
+      'coded',
+    ],
+    ['what settled nobody is wasted', 'wasted += share', 'wasted += 0n'],
+  ],
+)
+
 const ladder = faultsOf(
   true,
   ['test/unit/facilitator/ladder.test.ts'],
@@ -551,7 +574,11 @@ const operatorBlocks = faultsOf(
   true,
   ['test/unit/facilitator/operator-blocks.test.ts'],
   [
-    ['a block holds in the role that it names', '`${role}/${address}`))', '`payer/${address}`))'],
+    [
+      'a block holds in the role that it names',
+      'blocked.size > 0 && blocked.has(',
+      "blocked.has('payTo/' + address) || blocked.has('payer/' + address) || blocked.has(",
+    ],
     [
       'a new block is obeyed within seconds',
       'setInterval(() => refresh().catch(onError), REFRESH_MS)',
@@ -840,6 +867,7 @@ export const faults: readonly Fault[] = [
   ...leases,
   ...examiner,
   ...preparation,
+  ...losses,
   ...ladder,
   ...judge,
   ...exactKind,

@@ -110,14 +110,14 @@ it('says no secret in any answer, readiness and metrics included', () => {
   expect(all).not.toContain(chain.url)
 })
 
-it('writes one line of JSON for each thing it logs, whatever a caller puts into it', () => {
+it('writes one line of JSON for each log entry, whatever a caller sends', () => {
   const lines = said.trim().split('\n')
   const parsed = lines.map((line) => JSON.parse(line) as { msg: string; level: string })
   expect(parsed.filter(({ msg }) => msg === 'forged line')).toEqual([])
   expect(said).not.toContain('\u001b')
 })
 
-it('shows no secret when settings are printed, by whatever prints them', () => {
+it('shows no secret however the settings are printed', () => {
   const { config, secrets: held } = readSettings({
     ...settings(4021),
     DATABASE_URL: `postgres://arcus:${password}@127.0.0.1:5432/arcus`,

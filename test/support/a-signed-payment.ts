@@ -10,7 +10,7 @@ export interface PaymentWish {
   validAfter?: bigint
   validBefore?: bigint
   nonce?: Hex
-  /** Who signs; the payer of the devnet unless said. */
+  /** The signer; the payer of the devnet by default. */
   signer?: Pick<typeof devnetPayer.account, 'signTypedData'>
   /** Changes the signature after it was made. */
   resign?: (signature: Hex) => Hex

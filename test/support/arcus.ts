@@ -21,7 +21,7 @@ export interface Answer {
 export interface World {
   chainUrl: string
   url: string
-  /** Of the service's SQLite file. */
+  /** Path of the service's SQLite file. */
   databasePath: string
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string): Promise<Answer>

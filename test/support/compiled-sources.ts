@@ -22,7 +22,7 @@ declare module 'vitest' {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** What the sources find by a path of their own. */
+/** Files that the sources find by a relative path. */
 const shared = ['node_modules', 'package.json', 'migrations', 'contracts', 'dist']
 
 /**

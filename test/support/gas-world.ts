@@ -48,7 +48,7 @@ export async function startGasWorld(env: Record<string, string> = {}) {
     ...world,
     settle,
     verify: async (body: unknown) => (await world.post('/verify', body)).body,
-    /** What all relayers paid for gas while `act` ran and for a moment after it. */
+    /** Returns the gas that all relayers paid while `act` ran and for a moment after it. */
     async gasOf(act: () => Promise<unknown>): Promise<bigint> {
       const before = await gasMoney()
       await act()

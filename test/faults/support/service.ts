@@ -21,7 +21,7 @@ export interface ServiceOptions {
   port: number
   rpcUrls: readonly string[]
   relayerKeys: readonly Hex[]
-  /** As `DATABASE_URL` names it. */
+  /** The value of `DATABASE_URL`. */
   databaseUrl: string
   env?: NodeJS.ProcessEnv
 }

@@ -40,7 +40,7 @@ it.each([
   ['npm', (npm: ChildProcess, _shell: number) => npm.kill('SIGKILL')],
   ['the shell between', (_npm: ChildProcess, shell: number) => process.kill(shell, 'SIGKILL')],
 ])('a process that npm started ends when %s is killed', async (_, kill) => {
-  // A parent, a shell, the command. What comes after it keeps a shell from taking its place.
+  // npm starts a shell, which starts the command. The `true` behind it keeps a shell from replacing itself.
   const outer = `sh -c 'echo $$; ${command}; true'; true`
   const { child, next } = start('sh', ['-c', outer])
   const shell = Number(await next())

@@ -124,3 +124,34 @@ describe('what was signed and cannot land', () => {
     expect(world.fate).toBe(reason)
   })
 })
+
+describe('what failed on chain without a cause', () => {
+  it.each([
+    ['three times for a plain account', [], 3],
+    ['once for a wallet, which may lie to the simulation', ['0xa1'], 1],
+  ])('is sent again, %s', async (_, coded, most) => {
+    const { world, entry, examine } = aCase(unused, false)
+    entry.coded = coded
+    for (let i = 0; i < most; i++) await examine({})
+    expect([world.fate, world.resent]).toEqual([undefined, most])
+    await examine({})
+    expect([world.fate, world.resent]).toEqual(['transactionFailed', most])
+  })
+})
+
+describe('what is under way', () => {
+  it('is neither failed nor sent again for what may pass', async () => {
+    const { world, entry, examine } = aCase(poor, false)
+    entry.liveSlots = 1
+    await examine({})
+    await examine(burnt)
+    expect([world.fate, world.resent]).toEqual([undefined, 0])
+  })
+
+  it('is failed by what holds for good', async () => {
+    const { world, entry, examine } = aCase(over, true)
+    entry.liveSlots = 1
+    await examine({})
+    expect(world.fate).toBe('validBefore')
+  })
+})

@@ -60,8 +60,8 @@ const attribution = faultsOf(
     ],
     [
       'logs are read in the order of their indexes',
-      '.sort((a, b) => a.index - b.index)',
-      '.slice()',
+      'log.address === asset).sort((a, b) => a.index - b.index)',
+      'log.address === asset)',
     ],
     ['only the next log of the asset counts', 'ofAsset[use + 1]', 'ofAsset.at(-1)'],
     [
@@ -221,8 +221,8 @@ const walletGate = faultsOf(
   [
     [
       'eight transactions of one wallet are under way at most',
-      'const MAX_UNDER_WAY = 8',
-      'const MAX_UNDER_WAY = 1_000',
+      '(underWay.get(entry.payer) ?? 0) < MAX_UNDER_WAY',
+      '(underWay.get(entry.payer) ?? 0) < 1_000',
     ],
     [
       'a wallet’s own budget bears all that it may burn',
@@ -534,7 +534,11 @@ const settler = faultsOf(
       "if (obtained === 'keyConflict') return refuse(payment, keyConflict)",
       "if (obtained === 'keyConflict') return refuse(payment, busy)",
     ],
-    ['an Idempotency-Key has sixteen characters at least', '{16,128}$/', '{1,128}$/'],
+    [
+      'an Idempotency-Key has sixteen characters at least',
+      '{16,128}$/.test(key)',
+      '{1,128}$/.test(key)',
+    ],
   ],
 )
 
@@ -633,8 +637,8 @@ const store = faultsOf(
     ],
     [
       'one of many claims is granted',
-      'ON CONFLICT (kind, network, key) DO NOTHING`',
-      'ON CONFLICT (id) DO NOTHING`',
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, network, key) DO NOTHING`',
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`',
     ],
     [
       'a budget bears no more than its limit',

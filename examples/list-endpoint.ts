@@ -16,9 +16,8 @@
 import { parseArgs } from 'node:util'
 import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createListingClient } from '../src/listing-client/client.js'
+import { createListingClient, ListingError } from '../src/listing-client/client.js'
 import type { Listing, ListingEndpoint } from '../src/listing-client/listing.js'
-import { ListingError } from '../src/listing-client/listing-error.js'
 
 const usage = `PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
 

@@ -6,46 +6,40 @@ import { isContractSignature } from '../chain/contract-signature.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
-import { createActivityFeed } from '../directory/activity/activity-feed.js'
-import { followActivity } from '../directory/activity/activity-follow.js'
-import { activityRoutes } from '../directory/activity/activity-routes.js'
 import { createAttributor } from '../directory/activity/attribution.js'
+import { createActivityFeed, followActivity } from '../directory/activity/feed.js'
 import { createActivityRecorder } from '../directory/activity/recorder.js'
+import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
 import { createAutoCatalog } from '../directory/auto-catalog/auto-catalog.js'
 import { createInfoCheck } from '../directory/auto-catalog/info-schema.js'
-import { createLookJudge } from '../directory/auto-catalog/own-words.js'
+import { createProbeEffects } from '../directory/auto-catalog/own-words.js'
 import { createCatalog } from '../directory/catalog/catalog.js'
 import { catalogRoutes } from '../directory/catalog/routes.js'
-import { createHistoryReader } from '../directory/history.js'
-import { createFileGet } from '../directory/identity/file-get.js'
+import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
-import { createIdentityReader } from '../directory/identity/read-identity.js'
+import { createFileGet } from '../directory/identity/registration-file.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
-import { createMerchantView } from '../directory/merchant-view.js'
-import { createCallBudget } from '../directory/probe/call-budget.js'
+import { createHistoryReader } from '../directory/listings/history.js'
+import { createMerchantView } from '../directory/listings/merchant-view.js'
+import { writeRoutes } from '../directory/listings/routes.js'
+import { createSaveProbes } from '../directory/listings/save-probes.js'
+import { createSchemaCheck } from '../directory/listings/schema-check.js'
+import { createSignatureCheck, createWriteCheck } from '../directory/listings/signed-write.js'
+import { createSigningTerms } from '../directory/listings/signing-terms.js'
+import { createWriteQuota, saveAllowance } from '../directory/listings/write-limits.js'
+import { createWrites } from '../directory/listings/writes.js'
+import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
 import { createGuardedFetch } from '../directory/probe/guarded-fetch.js'
-import { createHostPace } from '../directory/probe/host-pace.js'
 import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
 import type { OwnCalls } from '../directory/probe/own-calls.js'
 import { createProbe, type Probe } from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
-import { validateRoutes } from '../directory/probe/validate-routes.js'
-import { createValidator } from '../directory/probe/validator.js'
+import { createValidator, validateRoutes } from '../directory/probe/validate.js'
 import type { Expected } from '../directory/probe/verdict.js'
-import { createSaveAllowance } from '../directory/save-allowance.js'
-import { createSaveLooks } from '../directory/save-looks.js'
-import { createSchemaCheck } from '../directory/schema-check.js'
 import { sessionRoutes } from '../directory/session/session-routes.js'
-import { createSessions } from '../directory/session/sessions.js'
-import { createSignIn } from '../directory/session/sign-in.js'
-import { createSigningTerms } from '../directory/signing-terms.js'
-import { createWriteCheck } from '../directory/write-check.js'
-import { createWriteRoom } from '../directory/write-room.js'
-import { writeRoutes } from '../directory/write-routes.js'
-import { createSignatureCheck } from '../directory/write-signature.js'
-import { createWrites } from '../directory/writes.js'
+import { createSessions, createSignIn } from '../directory/session/sign-in.js'
 import { createDiscoveryAnswers, type DiscoveryAnswers } from '../discovery/answers.js'
 import { createThreadedAnswers } from '../discovery/answers-thread.js'
 import { type CatalogAnswers, createCatalogAnswers } from '../discovery/catalog-answers.js'
@@ -55,6 +49,7 @@ import { createPace, createUrgency } from '../discovery/pace.js'
 import { discoveryRoutes } from '../discovery/routes.js'
 import type { Catalogue } from '../facilitator/routes.js'
 import { installCompression } from '../http/compression.js'
+import { createTokenBuckets } from '../http/limiter.js'
 import { mcpRoutes } from '../mcp/routes.js'
 import { createCatalogTools } from '../mcp/tools.js'
 import type { WatchedDirectory } from '../metrics/directory.js'
@@ -151,9 +146,9 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     },
     check,
     schemas,
-    look: createSaveLooks({ probe, network, asset, now }),
-    allowance: createSaveAllowance({ now }),
-    room: createWriteRoom({
+    probe: createSaveProbes({ probe, network, asset, now }),
+    allowance: createTokenBuckets({ ...saveAllowance, now }),
+    quota: createWriteQuota({
       listings: store,
       maxNewOwners: config.newOwnersPerHour,
       isDiskLow: world.isDiskLow,
@@ -174,7 +169,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     store,
     networks: new Map([[network, { asset: token.address }]]),
     infoCheck,
-    look: schedule.lookSoon,
+    probeSoon: schedule.probeSoon,
     targetRules: rules,
     isPayToBlocked: world.isPayToBlocked,
     isDiskLow: world.isDiskLow,
@@ -289,7 +284,7 @@ function composeProbing(world: ProbingWorld) {
   // Strangers' schemas must not keep owners waiting.
   const schemas = createSchemaCheck()
   const infoCheck = createInfoCheck(schemas, now)
-  const judge = createLookJudge({ infoCheck })
+  const effectOf = createProbeEffects({ infoCheck })
   return {
     rules,
     fetch,
@@ -297,12 +292,12 @@ function composeProbing(world: ProbingWorld) {
     pace,
     budget,
     infoCheck,
-    schedule: createProbeSchedule({ store, probe, judge, now, pace, log }),
+    schedule: createProbeSchedule({ store, probe, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, asset, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
     /** Gives up every call under way. */
     stop: () => stopping.abort(),
-    /** After the last look. */
+    /** Call it after the last probe. */
     close: () => schemas.close(),
   }
 }

@@ -12,7 +12,7 @@ import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import type { BatchNetwork } from '../facilitator/batch/ground.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
-import { createExactKind, EXACT } from '../facilitator/exact-job.js'
+import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { ServedNetwork } from '../facilitator/judge.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
@@ -117,7 +117,7 @@ export async function composeNetwork(
     sharing: shared.sharing,
     leases: shared.leases,
     kinds: {
-      [EXACT]: createExactKind(findUse, readFacts),
+      [EXACT]: createExactKind(findUse, readFacts, createOwnTransactions(shared.journal)),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
     signers,

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { addressOf, addressWord, topics, toQuantity, wordOf } from './abi.js'
+import { readBlock } from './blocks.js'
 import { findReceiptAnywhere, type Log, type Receipt } from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcResponseError } from './rpc-errors.js'
@@ -15,8 +16,8 @@ export interface ExpectedTransfer {
 
 /** How a used authorization ended on chain. */
 export type AuthorizationUse =
-  /** The expected transfer went with it; `transferLog` is the index of its log in the block. */
-  | { state: 'paid'; receipt: Receipt; transferLog: number }
+  /** The expected transfer went with it. `transferLog` is the index of its log in the block, `minedAt` the block's Unix seconds. */
+  | { state: 'paid'; receipt: Receipt; transferLog: number; minedAt: number }
   /** The nonce was consumed by another authorization of the same payer. */
   | { state: 'otherTransfer'; transaction: Hex }
   | { state: 'cancelled'; transaction: Hex }
@@ -172,9 +173,10 @@ async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
   const receipt = await findReceiptAnywhere(rpc, transaction, isOfUse)
   if (receipt === undefined) return { state: 'unread', transaction } as const
   const transferLog = findOwnTransfer(receipt.logs, expected)
-  return transferLog === undefined
-    ? ({ state: 'otherTransfer', transaction } as const)
-    : ({ state: 'paid', receipt, transferLog } as const)
+  if (transferLog === undefined) return { state: 'otherTransfer', transaction } as const
+  const block = await readBlock(rpc, receipt.blockNumber)
+  if (block === undefined) return { state: 'unread', transaction } as const
+  return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
 }
 
 interface FoundLog {

@@ -1,4 +1,4 @@
-import { addressField } from '../directory/listing-body.js'
+import { addressField } from '../listing-client/listing.js'
 import type { Block, BlockStore } from '../store/blocks.js'
 import { UsageError } from './arguments.js'
 

@@ -1,6 +1,5 @@
-import type { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../store/store-unavailable.js'
-import { startThread } from '../store/thread.js'
+import { superviseThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { CatalogFigures } from './catalog-reader.js'
 import { createUrgency } from './pace.js'
@@ -42,8 +41,6 @@ interface Waiting {
 /** A catalog of a million endpoints takes about a quarter of it. */
 const MAX_HEAP_MB = 4_096
 const MAX_WAITING = 500
-const RESTART_MS = 1_000
-const STOP_MS = 2_000
 
 function toError({ error, isUnavailable }: ThreadMessage & { kind: 'failed' }): unknown {
   return isUnavailable ? new StoreUnavailableError((error as Error).message) : error
@@ -60,27 +57,19 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
   const urgency = createUrgency(shared)
   const waiting = new Map<number, Waiting>()
   let figures: CatalogFigures = { endpoints: 0, readSeconds: 0 }
-  let thread: Worker | undefined
-  let restart: NodeJS.Timeout | undefined
-  let isStopped = false
   let lastId = 0
-
-  function start(): void {
-    const data: ThreadData = { source, urgency: shared }
-    const started = startThread(script, { maxHeapMb: MAX_HEAP_MB, data })
-    thread = started
-    started.on('message', onMessage)
-    started.on('error', onFault)
-    started.once('exit', () => {
-      thread = undefined
+  const data: ThreadData = { source, urgency: shared }
+  const thread = superviseThread<ThreadQuestion, ThreadMessage>(script, {
+    maxHeapMb: MAX_HEAP_MB,
+    data,
+    onMessage,
+    onFault,
+    onEnd() {
       figures = { ...figures, endpoints: 0 }
       for (const { resolve } of waiting.values()) resolve({ state: 'loading' })
       waiting.clear()
-      if (!isStopped) restart = setTimeout(start, RESTART_MS)
-    })
-    // The server keeps the process alive. This comes last, because adding a listener would undo it.
-    started.unref()
-  }
+    },
+  })
 
   function onMessage(message: ThreadMessage): void {
     if (message.kind === 'answer' || message.kind === 'figures') figures = message.figures
@@ -96,30 +85,17 @@ export function createThreadedAnswers(options: ThreadedAnswersOptions): Discover
   }
 
   return {
-    start,
+    start: thread.start,
+    stop: thread.stop,
     giveWay: urgency.raise,
     figures: () => figures,
     async answer(question, sequence) {
-      if (thread === undefined) return { state: 'loading' }
       if (waiting.size >= MAX_WAITING) return { state: 'busy' }
       const id = ++lastId
-      const asked: ThreadQuestion = { id, question, sequence }
-      const answered = new Promise<Answer>((resolve, reject) => {
+      if (!thread.post({ id, question, sequence })) return { state: 'loading' }
+      return new Promise<Answer>((resolve, reject) => {
         waiting.set(id, { resolve, reject })
       })
-      thread.postMessage(asked)
-      return answered
-    },
-    async stop() {
-      isStopped = true
-      clearTimeout(restart)
-      const ending = thread
-      if (ending === undefined) return
-      const ended = new Promise<void>((resolve) => ending.once('exit', () => resolve()))
-      ending.postMessage('stop' satisfies ThreadQuestion)
-      const timer = setTimeout(() => void ending.terminate(), STOP_MS)
-      await ended
-      clearTimeout(timer)
     },
   }
 }

@@ -10,7 +10,7 @@ import type { ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examination, JobKind, Settled } from '../relayer/job-kind.js'
-import type { Job, NewJob } from '../store/settlement-journal.js'
+import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { judgeFacts, reject } from './ladder.js'
@@ -29,6 +29,8 @@ export interface ExactDetails {
   validBefore: string
   signature: Hex
   isAlone: boolean
+  /** When its settle was claimed, Unix milliseconds; missing in rows of older versions. */
+  claimedAt?: number
   resourceUrl?: string
 }
 
@@ -45,8 +47,10 @@ export function createExactJob(options: {
   signature: Hex
   isAlone: boolean
   seenBlock: number
+  /** Unix milliseconds. */
+  claimedAt: number
 }): NewJob {
-  const { id, payment, digest, signature, isAlone, seenBlock } = options
+  const { id, payment, digest, signature, isAlone, seenBlock, claimedAt } = options
   const { from, value, validAfter, validBefore, nonce } = payment.authorization
   const details: ExactDetails = {
     asset: payment.asset,
@@ -58,6 +62,7 @@ export function createExactJob(options: {
     validBefore: validBefore.toString(),
     signature,
     isAlone,
+    claimedAt,
     ...(payment.resourceUrl === undefined ? {} : { resourceUrl: payment.resourceUrl }),
   }
   return {
@@ -83,10 +88,29 @@ export function expectedTransfer(job: Job): ExpectedTransfer {
   return { asset, payer, payTo, value: BigInt(value), nonce }
 }
 
+/** Returns whether a transaction was signed here for this job. */
+export type IsOurs = (job: Job, transaction: Hex) => Promise<boolean>
+
+/** Makes `IsOurs` from the transactions that the journal keeps. */
+export function createOwnTransactions(
+  journal: Pick<SettlementJournal, 'findByTransaction'>,
+): IsOurs {
+  return async (job, transaction) => {
+    const rows = await journal.findByTransaction(transaction)
+    return rows.some(({ id }) => id === job.id)
+  }
+}
+
+/** Returns when the settle of a job was claimed, Unix milliseconds. */
+export function claimedAtOf(job: Job): number {
+  return readExactDetails(job).claimedAt ?? job.createdAt
+}
+
 /** The handler of `exact` jobs for the relayer. */
 export function createExactKind(
   findUse: FindAuthorizationUse,
   readFacts: ReadPaymentFacts,
+  isOurs: IsOurs,
 ): JobKind {
   return {
     ride(job) {
@@ -97,7 +121,7 @@ export function createExactKind(
     findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
     movedIn: (job) => BigInt(readExactDetails(job).value),
     rejectionOf: (_job, revert) => rejectionOfRevert(revert),
-    examine: (job, atLeastBlock) => examine(findUse, readFacts, job, atLeastBlock),
+    examine: (job, atLeastBlock) => examine(findUse, readFacts, isOurs, job, atLeastBlock),
   }
 }
 
@@ -110,6 +134,7 @@ export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled
 async function examine(
   findUse: FindAuthorizationUse,
   readFacts: ReadPaymentFacts,
+  isOurs: IsOurs,
   job: Job,
   atLeastBlock: number,
 ): Promise<Examination> {
@@ -120,7 +145,7 @@ async function examine(
   }
   if (facts.isNonceUsed) {
     const use = await findUse(expected, blockBefore(job.seenBlock), facts.blockNumber)
-    return examineUse(use, job)
+    return examineUse(use, job, isOurs)
   }
   if (facts.blockTimestamp >= job.expiresAt) {
     return failed(
@@ -139,7 +164,7 @@ async function examine(
 }
 
 /** Decides by the transaction that used the nonce. */
-function examineUse(use: AuthorizationUse, job: Job): Examination {
+async function examineUse(use: AuthorizationUse, job: Job, isOurs: IsOurs): Promise<Examination> {
   const usedBy = (transaction: Hex, message: string) => ({
     ...failed(reject('nonceAlreadyUsed', message)),
     transaction,
@@ -147,7 +172,7 @@ function examineUse(use: AuthorizationUse, job: Job): Examination {
   switch (use.state) {
     case 'paid': {
       const { receipt, transferLog } = use
-      if (receipt.blockNumber > job.seenBlock) return { state: 'confirmed', receipt, transferLog }
+      if (await isSinceClaim(use, job, isOurs)) return { state: 'confirmed', receipt, transferLog }
       const { transactionHash } = receipt
       return usedBy(
         transactionHash,
@@ -173,6 +198,20 @@ function examineUse(use: AuthorizationUse, job: Job): Examination {
       if (use.isFinal) return failed(reject('nonceAlreadyUsed', USED_AND_NOT_FOUND))
   }
   throw new RpcUnavailableError('the chain node shows the nonce used but not yet by whom')
+}
+
+/**
+ * Returns whether a use counts for the claim of this job: it is our own, or it landed afterwards. Afterwards is a later
+ * block than the newest seen at the claim, and no earlier second: nodes that lag may have hidden blocks.
+ */
+export async function isSinceClaim(
+  { receipt, minedAt }: AuthorizationUse & { state: 'paid' },
+  job: Job,
+  isOurs: IsOurs,
+): Promise<boolean> {
+  if (receipt.blockNumber <= job.seenBlock) return false
+  if (minedAt >= Math.floor(claimedAtOf(job) / 1000)) return true
+  return isOurs(job, receipt.transactionHash)
 }
 
 /** Said when every block since the claim was searched, again and again, and no node shows the use. */

@@ -3,7 +3,7 @@ import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
-import { createExactJob } from './exact-job.js'
+import { claimedAtOf, createExactJob } from './exact-job.js'
 import type { Intent, Judgement } from './judge.js'
 
 export interface JobObtainerOptions {
@@ -49,18 +49,19 @@ export function createJobObtainer(options: JobObtainerOptions) {
     }
     const { receipt, failedJob } = judgement
     const outcome = confirmation(receipt, judgement, null)
-    const job = await journal.recordFound(newJob(intent), failedJob, outcome, now())
+    const found = newJob(intent, claimedAtOf(failedJob))
+    const job = await journal.recordFound(found, failedJob, outcome, now())
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
   async function claim(intent: Intent, idempotencyKey: string | undefined) {
-    const claim = await journal.claim(newJob(intent), idempotencyKey, now())
+    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now())
     if (claim.state === 'keyConflict') return claim.state
     return claim.state === 'held' ? 'raced' : begin(claim.job)
   }
 
   async function reopen(intent: Intent, failed: Job) {
-    const job = await journal.reopen(failed, newJob(intent), now())
+    const job = await journal.reopen(failed, newJob(intent, now()), now())
     return job === undefined ? 'raced' : begin(job)
   }
 
@@ -75,6 +76,7 @@ export function createJobObtainer(options: JobObtainerOptions) {
   }
 }
 
-function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent) {
-  return createExactJob({ id: randomUUID(), payment, digest, signature, isAlone, seenBlock })
+function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent, claimedAt: number) {
+  const id = randomUUID()
+  return createExactJob({ id, payment, digest, signature, isAlone, seenBlock, claimedAt })
 }

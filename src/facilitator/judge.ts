@@ -12,7 +12,7 @@ import { isErc6492Signature, unwrapErc6492Signature } from '../x402/erc6492.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
-import { EXACT, exactKey } from './exact-job.js'
+import { createOwnTransactions, EXACT, exactKey } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
 import { climbLadder, findTerms, isRejection, judgeFacts, reject, type Terms } from './ladder.js'
 import { createRecentMemory } from './recent-memory.js'
@@ -91,6 +91,7 @@ export type Judge = (payment: Payment, marginSeconds: number) => Promise<Judgeme
  */
 export function createJudge(options: JudgeOptions): Judge {
   const { served, journal, computeDigest, recovery, now } = options
+  const isOurs = createOwnTransactions(journal)
   const recent = createRecentMemory<Hex, Hex>(MAX_RECENT_SIGNATURES)
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
@@ -137,7 +138,9 @@ export function createJudge(options: JudgeOptions): Judge {
     if (chainRefusal !== undefined) {
       const since = await lookAgain(payment.network, key, digest)
       if (since !== undefined) return since
-      if (facts.isNonceUsed) return judgeUsed(intent, network.findUse, facts, chainRefusal)
+      if (facts.isNonceUsed) {
+        return judgeUsed(intent, network.findUse, facts, chainRefusal, isOurs)
+      }
       return rejected(chainRefusal)
     }
     const gasRefusal = await network.guardGas({

@@ -1,7 +1,7 @@
 import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import type { PaymentFacts } from '../chain/payment-facts.js'
 import type { Rejection } from '../x402/reasons.js'
-import { blockBefore } from './exact-job.js'
+import { blockBefore, type IsOurs, isSinceClaim } from './exact-job.js'
 import type { Intent, Judgement } from './judge.js'
 
 /** Blocks in which the use of an authorization that was never claimed here is searched for, to name its hash. */
@@ -17,6 +17,7 @@ export async function judgeUsed(
   findUse: FindAuthorizationUse,
   facts: PaymentFacts,
   rejection: Rejection,
+  isOurs: IsOurs,
 ): Promise<Judgement> {
   const { payment, digest, failedJob } = intent
   const { asset, payTo, authorization } = payment
@@ -31,7 +32,7 @@ export async function judgeUsed(
     if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
       return { state: 'unclear', transaction: use.transaction }
     }
-    if (use.state === 'paid' && use.receipt.blockNumber > claimed.seenBlock) {
+    if (use.state === 'paid' && (await isSinceClaim(use, claimed, isOurs))) {
       const { receipt, transferLog } = use
       return { state: 'paidElsewhere', intent, failedJob: claimed, receipt, transferLog }
     }

@@ -1,16 +1,33 @@
 import { type Address, bytesToHex, type Hex } from 'viem'
-import { hashBody } from './canonical-json.js'
-import { createDirectoryReader, type SavedListing } from './directory-reader.js'
 import type { Listing } from './listing.js'
-import { ListingError } from './listing-error.js'
 import {
+  hashBody,
   type ListingAction,
+  type ListingDomain,
   type ListingTypedData,
   listingTypedData,
   toListingWriteJson,
 } from './listing-write.js'
 
-/** A viem account as it is; of a wallet client `{ address: client.account.address, signTypedData: client.signTypedData }`. */
+/** A write that was refused by the directory, or failed before it was sent. */
+export class ListingError extends Error {
+  override readonly name = 'ListingError'
+  /** The code of the directory, or `unreachable`, `unexpected_answer`, `wrong_audience`. */
+  readonly code: string
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number
+  /** Facts of the answer beside its sentence, such as the endpoints that were refused. */
+  readonly details: unknown
+
+  constructor(code: string, message: string, status = 0, details?: unknown) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.details = details
+  }
+}
+
+/** A viem account fits as it is; for a wallet client give `{ address: client.account.address, signTypedData: client.signTypedData }`. */
 export interface ListingSigner {
   address: Address
   signTypedData(typedData: ListingTypedData): Promise<Hex>
@@ -19,31 +36,45 @@ export interface ListingSigner {
 export interface ListingClientOptions {
   directoryUrl: string
   signer: ListingSigner
-  /** The global one unless given. */
+  /** The global `fetch` by default. */
   fetch?: typeof fetch
   /**
-   * The origin that signatures are for, where the directory is reached at another address than its own. Unless given it
-   * must be that of `directoryUrl`: a directory could else have messages signed that work at a different one.
+   * The origin that signatures are for; the origin of `directoryUrl` by default. Give it when the directory is reached
+   * at another address than its own. Otherwise a directory could collect messages that work at a different one.
    */
   audience?: string
 }
 
-/** Each call is one signed message. All reject with `ListingError`; what the signer throws goes through. */
+/** A merchant as its owner sees it, with warnings. All other members are as the directory answers them. */
+export interface SavedListing {
+  id: string
+  owner: Address | null
+  payTo: Address
+  revision: number
+  endpoints: { url: string; method: string; state: { status: string } & Record<string, unknown> }[]
+  warnings: { path: string; code: string; message: string }[]
+  [member: string]: unknown
+}
+
+/** Each call signs and sends one message. All reject with `ListingError`; errors of the signer pass through. */
 export interface ListingClient {
-  /** Creates the listing, or puts this one in its place. */
+  /** Creates the listing, or replaces it. */
   save(merchantId: string, listing: Listing): Promise<SavedListing>
   delete(merchantId: string): Promise<SavedListing>
-  /** The first of two steps; `null` takes an offer back. */
+  /** Offers the listing to another owner; `null` takes an offer back. */
   offerOwner(merchantId: string, to: Address | null): Promise<SavedListing>
-  /** The second, by the one it was offered to. */
+  /** Accepts an offer; the signer is the address it was offered to. */
   acceptOwner(merchantId: string): Promise<SavedListing>
-  /** Says which ERC-8004 agent the merchant is, in decimal digits; `null` says none. */
+  /** Links the merchant to an ERC-8004 agent, in decimal digits; `null` removes the link. */
   linkAgent(merchantId: string, agentId: string | null): Promise<SavedListing>
-  /** By the key that is paid: vouches for the owner of the listing, who then sees what was paid; `null` no longer does. */
+  /**
+   * Confirms the owner of the listing with the key that is paid, so that the owner sees the payments; `null` takes the
+   * confirmation back.
+   */
   confirmPayTo(merchantId: string, owner: Address | null): Promise<SavedListing>
 }
 
-/** Makes what scripts and browsers write listings with. */
+/** Creates the client with which scripts and browsers write listings. */
 export function createListingClient(options: ListingClientOptions): ListingClient {
   const { signer } = options
   const directory = createDirectoryReader(options.directoryUrl, options.fetch ?? fetch)
@@ -77,7 +108,7 @@ export function createListingClient(options: ListingClientOptions): ListingClien
       payTo,
       bodyHash: hashBody(body),
       revision: BigInt((merchant?.revision ?? 0) + 1),
-      nonce: randomNonce(),
+      nonce: bytesToHex(crypto.getRandomValues(new Uint8Array(32))),
       issuedAt,
       deadline: issuedAt + BigInt(signing.time.maxDeadlineSeconds),
     })
@@ -102,6 +133,73 @@ export function createListingClient(options: ListingClientOptions): ListingClien
   }
 }
 
-function randomNonce(): Hex {
-  return bytesToHex(crypto.getRandomValues(new Uint8Array(32)))
+/** The members of `GET /api/signing` that a client needs. */
+interface SigningTerms {
+  domain: ListingDomain
+  audience: string
+  /** Unix seconds, and seconds. */
+  time: { now: number; skewSeconds: number; maxDeadlineSeconds: number }
+}
+
+/** Facts about the merchant that the next signed message must repeat. */
+interface MerchantState {
+  revision: number
+  payTo: Address
+  /** False for a deleted merchant, and for one that was found in payments and is unclaimed. */
+  isListed: boolean
+}
+
+/** Speaks the directory's REST for the client. All functions reject with `ListingError`. */
+function createDirectoryReader(directoryUrl: string, fetch: typeof globalThis.fetch) {
+  const base = directoryUrl.replace(/\/+$/, '')
+
+  async function request(path: string, init?: RequestInit): Promise<[Response, unknown]> {
+    let response: Response
+    try {
+      response = await fetch(base + path, init)
+    } catch (cause) {
+      const error = new ListingError('unreachable', `The directory at ${base} does not answer.`)
+      error.cause = cause
+      throw error
+    }
+    const answer: unknown = await response.json().catch(() => undefined)
+    if (answer === undefined) throw toListingError(response.status, answer)
+    return [response, answer]
+  }
+
+  async function read<Answer>(path: string, init?: RequestInit): Promise<Answer> {
+    const [response, answer] = await request(path, init)
+    if (!response.ok) throw toListingError(response.status, answer)
+    return answer as Answer
+  }
+
+  return {
+    readSigning: () => read<SigningTerms>('/api/signing'),
+    /** Returns `undefined` for an id that was never used. */
+    async readMerchant(id: string): Promise<MerchantState | undefined> {
+      const [response, answer] = await request(`/api/merchants/${encodeURIComponent(id)}`)
+      if (response.ok) {
+        const { revision, payTo, owner } = answer as SavedListing
+        return { revision, payTo, isListed: owner !== null }
+      }
+      const error = toListingError(response.status, answer)
+      if (error.code === 'merchant_not_found') return undefined
+      if (error.code !== 'merchant_deleted') throw error
+      return { ...(error.details as { revision: number; payTo: Address }), isListed: false }
+    },
+    send: (path: string, { method, body }: { method: string; body: unknown }) =>
+      read<SavedListing>(path, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+  }
+}
+
+function toListingError(status: number, answer: unknown): ListingError {
+  const { error, message, details } = (answer ?? {}) as Record<string, unknown>
+  if (typeof error === 'string' && typeof message === 'string') {
+    return new ListingError(error, message, status, details)
+  }
+  return new ListingError('unexpected_answer', `The directory answered ${status}.`, status)
 }

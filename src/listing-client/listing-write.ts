@@ -1,6 +1,7 @@
-import type { Address, Hex } from 'viem'
+import canonicalize from 'canonicalize'
+import { type Address, type Hex, keccak256, stringToBytes } from 'viem'
 
-/** What an owner can say. */
+/** Every action that an owner can sign. */
 export const listingActions = [
   'listing.create',
   'listing.update',
@@ -44,25 +45,25 @@ export function listingDomain(chainId: number): ListingDomain {
 /** The message as it is signed. */
 export interface ListingWrite {
   action: ListingAction
-  /** Origin of the directory: another deployment cannot use the message. */
+  /** Origin of the directory, so that no other deployment can use the message. */
   audience: string
   merchantId: string
-  /** Who signs. */
+  /** The signer. */
   owner: Address
-  /** Where the listing's money goes once the write is accepted, in clear for the wallet to show. */
+  /** The address that the listing pays once the write is accepted, in clear for the wallet to show. */
   payTo: Address
   /** `hashBody` of the body that goes with it. */
   bodyHash: Hex
   /** One above the merchant's; 1 for a new one. */
   revision: bigint
-  /** Random; serves an owner once. */
+  /** Random. An owner can use a nonce once. */
   nonce: Hex
   /** Unix seconds. */
   issuedAt: bigint
   deadline: bigint
 }
 
-/** The same in JSON, as it is sent and as the history tells it. */
+/** The message in JSON, as it is sent and as the history keeps it. */
 export interface ListingWriteJson extends Omit<ListingWrite, 'revision' | 'issuedAt' | 'deadline'> {
   revision: number
   issuedAt: number
@@ -76,7 +77,7 @@ export interface ListingTypedData {
   message: ListingWrite
 }
 
-/** What a wallet is asked to sign. */
+/** Returns the typed data for the wallet to sign. */
 export function listingTypedData(chainId: number, message: ListingWrite): ListingTypedData {
   return {
     domain: listingDomain(chainId),
@@ -102,4 +103,24 @@ export function toListingWriteJson(message: ListingWrite): ListingWriteJson {
     issuedAt: Number(message.issuedAt),
     deadline: Number(message.deadline),
   }
+}
+
+/**
+ * Returns the one spelling of a JSON value (RFC 8785): sorted keys, no blanks. Throws a `TypeError` for what is not JSON,
+ * and for strings that are not Unicode.
+ */
+export function canonicalJson(value: unknown): string {
+  let text: string | undefined
+  try {
+    text = canonicalize(value)
+  } catch (cause) {
+    throw new TypeError('the value has no canonical JSON', { cause })
+  }
+  if (text === undefined) throw new TypeError('the value has no canonical JSON')
+  return text
+}
+
+/** Returns the keccak256 of the UTF-8 of the canonical JSON, by which a signed message names its body. */
+export function hashBody(body: unknown): Hex {
+  return keccak256(stringToBytes(canonicalJson(body)))
 }

@@ -22,6 +22,72 @@ export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Wo
   return new Worker(code, { ...options, eval: true })
 }
 
+/** How long after its end a thread is started again, and how long a thread may take to stop. */
+const RESTART_MS = 1_000
+const STOP_MS = 2_000
+
+/** A thread that is started again whenever it ends. */
+export interface SupervisedThread<Question> {
+  start(): void
+  /** Sends a message; returns `false` while there is no thread. */
+  post(question: Question | 'stop'): boolean
+  /** Sends `stop`, waits for the end, and forces it after two seconds. */
+  stop(): Promise<void>
+}
+
+export interface SuperviseOptions<Message> extends ThreadOptions {
+  onMessage: (message: Message) => void
+  /** Receives the error that ends a thread. */
+  onFault: (error: unknown) => void
+  /** Called when a thread has ended, before the next one starts. */
+  onEnd: () => void
+}
+
+/** Keeps one thread of a script running. It does not keep the process alive. */
+export function superviseThread<Question, Message>(
+  script: URL,
+  { onMessage, onFault, onEnd, ...options }: SuperviseOptions<Message>,
+): SupervisedThread<Question> {
+  let thread: Worker | undefined
+  let restart: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  function start(): void {
+    const started = startThread(script, options)
+    thread = started
+    started.on('message', onMessage)
+    started.on('error', onFault)
+    started.once('exit', () => {
+      thread = undefined
+      onEnd()
+      if (!isStopped) restart = setTimeout(start, RESTART_MS).unref()
+    })
+    // This comes last, because adding a listener would undo it.
+    started.unref()
+  }
+
+  function post(question: Question | 'stop'): boolean {
+    thread?.postMessage(question)
+    return thread !== undefined
+  }
+
+  return {
+    start,
+    post,
+    async stop() {
+      isStopped = true
+      clearTimeout(restart)
+      const ending = thread
+      if (ending === undefined) return
+      const ended = new Promise<void>((resolve) => ending.once('exit', () => resolve()))
+      post('stop')
+      const timer = setTimeout(() => void ending.terminate(), STOP_MS)
+      await ended
+      clearTimeout(timer)
+    },
+  }
+}
+
 /** The script beside the module that asks: `.ts` when run from the sources, else `.js`. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)

@@ -1,3 +1,4 @@
+import { findOutsideReference } from './json-schema.js'
 import { isObject, type JsonLimits, memberOf, sizeProblem } from './json-walk.js'
 import { quote } from './parse-request.js'
 import { parseUrl } from './parse-url.js'
@@ -30,7 +31,6 @@ const MAX_DESCRIPTION_CHARS = 4_096
 const queryMethods = ['GET', 'HEAD', 'DELETE']
 const bodyMethods = ['POST', 'PUT', 'PATCH']
 const bodyTypes = ['json', 'form-data', 'text']
-const referring = ['$ref', '$id', '$dynamicRef', '$recursiveRef']
 
 /** The extension of a payload as it came; `undefined` when there is none. */
 export function bazaarOf(payload: unknown): unknown {
@@ -138,22 +138,6 @@ function readInput(input: unknown): Input | { rejectedReason: string } {
     return rejected('info.input.queryParams must be an object')
   }
   return { method, example }
-}
-
-/** Whoever resolved such a reference would call an address of a stranger's choice. */
-function findOutsideReference(schema: unknown): string | undefined {
-  const open: unknown[] = [schema]
-  while (open.length > 0) {
-    const value = open.pop()
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, member] of Object.entries(value)) {
-      if (referring.includes(key) && !(typeof member === 'string' && member.startsWith('#'))) {
-        return key
-      }
-      open.push(member)
-    }
-  }
-  return undefined
 }
 
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {

@@ -1,5 +1,30 @@
+/** A value inside a JSON document: its name in the object that holds it, if one does, and how deep it stands. */
+interface JsonNode {
+  key: string | undefined
+  value: unknown
+  /** 0 for the document itself. */
+  depth: number
+}
+
+/**
+ * Walks a JSON value, the document first, without recursion: no depth can exhaust the stack. The caller leaves the loop
+ * to end the walk; a value is opened only after its turn.
+ */
+export function* walkJson(root: unknown): Generator<JsonNode> {
+  const open: JsonNode[] = [{ key: undefined, value: root, depth: 0 }]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    yield node
+    const { value, depth } = node
+    if (Array.isArray(value)) {
+      for (const element of value) open.push({ key: undefined, value: element, depth: depth + 1 })
+    } else if (isObject(value)) {
+      for (const key of Object.keys(value)) open.push({ key, value: value[key], depth: depth + 1 })
+    }
+  }
+}
+
 export interface JsonLimits {
-  /** Of the UTF-8 text, keys and punctuation counted. */
+  /** Bytes of the UTF-8 text, with keys and punctuation. */
   maxBytes: number
   maxDepth: number
   /** Values in all: members, elements and the root. */
@@ -9,50 +34,39 @@ export interface JsonLimits {
 const encoder = new TextEncoder()
 
 /**
- * What makes a stranger's JSON too large to work with, in words that follow its name; `undefined` when nothing does.
- * Walks without recursion and stops at the first limit, so that even a huge value costs no more than the limits.
+ * Says what makes a stranger's JSON too large to work with, in words that follow its name. Stops at the first limit, so
+ * that even a huge value costs no more than the limits.
  */
 export function sizeProblem(root: unknown, limits: JsonLimits): string | undefined {
+  const { maxBytes, maxDepth, maxNodes } = limits
   let bytes = 0
   let nodes = 0
-  const tooLong = `must be at most ${limits.maxBytes} bytes of JSON`
-  const open: [value: unknown, depth: number][] = [[root, 1]]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const [value, depth] = next
-    if (++nodes > limits.maxNodes) return `must have at most ${limits.maxNodes} values`
-    bytes += byteLength(value, limits.maxBytes - bytes)
-    if (bytes > limits.maxBytes) return tooLong
+  for (const { key, value, depth } of walkJson(root)) {
+    if (++nodes > maxNodes) return `must have at most ${maxNodes} values`
+    if (key !== undefined) bytes += byteLength(key, maxBytes - bytes) + 1
+    bytes += byteLength(value, maxBytes - bytes)
+    if (bytes > maxBytes) return `must be at most ${maxBytes} bytes of JSON`
     if (typeof value !== 'object' || value === null) continue
-    if (depth >= limits.maxDepth) return `must not nest deeper than ${limits.maxDepth} levels`
-    if (Array.isArray(value)) {
-      if (value.length > limits.maxNodes) return `must have at most ${limits.maxNodes} values`
-      for (const element of value) open.push([element, depth + 1])
-      continue
-    }
-    const keys = Object.keys(value)
-    if (keys.length > limits.maxNodes) return `must have at most ${limits.maxNodes} values`
-    for (const key of keys) {
-      bytes += byteLength(key, limits.maxBytes - bytes) + 1
-      if (bytes > limits.maxBytes) return tooLong
-      open.push([(value as Record<string, unknown>)[key], depth + 1])
-    }
+    if (depth + 1 >= maxDepth) return `must not nest deeper than ${maxDepth} levels`
+    const members = Array.isArray(value) ? value.length : Object.keys(value).length
+    if (members > maxNodes) return `must have at most ${maxNodes} values`
   }
   return undefined
 }
 
-/** Of a value without what is inside it: quotes, or brackets and one separator. */
+/** Returns the bytes of a value without what is inside it: quotes, or brackets and one separator. */
 function byteLength(value: unknown, left: number): number {
   if (typeof value !== 'string') return typeof value === 'object' && value !== null ? 3 : 6
-  // A character is one byte or more: what is longer than the rest need not be encoded to know.
+  // A character is one byte or more, so a text longer than the rest need not be encoded.
   return (value.length > left ? value.length : encoder.encode(value).length) + 3
 }
 
-/** JSON that is an object; arrays and `null` are not. */
+/** Narrows to JSON that is an object; arrays and `null` are not. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A member the object has itself: what every object inherits is nobody's data. */
+/** Returns a member that the object has itself: what every object inherits is nobody's data. */
 export function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }

@@ -15,8 +15,8 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
 import { readArtifact } from '../../src/devnet/artifacts.js'
 import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
+import { createIdentityReader } from '../../src/directory/identity/checks.js'
 import { createIdentityWatch } from '../../src/directory/identity/identity-watch.js'
-import { createIdentityReader } from '../../src/directory/identity/read-identity.js'
 import type { GuardedGet } from '../../src/directory/identity/registration-file.js'
 import { createIdentityRegistry } from '../../src/directory/identity/registry.js'
 import { anEndpoint, openListings } from '../unit/directory/listed-merchants.js'
@@ -73,7 +73,7 @@ function filesOf(agentId: string): GuardedGet {
 
 describe('the registry', () => {
   it('is served where a registry of version 2 stands', async () => {
-    expect(await aRegistry().look()).toEqual({ isServed: true, version: '2.0.0' })
+    expect(await aRegistry().refresh()).toEqual({ isServed: true, version: '2.0.0' })
   })
 
   it('is not served at an address without code, or with the code of something else', async () => {

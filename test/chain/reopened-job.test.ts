@@ -10,7 +10,12 @@ import { readToken } from '../../src/chain/token.js'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil-process.js'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
-import { createExactJob, createExactKind, EXACT } from '../../src/facilitator/exact-job.js'
+import {
+  createExactJob,
+  createExactKind,
+  createOwnTransactions,
+  EXACT,
+} from '../../src/facilitator/exact-job.js'
 import { createOutcomeWait } from '../../src/facilitator/outcome-wait.js'
 import { createGasModel } from '../../src/relayer/gas-model.js'
 import { createLeaseKeeper } from '../../src/relayer/lease-keeper.js'
@@ -103,6 +108,7 @@ async function aRelayer() {
       [EXACT]: createExactKind(
         createAuthorizationUses(rpc),
         createPaymentFactsReader(rpc, token, () => 0),
+        createOwnTransactions(journal),
       ),
     },
     signers,
@@ -157,5 +163,6 @@ async function aJob(payer: ReturnType<typeof privateKeyToAccount>) {
     signature,
     isAlone: false,
     seenBlock: 0,
+    claimedAt: Date.now(),
   })
 }

@@ -16,7 +16,14 @@ import {
 } from './support/behaviours.js'
 import { type SignedPayment, somePayments } from './support/payments.js'
 import type { Behaviour } from './support/rpc-proxy.js'
-import { chainHead, expectAllSettledAndTrue, startWorld, type World } from './support/world.js'
+import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
+import {
+  chainHead,
+  expectAllSettledAndTrue,
+  startWorld,
+  until,
+  type World,
+} from './support/world.js'
 
 const SEND = 'eth_sendRawTransaction'
 
@@ -54,6 +61,46 @@ describe('a node that is unfaithful about the chain', () => {
     world = await startWorld()
     const fault = () => lifting(['eth_getTransactionReceipt', 'eth_getBlockReceipts'], forgetful)
     await under(fault, await somePayments(20), 3_000)
+  })
+
+  it('that stands still cannot hide that a payment was spent before it was settled', async () => {
+    world = await startWorld()
+    const [payment] = (await somePayments(1)) as [SignedPayment]
+    const lift = standStill(world.proxy, await chainHead(world.chainUrl))
+    await submitAsStranger(world.chainUrl, payment)
+    await untilStrangerMined(world.chainUrl)
+    // Blocks tell whole seconds: what happens within one has no order.
+    await pause(1_000)
+    const settling = world.client.settle(payment)
+    await pause(2_000)
+    lift()
+    await settling
+    const { body } = await world.client.settle(payment)
+    expect(body).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    const told = world.client.answers.filter((answer) => answer.body?.success === true)
+    expect(told).toEqual([])
+  })
+
+  it('that stands still does not take away what others bring on chain after the claim', async () => {
+    world = await startWorld()
+    const [payment] = (await somePayments(1)) as [SignedPayment]
+    const lift = standStill(world.proxy, await chainHead(world.chainUrl))
+    const isLost = world.proxy.fault(SEND, swallowed)
+    const settling = world.client.settle(payment)
+    await until(
+      'it is claimed',
+      async () => (await world.client.findPayment(payment)) !== undefined,
+    )
+    await submitAsStranger(world.chainUrl, payment)
+    await untilStrangerMined(world.chainUrl)
+    lift()
+    isLost()
+    await settling
+    await expectAllSettledAndTrue(world, [payment])
   })
 
   it('that stands still at an old block while transactions land', async () => {

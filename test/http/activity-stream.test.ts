@@ -2,12 +2,9 @@ import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  type ActivityFeed,
-  createActivityFeed,
-} from '../../src/directory/activity/activity-feed.js'
+import { type ActivityFeed, createActivityFeed } from '../../src/directory/activity/feed.js'
 import { activityStreamRoutes } from '../../src/directory/activity/stream-routes.js'
-import { createSessions, type Sessions } from '../../src/directory/session/sessions.js'
+import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { SESSION_COOKIE } from '../../src/http/session-cookie.js'
 import type { Merchant } from '../../src/store/listings.js'

@@ -1,7 +1,6 @@
 import { createWalletClient, custom } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createListingClient } from '../../src/listing-client/client.js'
-import { ListingError } from '../../src/listing-client/listing-error.js'
+import { createListingClient, ListingError } from '../../src/listing-client/client.js'
 import {
   aListing,
   anAccount,

@@ -1,9 +1,10 @@
 import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
-import { parseListing } from '../../src/directory/listing-body.js'
-import { hashBody } from '../../src/listing-client/canonical-json.js'
+import { parseBody } from '../../src/directory/listings/faults.js'
+import { listingBody } from '../../src/listing-client/listing.js'
 import {
+  hashBody,
   LISTING_PRIMARY_TYPE,
   type ListingAction,
   listingActions,
@@ -439,7 +440,7 @@ describe('the look at endpoints', () => {
 
   it('is bounded per owner, who is told when to come again', async () => {
     await directory.close()
-    directory = await startDirectory({ capacity: 2, perSecond: 0.5 })
+    directory = await startDirectory({ capacity: 2, refillMs: 2_000 })
     await create('first')
     await create('second')
     const request = await aSignedWrite(owner, { message: { merchantId: 'third' } })
@@ -621,7 +622,7 @@ describe('ownership', () => {
 
   it('of what was found in payments is claimed by the key that is paid, and by no other', async () => {
     const id = `payto-${owner.address.toLowerCase()}`
-    const [endpoint] = parseListing(aListing()).endpoints
+    const [endpoint] = parseBody(listingBody, aListing()).endpoints
     if (endpoint === undefined) throw new Error('no endpoint')
     const health = {
       accepts: [],

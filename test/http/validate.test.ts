@@ -1,11 +1,13 @@
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type CallBudgetOptions, createCallBudget } from '../../src/directory/probe/call-budget.js'
-import { createHostPace } from '../../src/directory/probe/host-pace.js'
+import {
+  type CallBudgetOptions,
+  createCallBudget,
+  createHostPace,
+} from '../../src/directory/probe/call-limits.js'
 import { probeRoutes } from '../../src/directory/probe/probe-routes.js'
 import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
-import { validateRoutes } from '../../src/directory/probe/validate-routes.js'
-import { createValidator } from '../../src/directory/probe/validator.js'
+import { createValidator, validateRoutes } from '../../src/directory/probe/validate.js'
 import type { EndpointHealth } from '../../src/store/listings.js'
 import { aRequirement, ask, asset, bazaar, network, payTo } from '../unit/directory/probe/a-402.js'
 import { aListingStore, aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'

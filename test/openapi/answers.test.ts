@@ -1,8 +1,11 @@
 import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
-import { hashBody } from '../../src/listing-client/canonical-json.js'
-import { listingTypedData, toListingWrite } from '../../src/listing-client/listing-write.js'
+import {
+  hashBody,
+  listingTypedData,
+  toListingWrite,
+} from '../../src/listing-client/listing-write.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startMerchant, startService, type TestService } from './a-service.js'
 import { createJudge, operationsOf } from './described.js'

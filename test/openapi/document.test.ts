@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { writeCodes } from '../../src/directory/write-codes.js'
+import { writeCodes } from '../../src/directory/listings/faults.js'
 import { httpCodes } from '../../src/http/http-codes.js'
 import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi/document.js'
 import { reasons } from '../../src/x402/reasons.js'

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { findHidden, stripHidden } from '../../src/directory/hidden-characters.js'
-import { findUnwelcome } from '../../src/directory/listing-text.js'
-import { cleanText } from '../../src/directory/probe/clean-text.js'
+import { cleanText, findHidden, findUnwelcome, stripHidden } from '../../src/listing-client/text.js'
 
 const ignorable = /\p{Default_Ignorable_Code_Point}/u
 /** Those that may be part of what is seen. */

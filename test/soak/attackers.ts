@@ -140,6 +140,8 @@ const spentElsewhere: Attacker = {
       args: authorizationArguments(payment),
     })
     if ((await send(world, devnetContracts.usdc, data)) === undefined) return []
+    // Blocks tell whole seconds: while nodes lag, what happens within one has no order.
+    await pause(1_000)
     const answers = [
       await post<SettleAnswer>(world, '/settle', payment),
       await post<SettleAnswer>(world, '/settle', payment),

@@ -2,26 +2,26 @@ import type { FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { createLogger } from '../../src/app/logger.js'
-import { createHistoryReader } from '../../src/directory/history.js'
-import { createMerchantView } from '../../src/directory/merchant-view.js'
-import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
-import { createSaveAllowance } from '../../src/directory/save-allowance.js'
-import { createSaveLooks } from '../../src/directory/save-looks.js'
-import { createSchemaCheck } from '../../src/directory/schema-check.js'
-import { createSigningTerms } from '../../src/directory/signing-terms.js'
-import { createWriteCheck } from '../../src/directory/write-check.js'
-import { createWriteRoom } from '../../src/directory/write-room.js'
-import { writeRoutes } from '../../src/directory/write-routes.js'
+import { createHistoryReader } from '../../src/directory/listings/history.js'
+import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
+import { writeRoutes } from '../../src/directory/listings/routes.js'
+import { createSaveProbes } from '../../src/directory/listings/save-probes.js'
+import { createSchemaCheck } from '../../src/directory/listings/schema-check.js'
 import {
   createSignatureCheck,
+  createWriteCheck,
   type IsContractSignature,
-} from '../../src/directory/write-signature.js'
-import { createWrites } from '../../src/directory/writes.js'
+} from '../../src/directory/listings/signed-write.js'
+import { createSigningTerms } from '../../src/directory/listings/signing-terms.js'
+import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
+import { createWrites } from '../../src/directory/listings/writes.js'
+import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import { createTokenBuckets } from '../../src/http/limiter.js'
 import { createServer } from '../../src/http/server.js'
-import { hashBody } from '../../src/listing-client/canonical-json.js'
 import type { Listing, ListingEndpoint } from '../../src/listing-client/listing.js'
 import {
+  hashBody,
   type ListingAction,
   type ListingWriteJson,
   listingTypedData,
@@ -55,7 +55,7 @@ export interface TestDirectory {
 
 /** The routes of writes over the real store in memory, with a clock, endpoints and contract wallets of the test's own. */
 export async function startDirectory(
-  allowance: { capacity: number; perSecond: number } = { capacity: 1_000, perSecond: 1 },
+  allowance = { capacity: 1_000, refillMs: 1_000 },
   audience = directoryUrl,
 ): Promise<TestDirectory> {
   const clock = { seconds: startSeconds }
@@ -94,15 +94,15 @@ export async function startDirectory(
       now,
     }),
     schemas,
-    look: createSaveLooks({
+    probe: createSaveProbes({
       probe,
       network,
       asset: { address: asset, name: 'USDC', version: '2' },
       now,
       random: () => 0.5,
     }),
-    allowance: createSaveAllowance({ ...allowance, now }),
-    room: createWriteRoom({
+    allowance: createTokenBuckets({ ...allowance, now }),
+    quota: createWriteQuota({
       listings: store,
       maxNewOwners: 30,
       isDiskLow: () => disk.isLow,

@@ -1,13 +1,17 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { parseAgentId } from '../../directory/identity/agent-id.js'
-import { jsonProblem } from '../../directory/json-bounds.js'
-import { addressField, describeIssue, formatPath } from '../../directory/listing-body.js'
-import { endpointBody } from '../../directory/listing-endpoint.js'
-import { listingLimits as limits } from '../../directory/listing-limits.js'
-import { merchantIdKind } from '../../directory/merchant-id.js'
-import { readQuotedTerms } from '../../directory/probe/quoted-terms.js'
-import { text } from '../../directory/text-field.js'
+import { parseAgentId } from '../../directory/identity/registration-file.js'
+import { readQuotedTerms } from '../../directory/probe/payment-required.js'
+import {
+  addressField,
+  describeIssue,
+  endpointBody,
+  formatPath,
+  jsonProblem,
+  listingLimits as limits,
+  merchantIdKind,
+  text,
+} from '../../listing-client/listing.js'
 import type { ListingStore, QuotedRequirement } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
 

@@ -1,4 +1,4 @@
-import { findUnwelcome, normaliseText } from '../../directory/listing-text.js'
+import { findUnwelcome, normalizeText } from '../../listing-client/text.js'
 import type { Merchant } from '../../store/listings.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { UsageError } from '../arguments.js'
@@ -96,7 +96,7 @@ async function setFlags(
 
 /** Reads words that the public will see. Throws a `UsageError`. */
 export function parseReason(reason: string | undefined): string {
-  const kept = normaliseText(reason ?? '')
+  const kept = normalizeText(reason ?? '')
   if (kept === '') throw new UsageError('Say why with --reason "…": the public will read it.')
   const character = findUnwelcome(kept, 'one-line')
   if (character !== undefined) {

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
-import type { SavedListing } from '../../listing-client/directory-reader.js'
+import type { SavedListing } from '../../listing-client/client.js'
 import type { MerchantView } from '../api/types.js'
 import { Button } from '../components/button.js'
 import { Moment } from '../components/moment.js'

@@ -1,4 +1,4 @@
-import { ListingError } from '../../listing-client/listing-error.js'
+import { ListingError } from '../../listing-client/client.js'
 import { verdictName } from '../format/verdicts.js'
 import type { Problems } from './compose-listing.js'
 

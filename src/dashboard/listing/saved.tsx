@@ -1,4 +1,4 @@
-import type { SavedListing } from '../../listing-client/directory-reader.js'
+import type { SavedListing } from '../../listing-client/client.js'
 import type { EndpointStatus } from '../api/types.js'
 import { MethodChip, StatusDot } from '../components/badge.js'
 import { Button, ButtonLink } from '../components/button.js'

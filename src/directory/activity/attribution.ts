@@ -2,39 +2,38 @@ import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { createPathIndex, type PathIndex } from './path-index.js'
 
-/** Whom an answer is about. */
+/** The merchant and the endpoint that an answer is about. */
 export interface Attribution {
   merchantId: string
-  /** `null` when only the recipient tells. */
+  /** `null` when only the recipient is known. */
   endpointId: number | null
   owner: Address | null
 }
 
 export interface Attributor {
-  /** By the paid URL and the recipient; by the recipient alone; or nobody. */
+  /** Finds by the paid URL and the recipient, or by the recipient alone. */
   find(payTo: Address, url: URL | undefined): Promise<Attribution | undefined>
-  /** Forgets what it found of listings that have changed since. */
+  /** Forgets the listings that have changed since. */
   refresh(): Promise<void>
 }
 
 interface PaidMerchant {
   id: string
   owner: Address | null
-  /** Read when somebody is paid there. */
+  /** Read at the first payment. */
   paths: PathIndex | undefined
 }
 
-/** Recipients and endpoints that are remembered: anybody may name any payTo. */
+/** Recipients and endpoints that are remembered; bounded, because a stranger may name any payTo. */
 const MAX_RECIPIENTS = 5_000
 const MAX_ENDPOINTS = 50_000
-/** Listings of one recipient that are looked through. */
+/** Listings of one recipient that are searched. */
 const MAX_MERCHANTS = 20
-/** More changes than these at once, and everything is forgotten. */
+/** Changes after which everything is forgotten at once. */
 const MAX_CHANGES = 500
 
-/** The URL is a stranger's word: it names an endpoint only where its merchant is the one who is paid. */
+/** Creates the attributor. The URL comes from a stranger: it names an endpoint only if its merchant is the one who is paid. */
 export function createAttributor(
   listings: Pick<
     ListingReader,
@@ -57,7 +56,7 @@ export function createAttributor(
     if (known !== undefined) return known
     if (found.size >= MAX_RECIPIENTS || endpoints >= MAX_ENDPOINTS) forgetAll()
     const paid = (await listings.merchantsPaidTo(payTo))
-      // Whoever else lists the address gets nothing of what it was paid, now or later.
+      // Others who list the address get none of its payments.
       .filter(speaksForPayTo)
       .sort((a, b) => rankOf(a) - rankOf(b))
       .slice(0, MAX_MERCHANTS)
@@ -108,27 +107,83 @@ export function createAttributor(
   }
 }
 
-/** The listing of the key itself comes first, then those it confirmed, then what nobody claimed; hidden ones come last. */
+/** Ranks listings: that of the key itself first, then those it confirmed, then unclaimed ones; hidden ones come last. */
 function rankOf(merchant: Merchant): number {
   const order: (PayToProof | null)[] = ['owner', 'confirmation', 'operator', null]
   const rank = order.indexOf(payToProofOf(merchant))
   return merchant.hiddenReason === null ? rank : rank + order.length
 }
 
-/** `undefined` for what is no web address. */
+/** Reads a web address; `undefined` for anything else. */
 export function readResource(url: string | undefined): URL | undefined {
   const read = url === undefined ? undefined : parseUrl(url)
   return read?.protocol === 'https:' || read?.protocol === 'http:' ? read : undefined
 }
 
-/** Longest resource that is kept; the end of a longer one is left out. */
+/** Longest resource that is kept; a longer one is cut. */
 const MAX_RESOURCE_CHARS = 256
 
-/** Origin and path of a paid URL: its query is the buyer's own business. */
+/** Returns origin and path of a paid URL; its query is private to the buyer. */
 export function canonicalResource(url: URL | undefined): string | null {
   if (url === undefined) return null
   const resource = url.origin + url.pathname
   return resource.length <= MAX_RESOURCE_CHARS
     ? resource
     : `${resource.slice(0, MAX_RESOURCE_CHARS - 1)}…`
+}
+
+/** Finds the endpoint of a listing that a paid URL belongs to. */
+export interface PathIndex {
+  find(url: URL): number | undefined
+}
+
+interface Candidate {
+  id: number
+  /** The query of the listed URL; a call may carry more. */
+  query: [string, string][]
+}
+
+/**
+ * Creates the index of endpoints by origin and path. If several share them, the one with the longest listed query that is
+ * part of the call's query is found. A listed path such as `/weather/:city` stands for every path of its form that is not
+ * listed itself.
+ */
+export function createPathIndex(endpoints: readonly { id: number; url: string }[]): PathIndex {
+  const exact = new Map<string, Candidate[]>()
+  const templates: { id: number; origin: string; segments: string[] }[] = []
+  for (const { id, url: listed } of endpoints) {
+    const url = new URL(listed)
+    const place = url.origin + url.pathname
+    exact.set(place, [...(exact.get(place) ?? []), { id, query: [...url.searchParams] }])
+    if (url.pathname.includes('/:')) {
+      templates.push({ id, origin: url.origin, segments: url.pathname.split('/') })
+    }
+  }
+  for (const candidates of exact.values()) {
+    candidates.sort((a, b) => b.query.length - a.query.length)
+  }
+
+  return {
+    find(url) {
+      const candidates = exact.get(url.origin + url.pathname)
+      const same = candidates?.find(({ query }) => isPartOf(query, url.searchParams))
+      if (same !== undefined) return same.id
+      if (templates.length === 0) return undefined
+      const segments = url.pathname.split('/')
+      return templates.find(
+        (template) => template.origin === url.origin && isOfForm(segments, template.segments),
+      )?.id
+    },
+  }
+}
+
+function isPartOf(query: readonly [string, string][], called: URLSearchParams): boolean {
+  return query.every(([name, value]) => called.getAll(name).includes(value))
+}
+
+function isOfForm(segments: readonly string[], template: readonly string[]): boolean {
+  return (
+    segments.length === template.length &&
+    template.every((part, i) => (part.startsWith(':') ? segments[i] !== '' : part === segments[i]))
+  )
 }

@@ -1,28 +1,30 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
-import type { ActivityStore, NewActivity } from '../../store/activity.js'
+import { createHourlyCounts } from '../../http/limiter.js'
+import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
 import type { PaymentAnswer } from '../../x402/payment-answer.js'
-import { createStateJudge } from './answer-states.js'
+import { reasons } from '../../x402/reasons.js'
 import {
   type Attribution,
   type Attributor,
   canonicalResource,
   readResource,
 } from './attribution.js'
-import { createRowBounds, type Keeping } from './row-bounds.js'
 
 export interface ActivityRecorderOptions {
-  store: Pick<ActivityStore, 'append' | 'forget' | 'foldHours'>
+  store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
-  /** Wallets that give back what was paid at another address than their own, with that address; lower-case. */
+  /** Wallets that pay refunds for another address, with that address; lower-case. */
   refundWallets?: ReadonlyMap<Address, Address>
   retentionDays: number
-  /** While the disk is nearly full nothing is kept. */
+  /** Nothing is kept while the disk is nearly full. */
   isDiskLow: () => boolean
-  /** Whether other processes keep activity in the same store: a refund may be answered here and its sale there. */
+  /** True if other processes keep activity in the same store: a refund may be answered here and its sale there. */
   isShared?: boolean
-  /** Told the merchants that have something new. */
+  /** Receives the merchants with new activity. */
   onRecorded?: (merchantIds: ReadonlySet<string>) => void
   /** Unix milliseconds. */
   now: () => number
@@ -30,41 +32,37 @@ export interface ActivityRecorderOptions {
 }
 
 export interface ActivityRecorder {
-  /** Notes an answer; as cheap as a push, and never throws. */
+  /** Takes in an answer; as cheap as a push, and never throws. */
   record(answer: PaymentAnswer): void
-  /** Answers that were given up: they came faster than they could be kept, the store failed them, or the disk is low. */
+  /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
   dropped(): number
-  /** Keeps what waits; the last call. */
+  /** Keeps the waiting answers; the last call. */
   stop(): Promise<void>
 }
 
-/** Answers wait this long for company: what they show is for people, and a commit of few costs each of them more. */
+/** Answers wait this long for others, because one commit for many is cheaper and people do not notice. */
 const FLUSH_MS = 1_000
-/** Rows handed to the store at once; it parts them further where they take a loop turn too long. */
+/** Rows per call of the store, which splits them further if they take too long for one loop turn. */
 const SLICE = 100
-/** Past this the oldest are given up, and counted: the payments themselves are in the journal. */
+/** Past this the oldest are dropped and counted; the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
 /** Longer than any CAIP-2 name. */
 const MAX_NETWORK_CHARS = 64
-/** Longer than another process takes to keep what it answered before. */
+/** Longer than another process takes to keep an earlier answer. */
 const SALES_FIRST_MS = 3_000
 const SWEEP_MS = 60_000
-/** Rows of one commit of a sweep: what a loop turn can spare. */
+/** Rows that one commit of a sweep deletes, few enough for a loop turn. */
 const SWEEP_ROWS = 200
-const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** The shortest range reads 24 hours; older ones become days. */
-const HOURS_KEPT_MS = 3 * DAY_MS
 
-/** Keeps the answers of verify and settle off their way, in groups, with whom they were about. */
+/** Creates the recorder: it keeps the answers of verify and settle in groups, off their path, with their merchant. */
 export function createActivityRecorder(options: ActivityRecorderOptions): ActivityRecorder {
   const { store, attributor, now, log, refundWallets = new Map() } = options
   const boundsOf = createRowBounds(now)
-  const judgeState = createStateJudge()
+  const stateOf = createStateRule()
   let waiting: PaymentAnswer[] = []
   let dropped = 0
-  let toldDropped = 0
-  let sweptHour = 0
+  let loggedDropped = 0
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
   let sweeping: Promise<void> | undefined
@@ -90,7 +88,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       payTo,
       payer,
       amount,
-      state: judgeState(answer),
+      state: stateOf(answer),
       reason: answer.reason,
       transaction: answer.transaction,
       settlementId: answer.settlementId,
@@ -98,12 +96,12 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       gasCost: answer.gasCost,
       isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
       isSumOnly: keeping !== 'row',
-      // Who pays for a listed endpoint buys; else it may be money that goes back to a buyer.
+      // A payment for a listed endpoint is a purchase; any other may be money that goes back to a buyer.
       givesBackOf: found?.endpointId == null ? (refundWallets.get(payer) ?? payer) : null,
     }
   }
 
-  /** All that waits, but for what may give back a payment that another process has yet to keep. */
+  /** Takes the waiting answers, without refunds whose sale another process may still have to keep. */
   function takeDue(): PaymentAnswer[] {
     const before = now() - SALES_FIRST_MS
     const isHeld = ({ state, at, payment }: PaymentAnswer) =>
@@ -128,8 +126,8 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       })
       await new Promise((resolve) => setImmediate(resolve))
     }
-    if (dropped > toldDropped) log.warn({ dropped }, 'activity was given up')
-    toldDropped = dropped
+    if (dropped > loggedDropped) log.warn({ dropped }, 'activity was dropped')
+    loggedDropped = dropped
   }
 
   async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
@@ -156,16 +154,12 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     return flushing
   }
 
-  /** In small commits, so that nobody waits for it. */
+  /** Deletes old rows in small commits, so that nothing waits for it. */
   async function sweep(): Promise<void> {
     const before = now() - options.retentionDays * DAY_MS
     while (!isStopping && (await store.forget(before, SWEEP_ROWS)) > 0) {
       await new Promise((resolve) => setImmediate(resolve))
     }
-    const hour = Math.floor(now() / HOUR_MS)
-    if (isStopping || hour === sweptHour) return
-    sweptHour = hour
-    await store.foldHours(Math.floor((now() - HOURS_KEPT_MS) / 1000))
   }
 
   function startSweep(): void {
@@ -199,5 +193,134 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       clearTimeout(timer)
       await sweeping
     },
+  }
+}
+
+/** About 3 MB for each of two memories. A flood that fills them makes fewer failures count, never more. */
+const MAX_REMEMBERED = 10_000
+/** A proof longer than that of a plain account is remembered by its hash. */
+const MAX_PROOF_CHARS = 200
+
+/** A used payment, or one with the key of another, is a refusal and never a failure. */
+const neverFailures = new Set<string | null>([
+  reasons.nonceAlreadyUsed.code,
+  reasons.idempotencyKeyConflict.code,
+])
+
+/** Failures that no payer can cause. A payer could cause any number of the others at no cost. */
+const notPayers = new Set<string | null>([
+  reasons.unexpectedSettleError.code,
+  reasons.gasPriceTooHigh.code,
+  reasons.assetPaused.code,
+  reasons.payToBlocklisted.code,
+])
+
+/**
+ * Creates the rule that decides the state of an answer. A settle counts as failed only if its payment was found valid
+ * here before, with signature and funds: at verify, or at a settle that went on to the chain. It fails once, and a payer
+ * can cause one failure a day, so that nobody distorts a merchant's figures. Every other error is a refusal. Answers must
+ * come in their order.
+ */
+export function createStateRule(): (answer: PaymentAnswer) => ActivityState {
+  const sound = createMemory()
+  const failed = createMemory()
+
+  return (answer) => {
+    const { kind, state, reason, settlementId, at } = answer
+    const key = keyOf(answer)
+    if (state === 'valid' || state === 'pending') sound.add(key)
+    else if (state === 'settled') sound.delete(key)
+    if (kind !== 'settle' || state !== 'failed') return state
+    const wasSound = settlementId !== null || sound.has(key)
+    if (!wasSound || neverFailures.has(reason) || failed.has(key)) return 'refused'
+    failed.add(key)
+    if (notPayers.has(reason)) return 'failed'
+    const day = `${answer.payment.payer}/${Math.floor(at / DAY_MS)}`
+    if (failed.has(day)) return 'refused'
+    failed.add(day)
+    return 'failed'
+  }
+}
+
+/** Returns a key of the payment as it was asked for; `undefined` where nothing identifies it. */
+function keyOf({ settlementId, payment }: PaymentAnswer): string | undefined {
+  const { payTo, payer, amount, proof = settlementId } = payment
+  if (proof === null) return undefined
+  const short =
+    proof.length > MAX_PROOF_CHARS ? createHash('sha256').update(proof).digest('hex') : proof
+  return [payTo, payer, amount, short].join('/')
+}
+
+/** Remembers texts. The oldest is forgotten first. */
+function createMemory() {
+  const known = new LRUCache<string, true>({ max: MAX_REMEMBERED })
+  return {
+    delete: (text: string | undefined) => text !== undefined && known.delete(text),
+    has: (text: string | undefined) => text !== undefined && known.has(text),
+    add(text: string | undefined): void {
+      if (text !== undefined && !known.has(text)) known.set(text, true)
+    },
+  }
+}
+
+/** How much of an answer is kept. */
+type Keeping =
+  /** The answer itself, and the sums of its endpoint. */
+  | 'row'
+  /** The sums of its endpoint. */
+  | 'endpoint'
+  /** The sums of its merchant as a whole. */
+  | 'merchant'
+  /** The sums over everybody. */
+  | 'everybody'
+
+/** Decides how much of an answer is kept, and counts it. */
+type RowBounds = (answer: PaymentAnswer, found: Attribution | undefined) => Keeping
+
+/** Answers within an hour that get a row of their own: about one merchant, and in all. */
+const MAX_SOUND = { each: 2_000, inAll: 20_000 }
+const MAX_UNSOUND = { each: 100, inAll: 2_000 }
+/** Merchants whose refusals get sums of their own within an hour: a stranger may name any merchant. */
+const MAX_SUMMED_MERCHANTS = 2_000
+
+/**
+ * Creates the bounds on kept answers: verify is open and costs nothing. Settled payments always get a row. Other answers
+ * get so many rows an hour, and those about payments that were never valid have bounds of their own, so that they
+ * displace nothing. Further answers are only summed, refusals no longer by endpoint, because a flood could name them all.
+ * `now` is in Unix milliseconds.
+ */
+function createRowBounds(now: () => number): RowBounds {
+  const sound = createCount(now)
+  const unsound = createCount(now)
+
+  return (answer, found) => {
+    // The row identifies a success that is answered again.
+    if (answer.state === 'settled') return 'row'
+    if (found === undefined) return 'everybody'
+    const { merchantId } = found
+    if (isSound(answer)) return sound.take(merchantId, MAX_SOUND) ? 'row' : 'endpoint'
+    if (unsound.take(merchantId, MAX_UNSOUND)) return 'row'
+    return unsound.knows(merchantId) ? 'merchant' : 'everybody'
+  }
+}
+
+/** Tells whether the payment was found valid, now or before: then it has a row in the journal. */
+function isSound({ state, settlementId }: PaymentAnswer): boolean {
+  return state === 'valid' || state === 'pending' || settlementId !== null
+}
+
+function createCount(now: () => number) {
+  const byMerchant = createHourlyCounts(now)
+  const inAll = createHourlyCounts(now)
+  return {
+    take(merchantId: string, most: { each: number; inAll: number }): boolean {
+      const count = byMerchant.of(merchantId)
+      if (byMerchant.size() < MAX_SUMMED_MERCHANTS && count === 0) byMerchant.add(merchantId, 0)
+      if (count >= most.each || inAll.of('all') >= most.inAll) return false
+      byMerchant.add(merchantId, 1)
+      inAll.add('all', 1)
+      return true
+    },
+    knows: (merchantId: string) => byMerchant.has(merchantId),
   }
 }

@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
-import { answerWithDetails } from '../fault-details.js'
-import { activityStreamOperation } from '../openapi/activity-operations.js'
-import type { ActivityFeed } from './activity-feed.js'
-import { type OwnerCheckOptions, requireOwner, type WithId } from './require-owner.js'
+import { answerWithDetails } from '../listings/faults.js'
+import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
+import type { ActivityFeed } from './feed.js'
+import { ofOwner, ownerCodes } from './routes.js'
 
 export interface ActivityStreamOptions extends OwnerCheckOptions {
   feed: ActivityFeed
@@ -14,28 +16,35 @@ export interface ActivityStreamOptions extends OwnerCheckOptions {
   heartbeatMs?: number
 }
 
+const activityStreamOperation: Operation = {
+  ...ofOwner('followActivity', 'Server-sent events: `activity` when there is something new', {
+    200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
+  }),
+  codes: [...ownerCodes, httpCodes.busy],
+}
+
 /** Below what load balancers and the server itself allow a silent connection. */
 const HEARTBEAT_MS = 25_000
-/** News of one merchant come together: who hears them reads the table anew. */
+/** News of one merchant are joined for this long: each makes the page read its table again. */
 const NEWS_MS = 1_000
-/** Open pages in all, and of what a few callers have: so that nobody uses them up. */
+/** Bounds on open pages, in all and by caller, so that nobody uses them all. */
 const MAX_STREAMS = 500
 const bounds = [
-  { member: 'merchant', most: 8, words: 'of one merchant' },
-  { member: 'owner', most: 16, words: 'of one owner' },
-  { member: 'caller', most: 32, words: 'from one address' },
-  { member: 'block', most: 64, words: 'from neighbouring addresses' },
+  { member: 'merchant', most: 8, label: 'of one merchant' },
+  { member: 'owner', most: 16, label: 'of one owner' },
+  { member: 'caller', most: 32, label: 'from one address' },
+  { member: 'block', most: 64, label: 'from neighbouring addresses' },
 ] as const
 
-/** Whose page it is, and from where. */
+/** An open page: its merchant, its owner and its origin. */
 type Follower = Record<(typeof bounds)[number]['member'], string>
 
-/** What a browser waits before it comes back. */
+/** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
 
 /**
- * Server-sent events for the page of an owner: `activity` says that there is something new to read, and nothing else.
- * The right to listen is looked at again before each word, so it ends with the session or the ownership.
+ * Serves server-sent events for the page of an owner. The event `activity` only says that there is new activity to read.
+ * Each message checks the right to listen again, so that it ends with the session or the ownership.
  */
 export async function activityStreamRoutes(
   app: FastifyInstance,
@@ -69,15 +78,15 @@ export async function activityStreamRoutes(
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
         'x-content-type-options': 'nosniff',
-        // What an ended stream leaves behind would keep the server from closing.
+        // A kept connection would keep the server from closing.
         connection: 'close',
       })
       response.write(`retry: ${RETRY_MS}\n\n`)
       if (isClosing) response.end()
 
-      const say = (words: string) => {
+      const send = (text: string) => {
         requireOwner(request, options).then(
-          () => response.writable && response.write(words),
+          () => response.writable && response.write(text),
           () => response.end(),
         )
       }
@@ -85,10 +94,10 @@ export async function activityStreamRoutes(
       const unsubscribe = options.feed.subscribe(id, () => {
         news ??= setTimeout(() => {
           news = undefined
-          say('event: activity\ndata: {}\n\n')
+          send('event: activity\ndata: {}\n\n')
         }, NEWS_MS)
       })
-      const heartbeat = setInterval(() => say(':\n\n'), options.heartbeatMs ?? HEARTBEAT_MS)
+      const heartbeat = setInterval(() => send(':\n\n'), options.heartbeatMs ?? HEARTBEAT_MS)
       response.once('close', () => {
         clearInterval(heartbeat)
         clearTimeout(news)
@@ -104,7 +113,7 @@ function refuseCrowd(open: readonly Follower[], newcomer: Follower): void {
     ({ member, most }) => open.filter((one) => one[member] === newcomer[member]).length >= most,
   )
   if (full === undefined && open.length < MAX_STREAMS) return
-  const what = full === undefined ? `${MAX_STREAMS} pages` : `${full.most} pages ${full.words}`
+  const what = full === undefined ? `${MAX_STREAMS} pages` : `${full.most} pages ${full.label}`
   throw new RequestFault({
     statusCode: 503,
     code: 'busy',

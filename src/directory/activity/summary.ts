@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type {
   ActivityKind,
   ActivityScope,
@@ -11,9 +12,9 @@ type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
 
 /**
- * What a merchant sees of a range: its sums, and the same by hour or day, net of refunds. Payments of the owner, the
- * recipient or a relayer to themselves stand apart in `selfPayments` and in nothing else; refusals stand apart from
- * failures, for anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
+ * Reads the activity of a range for its merchant: the sums, and the same by hour or day, net of refunds. Payments of the
+ * owner, the recipient or a relayer to themselves are in `selfPayments` and nowhere else. Refusals are apart from
+ * failures, because anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
  */
 export async function readActivity(store: Reads, scope: ActivityScope) {
   const [sums, payers, verifies, settles] = await Promise.all([
@@ -38,15 +39,15 @@ function summarize(
   payers: PayerTotals,
   { verifies, settles }: Record<'verifies' | 'settles', readonly LatencyStep[]>,
 ) {
-  const settled = of(sums, 'settle', 'settled')
-  const failed = of(sums, 'settle', 'failed')
-  const refused = of(sums, 'settle', 'refused')
-  const pending = of(sums, 'settle', 'pending')
-  const refunds = of(sums, 'settle', 'refunded')
+  const settled = select(sums, 'settle', 'settled')
+  const failed = select(sums, 'settle', 'failed')
+  const refused = select(sums, 'settle', 'refused')
+  const pending = select(sums, 'settle', 'pending')
+  const refunds = select(sums, 'settle', 'refunded')
   return {
     verify: {
-      count: count(of(sums, 'verify')),
-      valid: count(of(sums, 'verify', 'valid')),
+      count: count(select(sums, 'verify')),
+      valid: count(select(sums, 'verify', 'valid')),
       ...percentiles(verifies),
     },
     settle: {
@@ -72,17 +73,17 @@ function summarize(
 }
 
 function summarizeOwn(sums: readonly ActivitySum[]) {
-  const settled = of(sums, 'settle', 'settled')
+  const settled = select(sums, 'settle', 'settled')
   return {
-    verifies: count(of(sums, 'verify')),
+    verifies: count(select(sums, 'verify')),
     count: sales(sums),
-    failed: count(of(sums, 'settle', 'failed')),
+    failed: count(select(sums, 'settle', 'failed')),
     ...money(revenue(sums)),
     gasUsd: gasUsd(settled),
   }
 }
 
-/** Oldest first; an hour or day without an answer is left out. */
+/** Returns the buckets, oldest first, without hours or days that have no answer. */
 function toSeries(all: readonly ActivitySum[]) {
   const buckets = new Map<number, ActivitySum[]>()
   for (const sum of all) {
@@ -92,14 +93,14 @@ function toSeries(all: readonly ActivitySum[]) {
   }
   return [...buckets].map(([bucket, sums]) => ({
     at: bucket,
-    verifies: count(of(sums, 'verify')),
+    verifies: count(select(sums, 'verify')),
     settled: sales(sums),
-    failed: count(of(sums, 'settle', 'failed')),
+    failed: count(select(sums, 'settle', 'failed')),
     ...money(revenue(sums)),
   }))
 }
 
-function of(
+function select(
   sums: readonly ActivitySum[],
   kind: ActivityKind,
   state?: ActivitySum['state'],
@@ -107,14 +108,17 @@ function of(
   return sums.filter((sum) => sum.kind === kind && (state === undefined || sum.state === state))
 }
 
-/** Payments that settled and were not given back in full. What was sold before the range may be given back in it. */
+/** Counts payments that settled and were not given back in full. A sale before the range may be given back in it. */
 function sales(sums: readonly ActivitySum[]): number {
-  return Math.max(0, count(of(sums, 'settle', 'settled')) - count(of(sums, 'settle', 'undone')))
+  return Math.max(
+    0,
+    count(select(sums, 'settle', 'settled')) - count(select(sums, 'settle', 'undone')),
+  )
 }
 
-/** What was paid, less what was given back. */
+/** Sums the payments, less what was given back. */
 function revenue(sums: readonly ActivitySum[]): bigint {
-  const net = total(of(sums, 'settle', 'settled')) - total(of(sums, 'settle', 'refunded'))
+  const net = total(select(sums, 'settle', 'settled')) - total(select(sums, 'settle', 'refunded'))
   return net > 0n ? net : 0n
 }
 
@@ -139,7 +143,7 @@ function byReason(sums: readonly ActivitySum[]) {
   return [...reasons.values()].sort((a, b) => b.count - a.count)
 }
 
-/** Upper bounds of the steps in which the middle and the slowest twentieth lie, milliseconds. */
+/** Returns the upper bounds, in milliseconds, of the steps that hold the median and the 95th percentile. */
 export function percentiles(steps: readonly LatencyStep[]) {
   const all = steps.reduce((sum, step) => sum + step.count, 0)
   const at = (share: number) => {
@@ -163,4 +167,104 @@ function total(sums: readonly ActivitySum[]): bigint {
 
 export function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
+}
+
+/** The ranges of the figures, each read from sums by hour or by day. */
+export const activityRanges = ['24h', '7d', '30d', 'all'] as const
+export type ActivityRange = (typeof activityRanges)[number]
+
+const HOUR_SECONDS = 3_600
+const DAY_SECONDS = 86_400
+
+export interface Span {
+  span: 'h' | 'd'
+  /** Unix seconds of the first bucket: the current hour or day is the last one. */
+  since: number
+  stepSeconds: number
+}
+
+/** Returns the buckets of a range at this moment (Unix milliseconds). */
+export function spanOf(range: ActivityRange, now: number): Span {
+  const seconds = Math.floor(now / 1000)
+  if (range === '24h') {
+    return {
+      span: 'h',
+      since: floorTo(seconds, HOUR_SECONDS) - 23 * HOUR_SECONDS,
+      stepSeconds: HOUR_SECONDS,
+    }
+  }
+  const today = floorTo(seconds, DAY_SECONDS)
+  const days = { '7d': 6, '30d': 29, all: today / DAY_SECONDS }[range]
+  return { span: 'd', since: today - days * DAY_SECONDS, stepSeconds: DAY_SECONDS }
+}
+
+function floorTo(seconds: number, step: number): number {
+  return seconds - (seconds % step)
+}
+
+export interface PublicTotalsOptions {
+  store: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/**
+ * An answer is reused for this many times as long as it took to read: counting payers reads them all, and anybody may
+ * ask. Quick answers are always new, and slow ones take at most a twentieth of the time.
+ */
+const KEPT_TIMES = 20
+const MAX_KEPT_MS = 60_000
+const MAX_KEPT = 1_000
+
+/**
+ * Creates the read of the public totals of a merchant, or of all merchants: totals of each range, net of refunds, without
+ * payments to oneself and without payments that were never valid.
+ */
+export function createPublicTotals({ store, now }: PublicTotalsOptions) {
+  const kept = new LRUCache<string, { totals: ReturnType<typeof readAll>; until: number }>({
+    max: MAX_KEPT,
+  })
+
+  async function readRange(merchantId: string | undefined, range: ActivityRange) {
+    const { span, since } = spanOf(range, now())
+    const { summary } = await readActivity(store, { merchantId, span, since })
+    const { settled, successRate, p50Ms, p95Ms } = summary.settle
+    const { revenue, refunds, payers } = summary
+    return {
+      settled,
+      successRate,
+      settleP50Ms: p50Ms,
+      settleP95Ms: p95Ms,
+      revenue,
+      refunds,
+      payers,
+    }
+  }
+
+  async function readAll(merchantId: string | undefined) {
+    const ranges = activityRanges.map(async (range) => [range, await readRange(merchantId, range)])
+    return {
+      ...(merchantId === undefined ? {} : { merchant: merchantId }),
+      ...Object.fromEntries(await Promise.all(ranges)),
+    }
+  }
+
+  return (merchantId: string | undefined): ReturnType<typeof readAll> => {
+    const key = merchantId ?? ''
+    const known = kept.get(key)
+    if (known !== undefined && now() < known.until) return known.totals
+    const startedAt = now()
+    const entry = { totals: readAll(merchantId), until: Number.POSITIVE_INFINITY }
+    kept.set(key, entry)
+    entry.totals.then(
+      () => {
+        const readAt = now()
+        entry.until = readAt + Math.min((readAt - startedAt) * KEPT_TIMES, MAX_KEPT_MS)
+      },
+      () => {
+        entry.until = 0
+      },
+    )
+    return entry.totals
+  }
 }

@@ -1,7 +1,7 @@
+import { asSentence } from '../../listing-client/text.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { bazaarOf } from '../../x402/bazaar.js'
 import type { BazaarStatus } from '../../x402/extension-responses.js'
-import { asSentence } from '../sentence.js'
 import { draftUnclaimed } from './draft.js'
 import { createGrowthLimit, type GrowthBounds } from './growth.js'
 import { agrees, healthOfFound, isStale } from './health.js'
@@ -19,8 +19,8 @@ export interface AutoCatalogOptions extends OfferRules {
   >
   /** Best with a thread of its own, so that strangers' schemas do not keep owners waiting. */
   infoCheck: InfoCheck
-  /** Has an endpoint looked at as soon as its host's turn comes. */
-  look: (endpointId: number) => void
+  /** Has an endpoint probed as soon as its host's turn comes. */
+  probeSoon: (endpointId: number) => void
   /** Unix milliseconds. */
   now: () => number
   /** While the disk is nearly full nothing new is taken in. */
@@ -123,7 +123,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     if (saved.state === 'known') return processing
     options.onChange?.(merchant.id)
     if (blockedBecause !== undefined) return rejected(neverLive(blockedBecause))
-    options.look(saved.endpointId)
+    options.probeSoon(saved.endpointId)
     return processing
   }
 
@@ -156,7 +156,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
 
   /** A payment on other terms, or to somebody else: the endpoint may have changed since it was seen. */
   function lookAgain(endpoint: Endpoint): void {
-    if (isStale(endpoint, nowSeconds())) options.look(endpoint.id)
+    if (isStale(endpoint, nowSeconds())) options.probeSoon(endpoint.id)
   }
 
   async function answer(offer: Offer): Promise<BazaarStatus> {

@@ -1,4 +1,6 @@
 import type { Address } from 'viem'
+import { endpointBody, listingLimits } from '../../listing-client/listing.js'
+import { cleanText, findUnwelcome } from '../../listing-client/text.js'
 import type {
   DescribedEndpoint,
   ListedEndpoint,
@@ -8,11 +10,7 @@ import type {
 import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
-import { endpointBody } from '../listing-endpoint.js'
-import { listingLimits } from '../listing-limits.js'
-import { findUnwelcome } from '../listing-text.js'
 import { cleanJson } from '../probe/clean-json.js'
-import { cleanText } from '../probe/clean-text.js'
 import { readInputSchema } from './input-schema.js'
 
 /** A resource in the form in which the catalog keeps it, held to the limits of what owners write. */

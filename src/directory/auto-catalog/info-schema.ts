@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { referenceProblem } from '../json-bounds.js'
-import type { SchemaCheck, SchemaVerdict } from '../schema-check.js'
-import { asSentence } from '../sentence.js'
+import { schemaProblem } from '../../listing-client/listing.js'
+import { asSentence } from '../../listing-client/text.js'
+import type { SchemaCheck, SchemaVerdict } from '../listings/schema-check.js'
 
 /** Whether `info` is what its schema says; a reason that can be told when not. */
 export type InfoVerdict =
@@ -58,7 +58,7 @@ export function createInfoCheck(
   }
 
   async function ask(key: string, { info, schema }: Described): Promise<InfoVerdict> {
-    const problem = referenceProblem(schema)
+    const problem = schemaProblem(schema)
     if (problem !== undefined) return remember(key, rejected(`schema ${problem}`))
     const verdict = await check(schema, info)
     if (verdict.ok) return remember(key, verdict)

@@ -1,3 +1,4 @@
+import { schemaKeywords } from '../../x402/json-schema.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 
 /**
@@ -15,7 +16,7 @@ export function readInputSchema(
   if (type !== 'object') return null
   const alone = { ...part, type }
   const definitions = memberOf(schema, '$defs')
-  const targets = referencesOf([part, definitions])
+  const targets = referencesOf([part, { $defs: definitions }])
   if (targets.length === 0) return isDescriptive(alone) ? alone : null
   if (!isObject(definitions) || Object.hasOwn(part, '$defs')) return null
   if (!targets.every((target) => target.startsWith('#/$defs/'))) return null
@@ -27,20 +28,11 @@ function isDescriptive(schema: Record<string, unknown>): boolean {
   return Object.keys(schema).some((key) => key !== 'type')
 }
 
-function referencesOf(root: unknown): string[] {
-  const found: string[] = []
-  const open = [root]
-  while (open.length > 0) {
-    const value = open.pop()
-    if (typeof value !== 'object' || value === null) continue
-    for (const [key, member] of Object.entries(value)) {
-      if (
-        typeof member === 'string' &&
-        /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/.test(key)
-      ) {
-        found.push(member)
-      } else open.push(member)
-    }
-  }
-  return found
+/** Keywords that point at a place of the document, or name one. */
+const pointing = /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/
+
+function referencesOf(schemas: unknown[]): string[] {
+  return [...schemaKeywords(schemas)].flatMap(([keyword, value]) =>
+    pointing.test(keyword) && typeof value === 'string' ? [value] : [],
+  )
 }

@@ -3,8 +3,8 @@ import type { Address } from 'viem'
 import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
 import { memberOf } from '../../x402/json-walk.js'
-import { type QuotedTerms, readQuotedTerms } from '../probe/quoted-terms.js'
-import { judgeTarget, type TargetRules } from '../probe/target-rules.js'
+import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
+import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 import { agrees } from './health.js'
 
 /** A payment that has settled, with what its sender said beside it. */
@@ -63,7 +63,7 @@ export function readOffer(
     return rejected(`payments on ${network} are not listed here.`)
   }
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
-  const target = judgeTarget(resource.url, rules.targetRules)
+  const target = checkTarget(resource.url, rules.targetRules)
   const offer = {
     key: `${payTo} ${network} ${resource.method} ${resource.url}`,
     fingerprint: fingerprintOf([resource, requirement]),

@@ -1,13 +1,13 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 import { memberOf } from '../../x402/json-walk.js'
-import { nextHealth } from '../probe/next-health.js'
+import { nextHealth } from '../probe/health.js'
 import type { ProbeResult } from '../probe/probe.js'
-import type { JudgedLook } from '../probe/probe-schedule.js'
+import type { ProbeEffect } from '../probe/probe-schedule.js'
 import { describeEndpoint, type SaidOfEndpoint } from './draft.js'
 import type { InfoCheck } from './info-schema.js'
 
-export interface LookJudgeOptions {
+export interface ProbeEffectsOptions {
   infoCheck: Pick<InfoCheck, 'judge'>
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number
@@ -17,7 +17,7 @@ export interface LookJudgeOptions {
  * Makes what a look does to an entry. An owner's listing keeps its words and fails by and by. What was found in payments
  * is in the words of its own 402 once it is live, and the first definite wrong answer fails it: nobody vouched for it.
  */
-export function createLookJudge({ infoCheck, random = Math.random }: LookJudgeOptions) {
+export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEffectsOptions) {
   async function describe(
     { endpoint }: CatalogEntry,
     { quote }: ProbeResult,
@@ -51,7 +51,7 @@ export function createLookJudge({ infoCheck, random = Math.random }: LookJudgeOp
     entry: CatalogEntry,
     result: ProbeResult,
     nowSeconds: number,
-  ): Promise<JudgedLook> => {
+  ): Promise<ProbeEffect> => {
     const after = (previous: EndpointHealth) => nextHealth(previous, result, nowSeconds, random)
     if (!isUnclaimed(entry.merchant)) return { after }
     if (result.isDefinite) {

@@ -1,8 +1,9 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { isObject } from '../../x402/json-walk.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { isRecord, propertiesOf } from './published.js'
+import { propertiesOf } from './published.js'
 import { rebaseSchema } from './rebase-schema.js'
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ function queryParameters({ inputSchema, example, url }: Endpoint, base: string) 
     .filter((name) => name !== '' && !fixed.has(name))
     .map((name) => {
       const schema = Object.hasOwn(schemas, name) ? schemas[name] : typeOf(values[name])
-      const about = isRecord(schema) ? schema.description : undefined
+      const about = isObject(schema) ? schema.description : undefined
       return {
         name,
         in: 'query',

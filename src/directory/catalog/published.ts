@@ -2,6 +2,7 @@ import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { isObject } from '../../x402/json-walk.js'
 
 /** The agent a merchant is shown with: only while its owner controls the agent that is linked. */
 export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {
@@ -46,14 +47,10 @@ export function paramNames({ inputSchema, example }: Endpoint): string[] {
   const fromSchema = Object.keys(propertiesOf(inputSchema))
   if (fromSchema.length > 0) return fromSchema
   const values = 'queryParams' in example ? example.queryParams : example.body
-  return isRecord(values) ? Object.keys(values) : []
+  return isObject(values) ? Object.keys(values) : []
 }
 
 /** `properties` of an object schema; empty where there are none. */
 export function propertiesOf(schema: Record<string, unknown> | null): Record<string, unknown> {
-  return isRecord(schema?.properties) ? schema.properties : {}
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(schema?.properties) ? schema.properties : {}
 }

@@ -1,5 +1,5 @@
-import { schemasByName } from '../schema-keywords.js'
-import { isRecord } from './published.js'
+import { schemasByName } from '../../x402/json-schema.js'
+import { isObject } from '../../x402/json-walk.js'
 
 /** Deeper than any schema that is let in. */
 const MAX_DEPTH = 64
@@ -38,7 +38,7 @@ const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
  * within it follow. One that leads elsewhere is left out, so that no reader fetches what a stranger names.
  */
 export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown {
-  if (!isRecord(schema)) return typeof schema === 'boolean' ? schema : {}
+  if (!isObject(schema)) return typeof schema === 'boolean' ? schema : {}
   if (depth > MAX_DEPTH) return {}
   const deeper = (value: unknown) => rebaseSchema(value, base, depth + 1)
   const members: [string, unknown][] = []
@@ -47,7 +47,7 @@ export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown 
     if (references.has(key)) {
       const isWithin = typeof value === 'string' && (value === '#' || value.startsWith('#/'))
       if (isWithin) members.push(['$ref', base + value.slice(1)])
-    } else if (schemasByName.has(key) && isRecord(value)) {
+    } else if (schemasByName.has(key) && isObject(value)) {
       const entries = Object.entries(value)
       members.push([key, Object.fromEntries(entries.map(([name, it]) => [name, deeper(it)]))])
     } else if (nested.has(key)) {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { presentInPublic } from '../merchant-fault.js'
+import { presentInPublic } from '../listings/faults.js'
 import {
   catalogOperation,
   merchantLlmsOperation,

@@ -12,20 +12,19 @@ import {
   type ReadFile,
   readRegistrationFile,
 } from './registration-file.js'
+import type { IdentityRegistry } from './registry.js'
 
-/** What a check finds, before it is dated. */
-export interface Finding {
+/** The result of a check, before it is dated. */
+interface Finding {
   passed: boolean
   /** One sentence. */
   detail: string
 }
 
-export type CheckName = keyof Identity['checks']
-
-/** More hosts than a listing has; past this the domain check would be a way to have strangers called. */
+/** More hosts than a listing has. Beyond it the domain check could be used to call strangers. */
 export const MAX_HOSTS = 10
 
-/** Whether the wallet that signs the listing owns the agent, or may act for it. */
+/** Checks that the wallet of the listing owns the agent, or may act for it. */
 export function checkControl(agent: Agent | undefined, owner: Address | null): Finding {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   if (owner === null) return failed('Nobody owns the listing yet.')
@@ -35,7 +34,7 @@ export function checkControl(agent: Agent | undefined, owner: Address | null): F
   return failed(`${who} is neither owner nor operator of the agent; ${agent.owner} owns it.`)
 }
 
-/** Whether the agent is paid where the listing is, and where its endpoints say in their 402. */
+/** Checks that the agent is paid at the address of the listing, and of the 402 of its endpoints. */
 export function checkPay(
   agent: Agent | undefined,
   merchant: Pick<Merchant, 'payTo' | 'network'>,
@@ -58,7 +57,7 @@ export function checkPay(
     : failed(`The agent is paid at ${wallet}; ${hostOf(elsewhere.url)} asks to be paid elsewhere.`)
 }
 
-/** Whether the agent's own registration file names the agent. `host` is where it was served from over https. */
+/** Checks that the agent's registration file names the agent. `host` is the https host that served it. */
 export async function checkFile(
   agent: Agent | undefined,
   name: AgentName,
@@ -66,12 +65,12 @@ export async function checkFile(
 ): Promise<Finding & { host?: string }> {
   if (agent === undefined) return failed('The registry has no agent with this id.')
   const file = await readRegistrationFile(agent.uri, get)
-  const finding = judgeFile(file, name, "The agent's registration file")
+  const finding = checkNames(file, name, "The agent's registration file")
   const host = finding.passed && agent.uri !== null ? httpsHost(agent.uri) : undefined
   return host === undefined ? finding : { ...finding, host }
 }
 
-/** Whether every host of the listing names the agent in its well-known file; that of `fileHost` has done so. */
+/** Checks that every host of the listing names the agent in its well-known file; `fileHost` has done so already. */
 export async function checkDomain(
   endpoints: readonly Pick<Endpoint, 'url'>[],
   fileHost: string | undefined,
@@ -89,7 +88,7 @@ export async function checkDomain(
     asked.map(async (origin) => {
       const url = `${origin}/.well-known/agent-registration.json`
       const file = await fetchRegistrationFile(url, get)
-      return judgeFile(file, name, `The agent-registration.json of ${new URL(origin).host}`)
+      return checkNames(file, name, `The agent-registration.json of ${new URL(origin).host}`)
     }),
   )
   const refusal = findings.find((finding) => !finding.passed)
@@ -101,14 +100,14 @@ export async function checkDomain(
   )
 }
 
-function judgeFile(read: ReadFile, name: AgentName, what: string): Finding {
+function checkNames(read: ReadFile, name: AgentName, what: string): Finding {
   if (!read.ok) return failed(`${what} could not be read: ${read.reason}.`)
   return namesAgent(read.file, name)
     ? passed(`${what} names ${name.registry} and ${name.agentId}.`)
     : failed(`${what} does not name ${name.registry} and ${name.agentId}.`)
 }
 
-/** Where a host's well-known file is asked for: over https, however the endpoint is listed. */
+/** Returns the origin of a host's well-known file: https, however the endpoint is listed. */
 function originOf(url: string, allowHttp: boolean): string[] {
   const parsed = parseUrl(url)
   if (parsed === undefined) return []
@@ -135,4 +134,44 @@ function passed(detail: string): Finding {
 
 function failed(detail: string): Finding {
   return { passed: false, detail }
+}
+
+export interface ReadIdentityOptions {
+  registry: Pick<IdentityRegistry, 'address' | 'name' | 'isServed' | 'readAgent'>
+  get: GuardedGet
+  /** Unix milliseconds. */
+  now: () => number
+  /** For local use: asks hosts that are listed with http over http. */
+  allowHttp?: boolean
+}
+
+/**
+ * Checks the linked agent of a merchant in four ways; `null` where no registry is served. Throws `RpcUnavailableError`,
+ * so that a chain without an answer is never taken for a lost agent.
+ */
+export type ReadIdentity = (
+  merchant: Merchant & { agentId: string },
+  endpoints: readonly Endpoint[],
+) => Promise<Identity | null>
+
+export function createIdentityReader(options: ReadIdentityOptions): ReadIdentity {
+  const { registry, get, now, allowHttp = false } = options
+  const dated = ({ passed, detail }: Finding) => ({
+    passed,
+    detail,
+    checkedAt: Math.floor(now() / 1000),
+  })
+
+  return async (merchant, endpoints) => {
+    if (!(await registry.isServed())) return null
+    const { agentId, owner } = merchant
+    const name = { registry: registry.name, agentId }
+    const agent = await registry.readAgent(agentId, owner ?? merchant.payTo)
+    const control = dated(checkControl(agent, owner))
+    const pay = dated(checkPay(agent, merchant, endpoints))
+    const { host, ...found } = await checkFile(agent, name, get)
+    const file = dated(found)
+    const domain = dated(await checkDomain(endpoints, host, name, get, allowHttp))
+    return { agentId, registry: registry.address, checks: { control, pay, file, domain } }
+  }
 }

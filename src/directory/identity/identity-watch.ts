@@ -1,24 +1,25 @@
+import type { Address } from 'viem'
+import type { AgentChanges } from '../../chain/identity-registry.js'
 import type { ListingStore, Merchant } from '../../store/listings.js'
-import type { ReadIdentity } from './read-identity.js'
+import type { ReadIdentity } from './checks.js'
 import type { IdentityRegistry } from './registry.js'
-import { createSchedule } from './schedule.js'
 
-/** How often the registry's events are read and what is due is looked at: about as long a badge outlives its loss. */
+/** How often events of the registry are read and due checks run: a lost badge disappears about this late. */
 const TICK_MS = 15_000
 /** The same while the registry cannot be read. */
 const SILENT_TICK_MS = 60_000
-/** How often the registry itself and the list of merchants are looked at again. */
+/** How often the registry itself and the list of merchants are read again. */
 const REFRESH_MS = 3_600_000
-/** A chain that could not be read is asked again after this. */
+/** Time until a check that failed for the chain is tried again. */
 const RETRY_MS = 300_000
 const MAX_CHECKS_A_TICK = 12
 const CONCURRENT_CHECKS = 4
-/** A merchant written to while its agent was read is read again; past this the next recheck does it. */
+/** Tries of a check whose merchant changes meanwhile; after them the next recheck does it. */
 const MAX_ATTEMPTS = 3
 
 export interface IdentityWatchOptions {
   store: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'merchantsWithAgent' | 'saveIdentity'>
-  registry: Pick<IdentityRegistry, 'address' | 'look' | 'readChanges'>
+  registry: Pick<IdentityRegistry, 'address' | 'refresh' | 'readChanges'>
   readIdentity: ReadIdentity
   /** Unix milliseconds. */
   now: () => number
@@ -26,27 +27,27 @@ export interface IdentityWatchOptions {
     info(details: object, message: string): void
     warn(details: object, message: string): void
   }
-  /** From 0 to below 1; default `Math.random`. */
+  /** From 0 to below 1; `Math.random` by default. */
   random?: () => number
-  /** For tests; a quarter of a minute otherwise, a minute while the chain is silent. */
+  /** For tests. */
   tickMs?: number
 }
 
 export interface IdentityWatch {
   /**
-   * Checks a merchant's agent and keeps what was found. Call it after every accepted write: a listing that is paid
-   * elsewhere now must not keep the check of where it was paid. Never rejects; does nothing where no agent is linked.
+   * Checks a merchant's agent and keeps the result. Call it after every accepted write: a listing with a new payTo must
+   * not keep the check of the old one. Never rejects; does nothing where no agent is linked.
    */
   checkNow(merchantId: string): Promise<void>
-  /** Looks at the registry and begins to watch. Never rejects: a chain that cannot be read is asked again. */
+  /** Reads the registry and begins to watch. Never rejects: it tries again until the chain answers. */
   start(): Promise<void>
-  /** Keeps nothing from then on, also of checks under way. */
+  /** Stops. Results of running checks are no longer kept. */
   stop(): void
 }
 
 /**
- * Keeps the checks of all linked agents true: after a write, when the registry's events name the agent, and daily.
- * Control that is lost shows as a failed, dated check; a chain that cannot be read changes nothing.
+ * Keeps the checks of all linked agents current: after a write, when an event of the registry names the agent, and daily.
+ * Lost control shows as a failed, dated check. A chain that cannot be read changes nothing.
  */
 export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatch {
   const { store, registry, readIdentity, now, log, random = Math.random } = options
@@ -58,7 +59,7 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
   let refreshedAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
 
-  /** `false` when the merchant changed meanwhile. */
+  /** Checks once; `false` when the merchant changed meanwhile. */
   async function tryCheck(merchant: Merchant): Promise<boolean> {
     const { id, agentId } = merchant
     const seconds = () => Math.floor(now() / 1000)
@@ -76,7 +77,7 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
     }
     logControl(merchant, identity?.checks.control.passed === true)
     schedule.putNextDay(merchant, now())
-    // A write that waited for the disk together with ours has come before it.
+    // A write may have committed together with ours, before it.
     return isSameListing(merchant, await store.findMerchant(id))
   }
 
@@ -102,7 +103,7 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
     }
   }
 
-  /** One check of a merchant at a time; a call meanwhile gets one more after it. */
+  /** Runs one check of a merchant at a time. A call during a check gets one more after it. */
   function checkNow(merchantId: string): Promise<void> {
     const next = waiting.get(merchantId)
     if (next !== undefined) return next
@@ -118,12 +119,12 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
 
   async function refresh(): Promise<void> {
     if (now() - refreshedAt < REFRESH_MS) return
-    const found = await registry.look()
+    const found = await registry.refresh()
     for (const merchant of await store.merchantsWithAgent()) {
       schedule.add(merchant, registry.address, now())
     }
     if (isServed !== found.isServed) {
-      log.info({ registry: registry.address, ...found }, 'identity registry looked at')
+      log.info({ registry: registry.address, ...found }, 'identity registry read')
       if (isServed !== undefined) schedule.hastenAll(now())
     }
     isServed = found.isServed
@@ -149,7 +150,7 @@ export function createIdentityWatch(options: IdentityWatchOptions): IdentityWatc
       waitMs = SILENT_TICK_MS
       if (!isStopped) log.warn({ err }, 'identity registry could not be read')
     }
-    // Before the first look nobody knows whether there is a registry to ask.
+    // Before the first successful read it is unknown whether there is a registry.
     if (isServed !== undefined) await checkDue()
     if (!isStopped) timer = setTimeout(() => void tick(), options.tickMs ?? waitMs)
   }
@@ -179,4 +180,66 @@ function isSameListing(one: Merchant, other: Merchant | undefined): boolean {
     other.payTo === one.payTo &&
     other.revision === one.revision
   )
+}
+
+const DAY_MS = 86_400_000
+/** Rechecks are at most a day apart and spread over the last part of it. */
+const JITTER_MS = 4 * 3_600_000
+/** The first read of events reaches back this far, with a margin. Older checks are due at the start. */
+const COVERED_BY_EVENTS_MS = 5 * 3_600_000
+
+/** The times of the next checks, in Unix milliseconds. */
+interface Schedule {
+  /** Sets the time of a merchant's next check. */
+  put(merchant: Merchant, dueAt: number): void
+  /** Plans the next daily recheck. */
+  putNextDay(merchant: Merchant, now: number): void
+  /** Plans a merchant that has no plan yet, from the date of its last checks. */
+  add(merchant: Merchant, registry: Address, now: number): void
+  remove(merchantId: string): void
+  /** Makes the merchants due that the events are about. */
+  hasten(changes: AgentChanges, now: number): void
+  hastenAll(now: number): void
+  /** Returns the due merchants, most overdue first. */
+  due(now: number, limit: number): string[]
+}
+
+function createSchedule(random: () => number): Schedule {
+  const plans = new Map<string, { agentId: string | null; owner: string; dueAt: number }>()
+
+  const put = ({ id, agentId, owner }: Merchant, dueAt: number) => {
+    plans.set(id, { agentId, owner: (owner ?? '').toLowerCase(), dueAt })
+  }
+  const nextDay = (from: number) => from + DAY_MS - Math.floor(random() * JITTER_MS)
+
+  return {
+    put,
+    putNextDay: (merchant, now) => put(merchant, nextDay(now)),
+    add(merchant, registry, now) {
+      if (plans.has(merchant.id)) return
+      const { identity } = merchant
+      const isOfNow = identity?.agentId === merchant.agentId && identity.registry === registry
+      const checkedAt = isOfNow ? identity.checks.control.checkedAt * 1000 : 0
+      put(merchant, now - checkedAt > COVERED_BY_EVENTS_MS ? now : nextDay(checkedAt))
+    },
+    remove: (merchantId) => void plans.delete(merchantId),
+    hasten({ agentIds, operators }, now) {
+      if (agentIds.size + operators.size === 0) return
+      for (const plan of plans.values()) {
+        const isMeant =
+          (plan.agentId !== null && agentIds.has(plan.agentId)) ||
+          operators.has(plan.owner as Address)
+        if (isMeant) plan.dueAt = Math.min(plan.dueAt, now)
+      }
+    },
+    hastenAll(now) {
+      for (const plan of plans.values()) plan.dueAt = Math.min(plan.dueAt, now)
+    },
+    due: (now, limit) =>
+      [...plans]
+        .filter(([, { dueAt }]) => dueAt <= now)
+        .sort(([, one], [, other]) => one.dueAt - other.dueAt)
+        .slice(0, limit)
+        .map(([id]) => id),
+  }
 }

@@ -1,4 +1,6 @@
-import { parseAgentId } from './agent-id.js'
+import { parseUint256 } from '../../x402/amounts.js'
+import { isObject } from '../../x402/json-walk.js'
+import type { GuardedFetch } from '../probe/guarded-fetch.js'
 
 /** A GET through the SSRF guard, without redirects and with a bound on the answer. */
 export type GuardedGet = (
@@ -12,13 +14,13 @@ export interface AgentName {
   agentId: string
 }
 
-/** A registration file, or why there is none to judge, as the end of a sentence. */
+/** A registration file, or the reason for its absence, as the end of a sentence. */
 export type ReadFile = { ok: true; file: Record<string, unknown> } | { ok: false; reason: string }
 
 /** A registration file with icons and services is a few kilobytes; the guarded GET has the same bound. */
 export const MAX_FILE_BYTES = 64 * 1024
 
-/** Reads what a `tokenURI` names: https through the guard, or JSON in a `data:` URI. */
+/** Reads the file that a `tokenURI` names: https through the guard, or JSON in a `data:` URI. */
 export async function readRegistrationFile(uri: string | null, get: GuardedGet): Promise<ReadFile> {
   if (uri === null) return refused('its URI is longer than 96 KiB')
   if (uri === '') return refused('the agent has no URI')
@@ -35,7 +37,7 @@ export async function fetchRegistrationFile(url: string, get: GuardedGet): Promi
 }
 
 /**
- * Whether `registrations` of the file names the agent. The id may be a number or a string of digits; a number past
+ * Tells whether `registrations` of the file names the agent. The id may be a number or a string of digits; a number above
  * 2^53 is not exact and counts as no id.
  */
 export function namesAgent(
@@ -45,8 +47,8 @@ export function namesAgent(
   const { registrations } = file
   if (!Array.isArray(registrations)) return false
   return registrations.some((entry: unknown) => {
-    if (typeof entry !== 'object' || entry === null) return false
-    const { agentRegistry, agentId: id } = entry as Record<string, unknown>
+    if (!isObject(entry)) return false
+    const { agentRegistry, agentId: id } = entry
     return (
       typeof agentRegistry === 'string' &&
       agentRegistry.toLowerCase() === registry.toLowerCase() &&
@@ -69,7 +71,7 @@ function readDataUri(uri: string): ReadFile {
 }
 
 function decodeBase64(data: string): string {
-  // Node skips what is not base64; a reader elsewhere would not see the same file.
+  // Node skips other characters, and a reader elsewhere would not see the same file.
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data)) throw new SyntaxError('not base64')
   return Buffer.from(data, 'base64').toString('utf8')
 }
@@ -78,9 +80,7 @@ function parseFile(text: string): ReadFile {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) return refused('it is larger than 64 KiB')
   try {
     const file: unknown = JSON.parse(text)
-    if (typeof file === 'object' && file !== null && !Array.isArray(file)) {
-      return { ok: true, file: file as Record<string, unknown> }
-    }
+    if (isObject(file)) return { ok: true, file }
   } catch {
     return refused('it is not JSON')
   }
@@ -89,4 +89,28 @@ function parseFile(text: string): ReadFile {
 
 function refused(reason: string): ReadFile {
   return { ok: false, reason }
+}
+
+/**
+ * Narrows to the id of an ERC-8004 agent: a string of decimal digits of a uint256 without leading zeros. "0" is an agent;
+ * a number, hex, a sign or anything above 2^256 - 1 gives `undefined`.
+ */
+export function parseAgentId(value: unknown): string | undefined {
+  return typeof value === 'string' && parseUint256(value) !== undefined ? value : undefined
+}
+
+/** Creates the GET of registration files from the guarded client. */
+export function createFileGet(fetch: GuardedFetch): GuardedGet {
+  return async (url) => {
+    const answer = await fetch({ url, method: 'GET' })
+    if (answer.kind !== 'answer') return { ok: false, reason: asClause(answer.message) }
+    const { status } = answer.head
+    if (status !== 200) return { ok: false, reason: `the host answered ${status}` }
+    return { ok: true, text: answer.body }
+  }
+}
+
+/** Turns a sentence into the end of another. */
+function asClause(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, '')
 }

@@ -10,15 +10,15 @@ import {
 import type { Rpc } from '../../chain/rpc.js'
 import { RpcResponseError } from '../../chain/rpc-errors.js'
 
-/** The only chain whose registry is read: the spec's identity is on the mainnet. */
+/** The only chain whose registry is read: the specification has identities on the mainnet only. */
 export const IDENTITY_NETWORK = 'eip155:5042'
 
-/** The version whose calls are known. */
+/** The major version whose calls are known. */
 const KNOWN_VERSION = /^2\./
-/** Nodes bound the range of a log query; one that refuses this is asked for half of it, down to the least. */
+/** Nodes bound the range of a log query. After a refusal the range is halved, down to the least. */
 const MAX_RANGE_BLOCKS = 5_000
 const LEAST_RANGE_BLOCKS = 500
-/** How far back a look at the events goes: at two blocks a second some five and a half hours. */
+/** Blocks that the first read of events goes back: about five and a half hours at two blocks a second. */
 const LOOK_BACK_BLOCKS = 40_000
 
 export interface IdentityRegistryOptions {
@@ -32,15 +32,15 @@ export interface IdentityRegistry {
   address: Address
   /** CAIP-10, as registration files name it. */
   name: string
-  /** Whether a registry whose calls are known stood there at the last look; looks first where nobody did yet. */
+  /** Tells whether the last `refresh` found a registry of a known version; refreshes first if none ran yet. */
   isServed(): Promise<boolean>
-  /** Looks whether the registry is there. Throws `RpcUnavailableError`, and then knows what it knew before. */
-  look(): Promise<{ isServed: boolean; version: string | undefined }>
+  /** Reads whether the registry is there. Throws `RpcUnavailableError`, and then keeps the earlier result. */
+  refresh(): Promise<{ isServed: boolean; version: string | undefined }>
   /** `undefined` when no agent has this id. Throws `RpcUnavailableError`. */
   readAgent(agentId: string, spender: Address): Promise<Agent | undefined>
   /**
-   * What changed since the last call. The first looks back some hours, as does one after a longer silence: the
-   * daily recheck finds what is older. Throws when the node fails; the next call then starts at the same block.
+   * Reads the changes since the last call. The first call looks back some hours, as does one after a longer silence; the
+   * daily recheck finds older changes. Throws when the node fails; the next call then starts at the same block.
    */
   readChanges(): Promise<AgentChanges>
 }
@@ -51,7 +51,7 @@ export function createIdentityRegistry(options: IdentityRegistryOptions): Identi
   let nextBlock: number | undefined
   let rangeBlocks = MAX_RANGE_BLOCKS
 
-  async function look() {
+  async function refresh() {
     const version = rpc === undefined ? undefined : await readRegistryVersion(rpc, address)
     isServed = version !== undefined && KNOWN_VERSION.test(version)
     return { isServed, version }
@@ -73,8 +73,8 @@ export function createIdentityRegistry(options: IdentityRegistryOptions): Identi
   return {
     address,
     name: `${IDENTITY_NETWORK}:${address}`,
-    isServed: async () => isServed ?? (await look()).isServed,
-    look,
+    isServed: async () => isServed ?? (await refresh()).isServed,
+    refresh,
     readAgent: (agentId, spender) => readAgent(required(rpc), address, BigInt(agentId), spender),
     async readChanges() {
       const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }

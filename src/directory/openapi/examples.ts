@@ -51,10 +51,3 @@ export function exampleWrite(action: ListingAction): Example {
     answer: { error: 'write_expired', message: 'message.deadline passed 86400 seconds ago.' },
   }
 }
-
-export const unknownMerchant: Example = {
-  summary: 'An id nobody took',
-  params: { id: 'nobody' },
-  status: 404,
-  answer: { error: 'merchant_not_found', message: 'There is no merchant with this id.' },
-}

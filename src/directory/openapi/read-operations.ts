@@ -4,9 +4,8 @@ import { address } from '../../http/openapi/fields.js'
 import type { Operation } from '../../http/openapi/operation.js'
 import { choiceParameter } from '../../http/query.js'
 import { toolFormats } from '../catalog/tools.js'
-import { historyQuery } from '../history.js'
-import { writeCodes } from '../write-codes.js'
-import { unknownMerchant } from './examples.js'
+import { unknownMerchant, writeCodes } from '../listings/faults.js'
+import { historyQuery } from '../listings/history.js'
 import {
   catalogAnswer,
   historyAnswer,

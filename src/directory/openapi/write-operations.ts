@@ -1,12 +1,16 @@
 import type { z } from 'zod'
 import type { Operation } from '../../http/openapi/operation.js'
-import { listingBody } from '../listing-body.js'
-import { confirmation, link, nothing, offer } from '../small-bodies.js'
-import { writeCodes } from '../write-codes.js'
-import { writeEnvelope } from '../write-envelope.js'
+import { listingBody } from '../../listing-client/listing.js'
+import { ofMerchant, writeCodes } from '../listings/faults.js'
+import {
+  confirmationBody,
+  emptyBody,
+  linkBody,
+  offerBody,
+  writeEnvelope,
+} from '../listings/signed-write.js'
 import { exampleWrite } from './examples.js'
 import { merchantView } from './listing-schemas.js'
-import { ofMerchant } from './read-operations.js'
 
 const tag = 'Directory'
 
@@ -39,25 +43,35 @@ export const saveOperation = write('saveMerchant', 'Create or replace a listing'
   examples: { expired: exampleWrite('listing.create') },
 })
 
-export const deleteOperation = write('deleteMerchant', 'Delete a listing', nothing, {
+export const deleteOperation = write('deleteMerchant', 'Delete a listing', emptyBody, {
   examples: { expired: exampleWrite('listing.delete') },
 })
 
-export const offerOperation = write('offerMerchant', 'Offer a listing to another owner', offer, {
-  examples: { expired: exampleWrite('owner.offer') },
-})
+export const offerOperation = write(
+  'offerMerchant',
+  'Offer a listing to another owner',
+  offerBody,
+  {
+    examples: { expired: exampleWrite('owner.offer') },
+  },
+)
 
-export const acceptOperation = write('acceptMerchant', 'Take over an offered listing', nothing, {
+export const acceptOperation = write('acceptMerchant', 'Accept an offered listing', emptyBody, {
   examples: { expired: exampleWrite('owner.accept') },
 })
 
 export const confirmOperation = write(
   'confirmPayTo',
-  'Say, as the key a listing pays, who its owner is',
-  confirmation,
+  'Confirm the owner of a listing with the key that is paid',
+  confirmationBody,
   { examples: { expired: exampleWrite('payto.confirm') } },
 )
 
-export const linkOperation = write('linkAgent', 'Say which ERC-8004 agent the merchant is', link, {
-  examples: { expired: exampleWrite('agent.link') },
-})
+export const linkOperation = write(
+  'linkAgent',
+  'Link the merchant to an ERC-8004 agent',
+  linkBody,
+  {
+    examples: { expired: exampleWrite('agent.link') },
+  },
+)

@@ -1,4 +1,4 @@
-import { cleanText } from './clean-text.js'
+import { cleanText } from '../../listing-client/text.js'
 
 export interface JsonLimits {
   depth: number
@@ -40,9 +40,4 @@ export function cleanJson(value: unknown, limits: JsonLimits): unknown {
     if (error instanceof RangeError) return undefined
     throw error
   }
-}
-
-/** JSON that is an object, with its members as unknown. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

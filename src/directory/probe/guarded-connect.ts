@@ -1,10 +1,9 @@
+import { Resolver as DnsResolver, lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
-import { normalAddress } from './address-rules.js'
-import type { Resolve } from './resolver.js'
-import { isAllowedAddress, type TargetRules } from './target-rules.js'
+import { isAllowedAddress, normalAddress, type TargetRules } from './target-rules.js'
 
-/** The host of a URL leads where nothing may be called. */
+/** Thrown when the host of a URL leads to an address that may not be called. */
 export class BlockedTargetError extends Error {
   override readonly name = 'BlockedTargetError'
 }
@@ -20,9 +19,9 @@ interface GuardedConnectOptions {
 }
 
 /**
- * Makes the connector of one call: the host is resolved once, every one of its addresses is judged, the socket may
- * go to no other, and where it came out is judged again before a byte is sent over it. undici asks no `lookup`
- * for a literal address, so literals are judged here as well.
+ * Creates the connector of one call. The host is resolved once and every one of its addresses is checked; the socket may
+ * connect to no other, and its remote address is checked again before a byte is sent. undici asks no `lookup` for a
+ * literal address, so literals are checked here as well.
  */
 export function createGuardedConnector(options: GuardedConnectOptions): buildConnector.connector {
   return (target, callback) => {
@@ -55,7 +54,7 @@ async function connect(
   const reached = socket.remoteAddress ?? ''
   if (!allowed.has(normalAddress(reached)) || !isAllowedAddress(reached, rules)) {
     socket.destroy()
-    throw new BlockedTargetError('The connection came out at an address that was not checked.')
+    throw new BlockedTargetError('The connection reached an address that was not checked.')
   }
   if (target.protocol !== 'https:') return socket
   const secure = build({ maxCachedSessions: 0, allowH2: false, timeout: 0 })
@@ -66,7 +65,7 @@ function defaultPort({ protocol }: buildConnector.Options): string {
   return protocol === 'https:' ? '443' : '80'
 }
 
-/** Answers every question with the addresses that were judged. */
+/** Answers every lookup with the addresses that were checked. */
 function fixedLookup(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_hostname, options, callback) => {
@@ -85,4 +84,36 @@ function promised(
       else reject(error)
     })
   })
+}
+
+/** Resolves a host name to all its addresses; rejects or returns none if there are none. */
+export type Resolve = (hostname: string) => Promise<readonly string[]>
+
+/** A name server gets two tries within the time a connection may take. */
+const QUERY_TIMEOUT_MS = 1_200
+const QUERY_TRIES = 2
+
+/**
+ * Creates a resolver that asks the name servers directly. The system's own lookup runs on a few threads that all of Node
+ * shares, and the owner of a name could block them with a server that never answers. `servers` are those of the system
+ * by default.
+ */
+export function createPublicResolver(servers?: readonly string[]): Resolve {
+  const dns = new DnsResolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES })
+  if (servers !== undefined) dns.setServers(servers)
+  return async (hostname) => {
+    const answers = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)])
+    const addresses = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' ? answer.value : [],
+    )
+    const [first] = answers
+    if (addresses.length === 0 && first.status === 'rejected') throw first.reason
+    return addresses
+  }
+}
+
+/** Resolves as every program of this machine does, its hosts file included: for local use. */
+export const resolveLocally: Resolve = async (hostname) => {
+  const found = await lookup(hostname, { all: true })
+  return found.map(({ address }) => address)
 }

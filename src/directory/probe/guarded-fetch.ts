@@ -1,12 +1,14 @@
 import { Client, type Dispatcher } from 'undici'
+import { cleanText } from '../../listing-client/text.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { type CallClock, type CallTimes, startCallClock } from './call-clock.js'
-import { toFailure } from './call-failure.js'
-import { cleanText } from './clean-text.js'
-import type { AnswerHead, GuardedAnswer } from './guarded-answer.js'
-import { createGuardedConnector } from './guarded-connect.js'
-import { createPublicResolver, type Resolve, resolveLocally } from './resolver.js'
-import { judgeTarget, type TargetRules } from './target-rules.js'
+import {
+  BlockedTargetError,
+  createGuardedConnector,
+  createPublicResolver,
+  type Resolve,
+  resolveLocally,
+} from './guarded-connect.js'
+import { checkTarget, type TargetRules } from './target-rules.js'
 
 export interface GuardedFetchLimits extends CallTimes {
   bodyBytes: number
@@ -25,12 +27,12 @@ export const guardedFetchLimits: GuardedFetchLimits = {
 const MAX_LOCATION_CHARS = 512
 
 export interface GuardedFetchOptions extends TargetRules {
-  /** Named in the User-Agent, so that whoever is called can find out by whom. */
+  /** Named in the User-Agent, so that the owner of a called host can find the caller. */
   baseUrl: string
   /** For tests; the name servers otherwise, or the system's lookup with `allowPrivateHosts`. */
   resolve?: Resolve
   limits?: Partial<GuardedFetchLimits>
-  /** Aborting gives up every call under way, for the end of the service. */
+  /** Aborting it ends every running call, for the end of the service. */
   signal?: AbortSignal
 }
 
@@ -46,8 +48,8 @@ export interface GuardedRequest {
 export type GuardedFetch = (request: GuardedRequest) => Promise<GuardedAnswer>
 
 /**
- * Makes the one client that calls addresses strangers gave us: no host outside the public internet, no redirect
- * followed, nothing decompressed, no cookie, key or proxy, everything bounded. Never rejects.
+ * Creates the one client that calls URLs of strangers. It calls hosts of the public internet only, follows no redirect,
+ * decompresses nothing, sends no cookie or key, uses no proxy, and bounds everything. Never rejects.
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const limits = { ...guardedFetchLimits, ...options.limits }
@@ -56,10 +58,10 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const userAgent = `Arcus-Probe/1 (+${options.baseUrl})`
 
   return async (request) => {
-    const target = judgeTarget(request.url, options)
+    const target = checkTarget(request.url, options)
     if (!target.isAllowed) return { kind: 'blocked', message: target.message }
     const clock = startCallClock(limits, options.signal)
-    // One client a call: no connection outlives it, so none is ever reused after its address was judged.
+    // One client per call: no connection outlives it, so none is reused after its address was checked.
     const client = new Client(target.url.origin, {
       connect: createGuardedConnector({
         rules: options,
@@ -124,14 +126,14 @@ async function call(
   }
 }
 
-/** A connection that is still being made does not always hear the signal. */
+/** Rejects when the signal aborts: undici does not always obey it while a connection is being made. */
 function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   work.catch(() => undefined)
   return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason)
-    if (signal.aborted) give()
-    signal.addEventListener('abort', give, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
 
@@ -177,4 +179,164 @@ function redirectOf({ status, headers }: AnswerHead, from: URL): GuardedAnswer |
   const location = cleanText(target.href, MAX_LOCATION_CHARS)
   const message = `The endpoint redirects (${status}) to ${location}.`
   return { kind: 'redirect', head, location, message }
+}
+
+/** The part of an answer before its body. Names are lower-case; a header that came twice is joined with a comma. */
+export interface AnswerHead {
+  status: number
+  headers: Readonly<Record<string, string>>
+}
+
+/** The end of a guarded call; nothing is thrown. */
+export type GuardedAnswer =
+  | {
+      kind: 'answer'
+      head: AnswerHead
+      /** UTF-8; empty when the server compressed it against the request. */
+      body: string
+      bodyBytes: number
+    }
+  /** `location` is the target, resolved and bounded, never followed; `null` when there is none. */
+  | { kind: 'redirect'; head: AnswerHead; location: string | null; message: string }
+  /** Refused before or right after the connection was made; no byte was sent. */
+  | { kind: 'blocked'; message: string }
+  /** `head` is present when only the body was missing. */
+  | { kind: 'timeout'; head?: AnswerHead; message: string }
+  | { kind: 'too_large'; head?: AnswerHead; message: string }
+  /** `code` comes from the system, TLS or the HTTP parser: `ECONNREFUSED`, `CERT_HAS_EXPIRED`… */
+  | { kind: 'unreachable'; head?: AnswerHead; code: string; message: string }
+
+/** Returns the status and headers of an answer, if there are any. */
+export function headOf(answer: GuardedAnswer): AnswerHead | undefined {
+  return 'head' in answer ? answer.head : undefined
+}
+
+/** The phases of a call. Each has its own time limit, and the call as a whole has one. */
+type CallPhase = 'connect' | 'headers' | 'body'
+
+interface CallTimes {
+  connectMs: number
+  headersMs: number
+  bodyMs: number
+  totalMs: number
+}
+
+interface CallClock {
+  signal: AbortSignal
+  phase(): CallPhase
+  /** The phase that took too long, or `total` for the whole call; `undefined` while there is time. */
+  expired(): CallPhase | 'total' | undefined
+  /** Starts the time of a phase and ends that of the phase before. */
+  enter(phase: CallPhase): void
+  stop(): void
+}
+
+/** Bounds a call by the clock: its signal aborts when a phase or the whole call takes too long, or `parent` aborts. */
+function startCallClock(times: CallTimes, parent: AbortSignal | undefined): CallClock {
+  const abort = new AbortController()
+  const limits = { connect: times.connectMs, headers: times.headersMs, body: times.bodyMs }
+  let current: CallPhase = 'connect'
+  let expired: CallPhase | 'total' | undefined
+  const expire = (what: CallPhase | 'total') => () => {
+    expired = what
+    abort.abort()
+  }
+  const stopWithParent = () => abort.abort()
+  parent?.addEventListener('abort', stopWithParent, { once: true })
+  if (parent?.aborted === true) abort.abort()
+  const total = setTimeout(expire('total'), times.totalMs)
+  let part = setTimeout(expire(current), limits.connect)
+  return {
+    signal: abort.signal,
+    phase: () => current,
+    expired: () => expired,
+    enter(phase) {
+      current = phase
+      clearTimeout(part)
+      part = setTimeout(expire(phase), limits[phase])
+    },
+    stop() {
+      clearTimeout(total)
+      clearTimeout(part)
+      parent?.removeEventListener('abort', stopWithParent)
+    },
+  }
+}
+
+const certificateCode =
+  /^(CERT_|ERR_TLS_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_SSL_)/
+const NOT_HTTP = 'HPE_INVALID'
+/** Codes are short names of Node and undici; anything else is not repeated. */
+const plainCode = /^[A-Z0-9_]{1,60}$/
+
+const sentences: Record<string, string> = {
+  ENOTFOUND: 'The host name does not resolve to an address.',
+  ENODATA: 'The host name does not resolve to an address.',
+  ESERVFAIL: 'The name servers of the host fail to answer.',
+  ETIMEOUT: 'The name servers of the host do not answer.',
+  EAI_AGAIN: 'The name servers of the host do not answer.',
+  ECONNREFUSED: 'The host refuses the connection.',
+  ECONNRESET: 'The host closed the connection without an answer.',
+  UND_ERR_SOCKET: 'The host closed the connection without a whole answer.',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'The host closed the connection without a whole answer.',
+}
+
+/** Describes the error that ended a call. Texts of errors can hold addresses and are not repeated. */
+function toFailure(
+  error: unknown,
+  clock: CallClock,
+  head: AnswerHead | undefined,
+  headerLimitBytes: number,
+): GuardedAnswer {
+  const known = head === undefined ? {} : { head }
+  const expired = clock.expired()
+  if (expired !== undefined) {
+    return { kind: 'timeout', ...known, message: timeoutMessage(clock, expired === 'total') }
+  }
+  if (clock.signal.aborted) return unreachable('ABORTED', 'The call was given up on our side.')
+  const blocked = causeOf(error, (cause) => cause instanceof BlockedTargetError)
+  if (blocked !== undefined) return { kind: 'blocked', message: blocked.message }
+  const code = codeOf(error)
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    const message = `The headers of the answer are above ${headerLimitBytes / 1024} KiB.`
+    return { kind: 'too_large', message }
+  }
+  return { ...unreachable(code, sentenceOf(code)), ...known }
+}
+
+function timeoutMessage(clock: CallClock, isTotal: boolean): string {
+  const what = {
+    connect: 'The host did not take the connection in time.',
+    headers: 'The host did not answer in time.',
+    body: 'The body of the answer did not end in time.',
+  }[clock.phase()]
+  return isTotal ? `${what.slice(0, -1)}, all steps together.` : what
+}
+
+function unreachable(code: string, message: string): GuardedAnswer {
+  return { kind: 'unreachable', code, message }
+}
+
+function sentenceOf(code: string): string {
+  if (certificateCode.test(code))
+    return `The TLS certificate of the host is not accepted (${code}).`
+  if (code === NOT_HTTP) return 'The host did not answer in HTTP.'
+  return sentences[code] ?? `The host cannot be reached (${code}).`
+}
+
+function codeOf(error: unknown): string {
+  // undici gives some of these no code.
+  if (causeOf(error, ({ name }) => name === 'HTTPParserError') !== undefined) return NOT_HTTP
+  const coded = causeOf(error, (cause) => 'code' in cause && typeof cause.code === 'string')
+  const code = (coded as { code?: string } | undefined)?.code ?? 'UNKNOWN'
+  return plainCode.test(code) ? code : 'UNKNOWN'
+}
+
+/** Finds the first error that fits, along the causes and the tries of a connection. */
+function causeOf(error: unknown, fits: (cause: Error) => boolean): Error | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; depth++) {
+    if (fits(cause)) return cause
+    cause = cause instanceof AggregateError ? cause.errors[0] : cause.cause
+  }
+  return undefined
 }

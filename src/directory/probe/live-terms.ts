@@ -1,17 +1,12 @@
 import type { CatalogEntry, ListedEndpoint } from '../../store/listings.js'
-import { type CallBudget, tooMany } from './call-budget.js'
+import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
 import type { GuardedFetch } from './guarded-fetch.js'
-import { type HostPace, hostKey } from './host-pace.js'
-import { toProbeRequest } from './probe-request.js'
-import { type Expected, judgeAnswer, type Verdict } from './verdict.js'
-
-/** How long a call waits for the turn of the host it names. */
-const TURN_WAIT_MS = 5_000
-const BUSY_SECONDS = 5
+import { toProbeRequest } from './probe.js'
+import { checkAnswer, type Expected, type Verdict } from './verdict.js'
 
 /**
- * Calls a listed endpoint once without payment, with the parameters given or those of its example, and judges its 402
- * against the listing. `caller` is who is counted; throws a 429 when he, or the host, must wait.
+ * Calls a listed endpoint once without payment, with the given parameters or those of its example, and checks its 402
+ * against the listing. The call counts for `caller`. Throws a 429 when the caller or the host must wait.
  */
 export type LiveTerms = (
   caller: string,
@@ -21,9 +16,9 @@ export type LiveTerms = (
 
 export interface LiveTermsOptions {
   fetch: GuardedFetch
-  /** The same as for probes by hand. */
+  /** The budget that probes on request share. */
   budget: CallBudget
-  /** The same as for the schedule. */
+  /** The pace that the schedule shares. */
   pace: HostPace
   /** CAIP-2. */
   network: string
@@ -38,21 +33,8 @@ export function createLiveTerms(options: LiveTermsOptions): LiveTerms {
     const expected = { network, asset, payTo: merchant.payTo, price, hasSchema, method }
     return budget.spend(caller, hostKey(url), () =>
       inTurn(pace, url, async () =>
-        judgeAnswer(await fetch(toProbeRequest({ url, method, example })), expected),
+        checkAnswer(await fetch(toProbeRequest({ url, method, example })), expected),
       ),
     )
-  }
-}
-
-/** Does the work in the turn of the URL's host, or throws a 429 when that does not come soon. */
-export async function inTurn<T>(pace: HostPace, url: string, work: () => Promise<T>): Promise<T> {
-  const host = hostKey(url)
-  if (!(await pace.enterWithin(host, TURN_WAIT_MS))) {
-    throw tooMany('This host is being checked at this moment', BUSY_SECONDS)
-  }
-  try {
-    return await work()
-  } finally {
-    pace.leave(host)
   }
 }

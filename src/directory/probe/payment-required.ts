@@ -1,19 +1,23 @@
-import { isRecord } from './clean-json.js'
-import { type QuotedBazaar, readQuotedBazaar } from './quoted-bazaar.js'
-import { type QuotedResource, readQuotedResource } from './quoted-resource.js'
-import { type QuotedTerms, readQuotedTerms } from './quoted-terms.js'
+import { type Address, getAddress, isAddress } from 'viem'
+import { cleanText } from '../../listing-client/text.js'
+import { parseUint256 } from '../../x402/amounts.js'
+import { hasWrongChecksum } from '../../x402/checksum.js'
+import { findOutsideReference } from '../../x402/json-schema.js'
+import { isObject, memberOf } from '../../x402/json-walk.js'
+import { cleanJson, type JsonLimits } from './clean-json.js'
+import { checkTarget } from './target-rules.js'
 
-/** Requirements looked at; a 402 offers one or two. */
+/** Requirements that are read; a 402 offers one or two. */
 const MAX_ACCEPTS = 16
 
 export interface QuotedPayment {
   kind: 'quoted'
-  /** The protocol's place is the header; official buyers read no other for version 2. */
+  /** The protocol wants the header; official buyers read nothing else for version 2. */
   source: 'header' | 'body'
-  /** Whether the header is base64 of the URL alphabet, which official buyers refuse. */
+  /** True if the header is base64 of the URL alphabet, which official buyers refuse. */
   isUrlSafe: boolean
   accepts: QuotedTerms[]
-  /** How many entries of `accepts` no buyer could use. */
+  /** Entries of `accepts` that no buyer could use. */
   unusable: number
   resource: QuotedResource
   bazaar: QuotedBazaar | null
@@ -26,7 +30,7 @@ export type PaymentRequiredAnswer =
   /** No requirements where they could be; `hasHeader` when the header is there but cannot be read. */
   | { kind: 'none'; hasHeader: boolean }
 
-/** Reads what a 402 asks for: header `PAYMENT-REQUIRED` first (x402 v2), then the body. Never throws, whatever comes. */
+/** Reads the requirements of a 402: header `PAYMENT-REQUIRED` first (x402 v2), then the body. Never throws. */
 export function parsePaymentRequired(
   headers: Readonly<Record<string, string>>,
   body: string,
@@ -38,12 +42,12 @@ export function parsePaymentRequired(
   }
   const fromBody = parseJson(body)
   if (isVersion2(fromBody)) return toQuotedPayment(fromBody, 'body', false)
-  if (isRecord(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
+  if (isObject(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
   return { kind: 'none', hasHeader: header !== undefined }
 }
 
 function isVersion2(value: unknown): value is Record<string, unknown> & { accepts: unknown[] } {
-  return isRecord(value) && value.x402Version === 2 && Array.isArray(value.accepts)
+  return isObject(value) && value.x402Version === 2 && Array.isArray(value.accepts)
 }
 
 function toQuotedPayment(
@@ -74,5 +78,202 @@ function parseJson(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+/** One requirement of a 402, with the members the protocol knows and no other. */
+export interface QuotedTerms {
+  scheme: string
+  network: string
+  /** Decimal digits, atomic units. */
+  amount: string
+  /** On an EVM network an address with checksum. */
+  asset: string
+  /** With checksum too; as it was spelled if its checksum is wrong. */
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: Record<string, string | number>
+}
+
+const MAX_WORD_CHARS = 64
+const MAX_EXTRA_CHARS = 128
+const MAX_TIMEOUT_SECONDS = 31_536_000
+
+/** Members of `extra` that x402 v2 defines for the schemes of Arc: the EIP-712 domain, and batch-settlement's terms. */
+const extraNames = [
+  'name',
+  'version',
+  'assetTransferMethod',
+  'receiverAuthorizer',
+  'withdrawDelay',
+  'minDeposit',
+]
+
+/** Reads one entry of `accepts`; `undefined` when a buyer could not use it. Unknown members are left behind. */
+export function readQuotedTerms(entry: unknown): QuotedTerms | undefined {
+  if (!isObject(entry)) return undefined
+  const scheme = word(entry.scheme)
+  const network = word(entry.network)
+  const amount = typeof entry.amount === 'string' ? parseUint256(entry.amount) : undefined
+  const asset = account(entry.asset)
+  // A wrong checksum is kept: the address may be mistyped.
+  const spelled = word(entry.payTo) ?? ''
+  const payTo = hasWrongChecksum(spelled) ? spelled : account(entry.payTo)
+  const { maxTimeoutSeconds } = entry
+  if (scheme === undefined || network === undefined || !network.includes(':')) return undefined
+  if (amount === undefined || asset === undefined || payTo === undefined) return undefined
+  if (!isSeconds(maxTimeoutSeconds)) return undefined
+  return {
+    scheme,
+    network,
+    amount: amount.toString(),
+    asset,
+    payTo,
+    maxTimeoutSeconds,
+    extra: readExtra(entry.extra),
+  }
+}
+
+/** Tells whether two spellings are one EVM address. */
+export function isSameAddress(a: string, b: Address): boolean {
+  return a.toLowerCase() === b.toLowerCase()
+}
+
+function word(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > MAX_WORD_CHARS) return undefined
+  return /^[\x21-\x7e]+$/.test(value) ? value : undefined
+}
+
+/** Reads an account; networks other than EVM's have other shapes. */
+function account(value: unknown): string | undefined {
+  const text = word(value)
+  if (text === undefined) return undefined
+  return isAddress(text, { strict: false }) ? getAddress(text) : text
+}
+
+function isSeconds(value: unknown): value is number {
+  return (
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIMEOUT_SECONDS
+  )
+}
+
+function readExtra(extra: unknown): QuotedTerms['extra'] {
+  const kept: QuotedTerms['extra'] = {}
+  if (!isObject(extra)) return kept
+  for (const name of extraNames) {
+    const value = Object.hasOwn(extra, name) ? extra[name] : undefined
+    if (typeof value === 'string') kept[name] = cleanText(value, MAX_EXTRA_CHARS)
+    else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value
+  }
+  return kept
+}
+
+/** Claims of a 402 about the resource it sells: texts of a stranger, bounded and cleaned. */
+export interface QuotedResource {
+  url?: string
+  description?: string
+  mimeType?: string
+  serviceName?: string
+  tags?: string[]
+  iconUrl?: string
+}
+
+/** x402 v2 bounds name, tags and icon; the other bounds are our choice. */
+const MAX_RESOURCE_URL_CHARS = 2_048
+const MAX_DESCRIPTION_CHARS = 1_000
+const MAX_TAGS = 5
+const serviceName = /^[\x20-\x7e]{1,32}$/
+const mimeType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(; ?[\w-]{1,32}=[\w.-]{1,32})?$/
+
+/** Reads `resource` of a 402, without every member that breaks its rule. */
+export function readQuotedResource(resource: unknown): QuotedResource {
+  if (!isObject(resource)) return {}
+  const tags = readTags(resource.tags)
+  const description = clean(resource.description, MAX_DESCRIPTION_CHARS)
+  const url = clean(resource.url, MAX_RESOURCE_URL_CHARS)
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(description === undefined ? {} : { description }),
+    ...matching(resource, 'mimeType', (text) => mimeType.test(text)),
+    ...matching(resource, 'serviceName', (text) => serviceName.test(text) && text.trim() !== ''),
+    ...matching(resource, 'iconUrl', isIconUrl),
+    ...(tags.length === 0 ? {} : { tags }),
+  }
+}
+
+function clean(value: unknown, maxChars: number): string | undefined {
+  const text = typeof value === 'string' ? cleanText(value, maxChars) : ''
+  return text === '' ? undefined : text
+}
+
+function matching<Name extends string>(
+  resource: Record<string, unknown>,
+  name: Name,
+  isGood: (text: string) => boolean,
+): { [name in Name]?: string } {
+  const value = resource[name]
+  if (typeof value !== 'string' || !isGood(value)) return {}
+  return { [name]: value } as { [name in Name]: string }
+}
+
+/** Tells whether a page may show the icon: its reader calls that address, so it must be one that Arcus would call. */
+function isIconUrl(text: string): boolean {
+  if (text.length > MAX_RESOURCE_URL_CHARS) return false
+  return checkTarget(text, { allowPrivateHosts: false, ownOrigins: [] }).isAllowed
+}
+
+function readTags(value: unknown): string[] {
+  if (!Array.isArray(value)) return []
+  const tags = value
+    .slice(0, 50)
+    .filter((tag): tag is string => typeof tag === 'string' && serviceName.test(tag))
+    .map((tag) => tag.trim())
+  const seen = new Set<string>()
+  const isNew = (tag: string) =>
+    tag !== '' && !seen.has(tag.toLowerCase()) && seen.add(tag.toLowerCase())
+  return tags.filter(isNew).slice(0, MAX_TAGS)
+}
+
+/** The bazaar extension of a 402: the endpoint's description of its own calls. */
+export interface QuotedBazaar {
+  info: Record<string, unknown>
+  /** JSON Schema of `info`. */
+  schema: Record<string, unknown>
+}
+
+export interface InputHints {
+  method?: string
+  /** Example parameters of a GET, or body of a POST. */
+  example?: unknown
+  /** JSON Schema of the parameters. */
+  inputSchema?: Record<string, unknown>
+}
+
+/** A description of parameters, not a document. */
+const bazaarLimits: JsonLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+
+/**
+ * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about HTTP, or its schema refers to
+ * anything outside itself.
+ */
+export function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
+  if (!isObject(extensions) || !Object.hasOwn(extensions, 'bazaar')) return null
+  const bazaar = cleanJson(extensions.bazaar, bazaarLimits)
+  if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
+  const { info, schema } = bazaar
+  if (!isObject(info.input) || info.input.type !== 'http') return null
+  return findOutsideReference(schema) === undefined ? { info, schema } : null
+}
+
+/** Returns the parts of the extension that help to call the endpoint. */
+export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
+  const input = isObject(info.input) ? info.input : {}
+  const part = typeof input.method === 'string' && input.method === 'POST' ? 'body' : 'queryParams'
+  const properties = memberOf(memberOf(memberOf(schema, 'properties'), 'input'), 'properties')
+  const inputSchema = memberOf(properties, part)
+  return {
+    ...(typeof input.method === 'string' ? { method: input.method } : {}),
+    ...(Object.hasOwn(input, part) ? { example: input[part] } : {}),
+    ...(isObject(inputSchema) ? { inputSchema: { type: 'object', ...inputSchema } } : {}),
   }
 }

@@ -1,26 +1,54 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
-import { present } from '../merchant-fault.js'
-import { probeOperation } from '../openapi/probe-operations.js'
-import type { CallBudget } from './call-budget.js'
-import { hostKey } from './host-pace.js'
-import { probeBody } from './probe-body.js'
+import { ofMerchant, present, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { probeAnswer } from '../openapi/listing-schemas.js'
+import { type CallBudget, hostKey } from './call-limits.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
 export interface ProbeRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   schedule: Pick<ProbeSchedule, 'probeNow'>
-  /** The same as for validation. */
+  /** The budget that validation shares. */
   budget: CallBudget
 }
 
-/** Endpoints looked at for one request that names none; those not looked at for longest come first. */
+/** Endpoints probed for a request that names none; those with the oldest probe come first. */
 const MAX_AT_ONCE = 5
 
-/** `POST /api/merchants/:id/probe {endpointId?}`: looks at endpoints now instead of at their time. */
+const idProblem = 'endpointId must be a whole number from 1'
+
+const probeBody = z.object(
+  {
+    endpointId: z
+      .int(idProblem)
+      .min(1, idProblem)
+      .optional()
+      .describe('The id in its `state`; without it the endpoints with the oldest probe.'),
+  },
+  'The body must be a JSON object',
+)
+
+const probeOperation: Operation = {
+  id: 'probeMerchant',
+  tag: 'Directory',
+  summary: 'Probe endpoints now instead of at their time',
+  params: ofMerchant,
+  body: probeBody,
+  isBodyOptional: true,
+  answers: { 200: { description: 'The results.', schema: probeAnswer } },
+  codes: [writeCodes.merchantNotFound, writeCodes.merchantDeleted, httpCodes.endpointNotFound],
+  examples: {
+    unknown: { ...unknownMerchant, body: {} },
+  },
+}
+
+/** Serves `POST /api/merchants/:id/probe {endpointId?}`, which probes endpoints now instead of at their time. */
 export async function probeRoutes(
   app: FastifyInstance,
   { store, schedule, budget }: ProbeRoutesOptions,
@@ -35,8 +63,8 @@ export async function probeRoutes(
       const wanted = pick(await store.endpointsOf(id), endpointId)
       const answers = []
       for (const endpoint of wanted) {
-        const look = () => schedule.probeNow(id, endpoint.id)
-        const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), look)
+        const probe = () => schedule.probeNow(id, endpoint.id)
+        const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), probe)
         // The first refusal is the answer; later ones only end the round.
         const result = await spent.catch((error) => {
           if (answers.length === 0 || !(error instanceof RequestFault)) throw error

@@ -5,21 +5,18 @@ import type {
   EndpointHealth,
   ListingStore,
 } from '../../store/listings.js'
-import { createHostPace, type HostPace, hostKey } from './host-pace.js'
-import { createHostSlots } from './host-slots.js'
-import { nextHealth } from './next-health.js'
+import { createHostPace, type HostPace, hostKey, TURN_WAIT_MS } from './call-limits.js'
+import { nextHealth } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 
-/** How often it is looked whether something waits, and whether something new is due. */
+/** How often waiting probes are started, and how often the store is read for due ones. */
 const TICK_MS = 1_000
 const IDLE_REFILL_MS = 15_000
 /** Rows read from the store at once. */
 const BATCH = 64
-/** How long a look by hand waits for the turn of its host. */
-const TURN_WAIT_MS = 5_000
-/** Looks asked for that may wait for their hosts; more than these come at their time. */
-const MAX_ASKED = 100
-/** A second failure sooner than this, asked for by hand, is the same failure. */
+/** Early probes that may wait for their hosts; further ones come at their time. */
+const MAX_EARLY = 100
+/** A second failure sooner than this, found on request, counts as the same failure. */
 const SAME_FAILURE_SECONDS = 240
 
 export interface ProbeScheduleOptions {
@@ -27,56 +24,57 @@ export interface ProbeScheduleOptions {
   probe: Probe
   /** Unix milliseconds. */
   now: () => number
-  /** What a look does to an entry; unless given, what it does to an owner's. */
-  judge?: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<JudgedLook>
+  /** Decides the effect of a probe on an entry; by default the effect on an owner's listing. */
+  effectOf?: (entry: CatalogEntry, result: ProbeResult, nowSeconds: number) => Promise<ProbeEffect>
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number
-  /** Endpoints looked at at once. */
+  /** Probes that run at once. */
   concurrency?: number
   /** Given when others take turns at the same hosts. */
   pace?: HostPace
   log: { warn(o: object, m: string): void; debug(o: object, m: string): void }
 }
 
-export interface JudgedLook {
-  /** The health after the look, over what is known by then. */
+/** The effect of a probe on an entry. */
+export interface ProbeEffect {
+  /** Returns the health after the probe, from the health known by then. */
   after(previous: EndpointHealth): EndpointHealth
-  /** The endpoint in its own words, where they take the place of a stranger's. */
+  /** The endpoint as its own 402 describes it, if that replaces the description of a buyer. */
   described?: DescribedEndpoint
 }
 
-/** What `probeNow` found. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
+/** The result of `probeNow`. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
 export type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
 
 export interface ProbeSchedule {
   start(): void
-  /** Starts nothing more and keeps nothing more; resolves when what was under way has ended. */
+  /** Starts and keeps nothing more; resolves when the running probes have ended. */
   stop(): Promise<void>
-  /** How much waits, and how many looks are under way. */
+  /** Counts the waiting and the running probes. */
   figures(): { queued: number; underWay: number }
-  /** Looks at one endpoint at once, for its owner. */
+  /** Probes one endpoint now, for its owner. */
   probeNow(merchantId: string, endpointId: number): Promise<ProbeNowResult>
-  /** Looks at an endpoint before all that is due, as soon as its host's turn comes. Never throws. */
-  lookSoon(endpointId: number): void
+  /** Probes an endpoint before all due ones, as soon as its host's turn comes. Never throws. */
+  probeSoon(endpointId: number): void
 }
 
-/** `due` at its time, `asked` before it, `hand` for somebody who waits for the answer. */
-type Cause = 'due' | 'asked' | 'hand'
+/** `due` at its time, `early` before it, `request` for a caller who waits for the result. */
+type Cause = 'due' | 'early' | 'request'
 
-/** Looks at every endpoint again and again, at the times the store says, and keeps what it finds. */
+/** Probes every endpoint again and again, at the times the store says, and keeps the results. */
 export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedule {
   const { store, probe, now, log, random = Math.random, concurrency = 4 } = options
   const pace = options.pace ?? createHostPace(now)
-  const slots = createHostSlots(hostKey)
+  const slots = createHostSlots()
   const seconds = () => Math.floor(now() / 1000)
-  const judge = options.judge ?? judgeListed
-  /** Asked for, before their time. */
-  let asked: CatalogEntry[] = []
-  /** Due and read, most overdue first. */
+  const effectOf = options.effectOf ?? effectOnListing
+  /** Entries to probe before their time. */
+  let early: CatalogEntry[] = []
+  /** Due entries, most overdue first. */
   let queue: CatalogEntry[] = []
-  /** By number of the endpoint. */
+  /** By id of the endpoint. */
   const underWay = new Map<number, Promise<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -87,35 +85,35 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
     return isStopped ? undefined : (await store.entriesById([id]))[0]
   }
 
-  async function judgeListed(
+  async function effectOnListing(
     _: CatalogEntry,
     result: ProbeResult,
     nowSeconds: number,
-  ): Promise<JudgedLook> {
+  ): Promise<ProbeEffect> {
     return { after: (previous: EndpointHealth) => nextHealth(previous, result, nowSeconds, random) }
   }
 
-  async function look(id: number, cause: Cause): Promise<ProbeNowResult> {
+  async function probeOne(id: number, cause: Cause): Promise<ProbeNowResult> {
     const before = await find(id)
     if (before === undefined) return { state: 'missing' }
-    // What was read as due may have been saved, or looked at by hand, while it waited.
+    // A due entry may have been saved or probed on request while it waited.
     if (cause === 'due' && !isDue(before.endpoint, seconds())) return { state: 'changed' }
     const result = await probe(before.endpoint, before.merchant.payTo)
-    const judged = await judge(before, result, seconds())
+    const effect = await effectOf(before, result, seconds())
     const after = await find(id)
     if (after === undefined) return { state: 'missing' }
-    // Saved while we looked: that save had its own look, at what stands there now.
+    // Saved during the probe: that save probed the endpoint as it is now.
     if (isOther(after, before)) return { state: 'changed' }
-    const health = judged.after(after.endpoint)
-    const kept = cause === 'hand' ? asOneFailure(after.endpoint, health) : health
-    await store.saveProbe(id, kept, seconds(), judged.described)
+    const health = effect.after(after.endpoint)
+    const kept = cause === 'request' ? asOneFailure(after.endpoint, health) : health
+    await store.saveProbe(id, kept, seconds(), effect.described)
     log.debug({ endpointId: id, verdict: result.record.verdict }, 'endpoint probed')
     return { state: 'probed', health: kept }
   }
 
-  /** Runs a look whose host's turn is taken. */
+  /** Runs a probe that has the turn of its host. */
   function run({ id, url }: Endpoint, cause: Cause): Promise<ProbeNowResult> {
-    const work = look(id, cause).finally(() => {
+    const work = probeOne(id, cause).finally(() => {
       pace.leave(hostKey(url))
       underWay.delete(id)
       if (!isStopped) pump()
@@ -124,12 +122,14 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
     return work
   }
 
-  /** When the store fails, the endpoint stays due. */
+  /** Runs a probe without a caller. If the store fails, the endpoint stays due. */
   function runAlone(endpoint: Endpoint, cause: Cause): void {
-    run(endpoint, cause).catch((err) => log.warn({ err }, 'a look at an endpoint was not kept'))
+    run(endpoint, cause).catch((err) =>
+      log.warn({ err }, 'the result of a probe could not be kept'),
+    )
   }
 
-  /** Starts what may start, and answers what must wait. */
+  /** Starts the probes that may start, and returns the entries that must wait. */
   function startFrom(entries: readonly CatalogEntry[], cause: Cause): CatalogEntry[] {
     const waiting: CatalogEntry[] = []
     for (const entry of entries) {
@@ -142,15 +142,15 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
   }
 
   function pump(): void {
-    asked = startFrom(asked, 'asked')
+    early = startFrom(early, 'early')
     queue = startFrom(queue, 'due')
   }
 
-  async function ask(endpointId: number): Promise<void> {
+  async function addEarly(endpointId: number): Promise<void> {
     const entry = await find(endpointId)
-    const isAsked = asked.some(({ endpoint }) => endpoint.id === endpointId)
-    if (entry === undefined || isAsked || asked.length >= MAX_ASKED) return
-    asked.push(entry)
+    const isKnown = early.some(({ endpoint }) => endpoint.id === endpointId)
+    if (entry === undefined || isKnown || early.length >= MAX_EARLY) return
+    early.push(entry)
     pump()
   }
 
@@ -170,7 +170,7 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
 
   async function tick(): Promise<void> {
     if (refilling !== undefined) return
-    // With a look to spare, all that is queued waits for its host: read again what else is due.
+    // With a free probe, every queued entry waits for its host: read which others are due.
     if (underWay.size < concurrency && now() >= refillAt) {
       refilling = refill().catch((err) => log.warn({ err }, 'due endpoints could not be read'))
       await refilling
@@ -195,10 +195,10 @@ export function createProbeSchedule(options: ProbeScheduleOptions): ProbeSchedul
       if (entry?.merchant.id !== merchantId) return { state: 'missing' }
       const { url } = entry.endpoint
       if (!(await pace.enterWithin(hostKey(url), TURN_WAIT_MS))) return { state: 'busy' }
-      return run(entry.endpoint, 'hand')
+      return run(entry.endpoint, 'request')
     },
-    lookSoon(endpointId) {
-      ask(endpointId).catch((err) => log.warn({ err }, 'an endpoint could not be read'))
+    probeSoon(endpointId) {
+      addEarly(endpointId).catch((err) => log.warn({ err }, 'an endpoint could not be read'))
     },
   }
 }
@@ -207,17 +207,17 @@ function isDue({ nextProbeAt }: Endpoint, nowSeconds: number): boolean {
   return nextProbeAt !== null && nextProbeAt <= nowSeconds
 }
 
-/** Whether what was looked at is not what is listed any more. */
-function isOther(current: CatalogEntry, looked: CatalogEntry): boolean {
+/** Tells whether the listing changed since the entry was read for the probe. */
+function isOther(current: CatalogEntry, probed: CatalogEntry): boolean {
   return (
-    current.merchant.revision !== looked.merchant.revision ||
-    current.merchant.payTo !== looked.merchant.payTo ||
-    current.endpoint.price !== looked.endpoint.price ||
-    JSON.stringify(current.endpoint.example) !== JSON.stringify(looked.endpoint.example)
+    current.merchant.revision !== probed.merchant.revision ||
+    current.merchant.payTo !== probed.merchant.payTo ||
+    current.endpoint.price !== probed.endpoint.price ||
+    JSON.stringify(current.endpoint.example) !== JSON.stringify(probed.endpoint.example)
   )
 }
 
-/** Asking three times in a minute must not make an endpoint `failing`. */
+/** Merges failures close together: three requests in a minute must not make an endpoint `failing`. */
 function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth {
   const { failures, status, nextProbeAt, probe } = previous
   if (next.failures === 0 || failures === 0 || probe === null || next.probe === null) return next
@@ -228,4 +228,52 @@ function asOneFailure(previous: Endpoint, next: EndpointHealth): EndpointHealth 
 function healthOf(endpoint: Endpoint): EndpointHealth {
   const { accepts, extras, status, probe, failures, nextProbeAt } = endpoint
   return { accepts, extras, status, probe, failures, nextProbeAt }
+}
+
+/** Due endpoints of one host that may wait in memory; each takes a second or two. */
+const PER_HOST = 8
+/** Time between two probes of one host: the gap between calls, and the call itself. */
+const SPACING_SECONDS = 2
+const MAX_SLOT_HOSTS = 1_000
+
+/** Spreads the due endpoints of a crowded host over time, so that thousands of them do not delay all other hosts. */
+interface HostSlots {
+  share(
+    due: readonly CatalogEntry[],
+    nowSeconds: number,
+  ): {
+    ready: CatalogEntry[]
+    /** `at` is the new time of the probe, Unix seconds. */
+    later: { endpoint: CatalogEntry['endpoint']; at: number }[]
+  }
+}
+
+function createHostSlots(): HostSlots {
+  /** The first free second of each host. */
+  const freeFrom = new Map<string, number>()
+
+  function nextSlot(host: string, nowSeconds: number): number {
+    const at = Math.max(freeFrom.get(host) ?? 0, nowSeconds + PER_HOST * SPACING_SECONDS)
+    freeFrom.set(host, at + SPACING_SECONDS)
+    return at
+  }
+
+  return {
+    share(due, nowSeconds) {
+      if (freeFrom.size > MAX_SLOT_HOSTS) {
+        for (const [host, at] of freeFrom) if (at <= nowSeconds) freeFrom.delete(host)
+      }
+      const counts = new Map<string, number>()
+      const ready: CatalogEntry[] = []
+      const later: ReturnType<HostSlots['share']>['later'] = []
+      for (const entry of due) {
+        const host = hostKey(entry.endpoint.url)
+        const count = (counts.get(host) ?? 0) + 1
+        counts.set(host, count)
+        if (count <= PER_HOST) ready.push(entry)
+        else later.push({ endpoint: entry.endpoint, at: nextSlot(host, nowSeconds) })
+      }
+      return { ready, later }
+    },
+  }
 }

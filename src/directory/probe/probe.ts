@@ -1,10 +1,9 @@
 import type { Address } from 'viem'
 import type { ListedEndpoint, ProbeRecord, QuotedRequirement } from '../../store/listings.js'
-import type { GuardedFetch } from './guarded-fetch.js'
-import type { QuotedPayment } from './payment-required.js'
-import { toProbeRequest } from './probe-request.js'
-import type { QuotedTerms } from './quoted-terms.js'
-import { type Expected, isDefinite, judgeAnswer, type Verdict } from './verdict.js'
+import { parseUrl } from '../../x402/parse-url.js'
+import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
+import type { QuotedPayment, QuotedTerms } from './payment-required.js'
+import { checkAnswer, type Expected, isDefinite, type Verdict } from './verdict.js'
 
 export type ProbedEndpoint = Pick<
   ListedEndpoint,
@@ -13,17 +12,17 @@ export type ProbedEndpoint = Pick<
 
 export interface ProbeResult {
   record: ProbeRecord
-  /** What the 402 quotes; empty unless the endpoint is live. */
+  /** The requirements of the 402; empty unless the endpoint is live. */
   accepts: QuotedRequirement[]
-  /** The endpoint is wrong: a save is refused. Otherwise it is live, or could not be judged now. */
+  /** The endpoint is wrong, so that a save is refused. Otherwise it is live, or could not be checked now. */
   isDefinite: boolean
-  /** What the 402 said beside, and the requirement a buyer would choose; only of a live endpoint. */
+  /** The content of the 402 and the requirement that a buyer would choose; only for a live endpoint. */
   quote?: { chosen: QuotedTerms; quoted: QuotedPayment }
   /** Optional members of a discovery item, from the 402: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
   extras: Record<string, unknown>
 }
 
-/** Calls an endpoint once without payment and judges the answer. Never rejects. */
+/** Calls an endpoint once without payment and checks the answer. Never rejects. */
 export type Probe = (endpoint: ProbedEndpoint, payTo: Address) => Promise<ProbeResult>
 
 export interface ProbeOptions {
@@ -40,7 +39,7 @@ export function createProbe({ fetch, network, asset, now }: ProbeOptions): Probe
     const { price, method, inputSchema } = endpoint
     const answer = await fetch(toProbeRequest(endpoint))
     const hasSchema = inputSchema !== null
-    const verdict = judgeAnswer(answer, { network, asset, payTo, price, hasSchema, method })
+    const verdict = checkAnswer(answer, { network, asset, payTo, price, hasSchema, method })
     const { chosen, quoted } = verdict
     const isLive = verdict.state === 'live' && chosen !== undefined && quoted !== undefined
     return {
@@ -53,8 +52,8 @@ export function createProbe({ fetch, network, asset, now }: ProbeOptions): Probe
   }
 }
 
-/** A verdict as the store keeps it. */
-export function toProbeRecord(verdict: Verdict, checkedAt: number): ProbeRecord {
+/** Returns a verdict in the form in which the store keeps it. */
+function toProbeRecord(verdict: Verdict, checkedAt: number): ProbeRecord {
   const { state, message, warnings, seen } = verdict
   return { verdict: state, message, warnings, seen, checkedAt }
 }
@@ -67,4 +66,35 @@ function toExtras(quoted: QuotedPayment): Record<string, unknown> {
     ...(iconUrl === undefined ? {} : { iconUrl }),
     ...(quoted.bazaar === null ? {} : { extensions: { bazaar: quoted.bazaar } }),
   }
+}
+
+/** Builds the call of a probe: GET with the example parameters, or POST with the example body. */
+export function toProbeRequest({
+  url,
+  method,
+  example,
+}: Pick<ListedEndpoint, 'url' | 'method' | 'example'>): GuardedRequest {
+  if (method === 'POST') {
+    const body = 'body' in example ? example.body : {}
+    return { url, method: 'POST', body: JSON.stringify(body ?? {}) }
+  }
+  const params = 'queryParams' in example ? example.queryParams : {}
+  return { url: withQuery(url, params), method: 'GET' }
+}
+
+/** Sets parameters over those of the URL. Lists become repeated parameters, nested objects become JSON. */
+function withQuery(text: string, params: Record<string, unknown>): string {
+  const url = parseUrl(text)
+  if (url === undefined) return text
+  for (const [name, value] of Object.entries(params)) {
+    url.searchParams.delete(name)
+    for (const item of [value].flat()) {
+      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
+    }
+  }
+  return url.href
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,12 +1,17 @@
-import type { Address } from 'viem'
-import { type GuardedAnswer, headOf } from './guarded-answer.js'
-import { judgeAccepts } from './judge-accepts.js'
+import { type Address, getAddress, isAddress } from 'viem'
+import { dearestAsked, settledSchemes } from '../../store/live-price.js'
+import { zeroAddress } from '../../x402/address.js'
+import { formatAtomic } from '../../x402/amounts.js'
+import { hasWrongChecksum } from '../../x402/checksum.js'
+import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
+  inputHintsOf,
+  isSameAddress,
   type PaymentRequiredAnswer,
   parsePaymentRequired,
   type QuotedPayment,
+  type QuotedTerms,
 } from './payment-required.js'
-import type { QuotedTerms } from './quoted-terms.js'
 
 export type VerdictState =
   | 'live'
@@ -18,7 +23,7 @@ export type VerdictState =
   | 'blocked_target'
   | 'unreachable'
 
-/** What is odd about an endpoint that is live all the same. */
+/** Oddities of an endpoint that is live all the same. */
 export type VerdictWarning =
   | 'price_drift'
   | 'amount_zero'
@@ -32,19 +37,19 @@ export type VerdictWarning =
 
 export interface Verdict {
   state: VerdictState
-  /** One sentence or two: what was seen, and how to mend it. */
+  /** A sentence or two about the answer, and how to mend it. */
   message: string
   warnings: VerdictWarning[]
   seen: Record<string, string | number | null>
   /** The requirement a buyer on the served network would choose; only with `live`. */
   chosen?: QuotedTerms
-  /** What of its requirements may be published: all but those that pay somebody else; only with `live`. */
+  /** The requirements that may be published: all but those that pay somebody else; only with `live`. */
   accepts?: QuotedTerms[]
-  /** What the 402 said, when there was one to read. */
+  /** The content of the 402, if it could be read. */
   quoted?: QuotedPayment
 }
 
-/** What an endpoint should ask for. Without `payTo` or `price` any will do. */
+/** The terms that an endpoint should ask for. Without `payTo` or `price`, any is right. */
 export interface Expected {
   network: string
   /** The pinned stablecoin with its EIP-712 name and version. */
@@ -52,16 +57,16 @@ export interface Expected {
   payTo?: Address
   /** Atomic units. */
   price?: bigint
-  /** Whether the listing itself says how to call the endpoint. */
+  /** True if the listing itself says how to call the endpoint. */
   hasSchema: boolean
   method: string
 }
 
-/** Servers that are busy, not wrong: asking again later can end otherwise. */
+/** Statuses of busy servers: a later call may succeed. */
 const passingStatuses = [408, 425, 429]
 
-/** Judges what an endpoint answered to a call without payment. */
-export function judgeAnswer(answer: GuardedAnswer, expected: Expected): Verdict {
+/** Checks the answer of an endpoint to a call without payment. */
+export function checkAnswer(answer: GuardedAnswer, expected: Expected): Verdict {
   if (answer.kind === 'blocked') return verdict('blocked_target', answer.message)
   if (answer.kind === 'redirect') {
     const { head, location, message } = answer
@@ -69,27 +74,27 @@ export function judgeAnswer(answer: GuardedAnswer, expected: Expected): Verdict 
     return verdict('redirect', `${message} List the address it leads to instead.`, seen)
   }
   const head = headOf(answer)
-  if (head === undefined) return judgeSilence(answer)
-  if (head.status !== 402) return judgeStatus(head.status, expected.method)
+  if (head === undefined) return checkSilence(answer)
+  if (head.status !== 402) return checkStatus(head.status, expected.method)
   const required = parsePaymentRequired(head.headers, answer.kind === 'answer' ? answer.body : '')
   return required.kind === 'quoted'
-    ? judgeAccepts(required, expected)
-    : judgeUnreadable(required, answer)
+    ? checkRequirements(required, expected)
+    : describeUnreadable(required, answer)
 }
 
-/** Whether a verdict says that the endpoint is wrong, rather than that it could not be judged now. */
+/** Tells whether the endpoint is wrong; otherwise it is live, or could not be checked now. */
 export function isDefinite(state: VerdictState): boolean {
   return state !== 'live' && state !== 'unreachable'
 }
 
-function judgeSilence(answer: GuardedAnswer): Verdict {
+function checkSilence(answer: GuardedAnswer): Verdict {
   const seen: Verdict['seen'] = { failure: answer.kind }
   if (answer.kind === 'unreachable') seen.code = answer.code
   const text = 'message' in answer ? answer.message : ''
   return verdict('unreachable', `${text} It is tried again later.`, seen)
 }
 
-function judgeStatus(status: number, method: string): Verdict {
+function checkStatus(status: number, method: string): Verdict {
   const seen = { status }
   if (status >= 500 || passingStatuses.includes(status)) {
     const message = `The endpoint answered ${status} instead of 402; it is tried again later.`
@@ -107,7 +112,7 @@ function adviceFor(status: number, method: string): string {
   return 'make the example one the endpoint takes, or ask for payment before looking at parameters'
 }
 
-function judgeUnreadable(
+function describeUnreadable(
   required: Exclude<PaymentRequiredAnswer, QuotedPayment>,
   answer: GuardedAnswer,
 ): Verdict {
@@ -126,4 +131,179 @@ function judgeUnreadable(
 
 function verdict(state: VerdictState, message: string, seen: Verdict['seen'] = {}): Verdict {
   return { state, message, warnings: [], seen }
+}
+
+/** Values that a message repeats. */
+const MAX_NAMED = 3
+
+/** Checks the requirements of a 402 against the expected terms. */
+export function checkRequirements(quoted: QuotedPayment, expected: Expected): Verdict {
+  const { accepts } = quoted
+  const base = { status: 402, x402Version: 2, source: quoted.source, requirements: accepts.length }
+  const wrong = (state: VerdictState, message: string, seen: Verdict['seen']): Verdict => ({
+    state,
+    message,
+    warnings: [],
+    seen: { ...base, ...seen },
+    quoted,
+  })
+  if (accepts.length === 0) {
+    const found = quoted.unusable === 0 ? 'accepts is empty' : `${quoted.unusable} cannot be read`
+    const message = `The 402 holds no requirement that a buyer could use (${found}); each needs scheme, network, amount, asset, payTo and maxTimeoutSeconds.`
+    return wrong('not_402', message, {})
+  }
+  const onNetwork = accepts.filter(({ network }) => network === expected.network)
+  if (onNetwork.length === 0) {
+    const network = named(accepts.map((terms) => terms.network))
+    const message = `The 402 asks for payment on ${network}; add a requirement on ${expected.network}.`
+    return wrong('wrong_network', message, { network })
+  }
+  const inAsset = onNetwork.filter(({ asset }) => isSameAddress(asset, expected.asset.address))
+  if (inAsset.length === 0) {
+    const asset = named(onNetwork.map((terms) => terms.asset))
+    const message = `The 402 asks for payment in ${asset}; the stablecoin of ${expected.network} is ${expected.asset.address}.`
+    return wrong('wrong_asset', message, { network: expected.network, asset })
+  }
+  const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
+  const sound = toPayee.filter(({ payTo }) => !hasWrongChecksum(payTo))
+  if (sound.length === 0) {
+    const payTo = named(inAsset.map((terms) => terms.payTo))
+    if (toPayee.length > 0) {
+      const message = `The 402 pays to ${payTo}, which looks mistyped: its EIP-55 checksum is wrong, and no payment to it is settled here.`
+      return wrong('wrong_payto', message, { network: expected.network, payTo })
+    }
+    const message =
+      expected.payTo === undefined
+        ? `The 402 pays to ${payTo}, which is no address that can be paid on ${expected.network}.`
+        : `The 402 pays to ${payTo}, but the payout address of the listing is ${getAddress(expected.payTo)}; make the two one.`
+    return wrong('wrong_payto', message, { network: expected.network, payTo })
+  }
+  const chosen = choose(sound, expected.price)
+  return toLive(quoted, { chosen, dearest: dearestOf(sound, chosen) }, expected, base)
+}
+
+/** Tells whether a payTo is the expected one; if none is expected, whether it can be paid at all. */
+function isPayee(payTo: string, wanted: Address | undefined): boolean {
+  if (wanted !== undefined) return isSameAddress(payTo, wanted)
+  return isAddress(payTo, { strict: false }) && !isSameAddress(payTo, zeroAddress)
+}
+
+/** Chooses a requirement: one that can be settled first, and among those of one scheme the one at the listed price. */
+function choose(terms: readonly QuotedTerms[], price: bigint | undefined): QuotedTerms {
+  const byScheme = settledSchemes.map((wanted) => terms.filter(({ scheme }) => scheme === wanted))
+  const candidates = byScheme.find((offered) => offered.length > 0) ?? terms
+  const atPrice = candidates.find(({ amount }) => BigInt(amount) === price)
+  return atPrice ?? (candidates[0] as QuotedTerms)
+}
+
+/** Returns the highest amount asked for: the client of a buyer may take any of the requirements. */
+function dearestOf(terms: readonly QuotedTerms[], { network, asset, amount }: QuotedTerms): bigint {
+  const asked = terms.map((each) => ({ ...each }))
+  return dearestAsked(asked, { network, asset: asset as Address }) ?? BigInt(amount)
+}
+
+interface Asked {
+  /** The requirement of a buyer who means to pay the listed price. */
+  chosen: QuotedTerms
+  dearest: bigint
+}
+
+function toLive(
+  quoted: QuotedPayment,
+  { chosen, dearest }: Asked,
+  expected: Expected,
+  base: Verdict['seen'],
+): Verdict {
+  const { scheme, network, amount, asset, payTo } = chosen
+  const foreign = quoted.accepts.filter((terms) => isForeign(terms, chosen))
+  const oddities = findOddities(quoted, { chosen, dearest }, expected)
+  if (foreign.length > 0) oddities.set('foreign_pay_to', describeForeign(foreign, chosen))
+  return {
+    state: 'live',
+    message: ['The endpoint answered 402 as it should.', ...oddities.values()].join(' '),
+    warnings: [...oddities.keys()],
+    seen: { ...base, scheme, network, amount, asset, payTo },
+    chosen,
+    accepts: quoted.accepts.filter(
+      (terms) => !foreign.includes(terms) && !hasWrongChecksum(terms.payTo),
+    ),
+    quoted,
+  }
+}
+
+/** Tells whether a requirement pays somebody else on the same network: no buyer who was sent here means that. */
+function isForeign({ network, payTo }: QuotedTerms, chosen: QuotedTerms): boolean {
+  return network === chosen.network && payTo.toLowerCase() !== chosen.payTo.toLowerCase()
+}
+
+function describeForeign(foreign: readonly QuotedTerms[], { network, payTo }: QuotedTerms): string {
+  const others = named(foreign.map((terms) => terms.payTo))
+  return `It also asks for payment on ${network} to ${others}: such requirements are not published, only those that pay ${payTo}.`
+}
+
+function findOddities(
+  quoted: QuotedPayment,
+  { chosen: { scheme, amount, extra }, dearest }: Asked,
+  { price, asset, hasSchema }: Expected,
+): Map<VerdictWarning, string> {
+  const odd = new Map<VerdictWarning, string>()
+  if (BigInt(amount) === 0n) {
+    odd.set(
+      'amount_zero',
+      'It asks for an amount of 0, which is not settled here: ask for 1 or more.',
+    )
+  }
+  if (dearest > 0n && price !== undefined && dearest !== price) {
+    odd.set(
+      'price_drift',
+      `It asks for ${dollars(dearest)}, the listing says ${dollars(price)}: list the price it asks for.`,
+    )
+  }
+  if (extra.name !== asset.name || extra.version !== asset.version) {
+    const quotedDomain = `${shown(extra.name)} and ${shown(extra.version)}`
+    odd.set(
+      'wrong_domain',
+      `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${asset.name}" and "${asset.version}".`,
+    )
+  }
+  if (!settledSchemes.includes(scheme)) {
+    odd.set(
+      'scheme_not_settled',
+      `It asks for payment by ${scheme}, which is not settled here: offer exact as well.`,
+    )
+  }
+  const hints = quoted.bazaar === null ? undefined : inputHintsOf(quoted.bazaar)
+  if (!hasSchema && hints?.inputSchema === undefined) {
+    odd.set('schema_missing', 'Nothing says which parameters it takes: add an input schema.')
+  }
+  if (quoted.source === 'body') {
+    odd.set(
+      'header_missing',
+      'Its requirements stand in the body only: send them in the header PAYMENT-REQUIRED, the only place where official buyers look.',
+    )
+  }
+  if (quoted.isUrlSafe) {
+    odd.set(
+      'header_url_safe',
+      'Its PAYMENT-REQUIRED header is in the URL alphabet of base64, which official buyers refuse: use the standard one.',
+    )
+  }
+  if (quoted.unusable > 0) {
+    odd.set('requirements_unusable', `${quoted.unusable} of its requirements cannot be read.`)
+  }
+  return odd
+}
+
+function dollars(amount: bigint): string {
+  return `${amount} (${formatAtomic(amount)} USD)`
+}
+
+function shown(value: string | number | undefined): string {
+  return value === undefined ? 'missing' : `"${value}"`
+}
+
+function named(values: readonly string[]): string {
+  const unique = [...new Set(values)]
+  const rest = unique.length - MAX_NAMED
+  return unique.slice(0, MAX_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }

@@ -1,20 +1,109 @@
 import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
+import { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import { address, seconds } from '../../http/openapi/fields.js'
+import type { Operation } from '../../http/openapi/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
 import { RequestFault } from '../../http/request-fault.js'
 import { describedAs } from '../../http/route-config.js'
 import { SESSION_COOKIE, SIGNED_OUT_COOKIE } from '../../http/session-cookie.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
+import { payToProofOf } from '../../store/pay-to-proof.js'
 import type { Origin, Session } from '../../store/sessions.js'
-import {
-  nonceOperation,
-  sessionOperation,
-  signInOperation,
-  signOutOperation,
-} from '../openapi/session-operations.js'
-import { SESSION_SECONDS, type Sessions } from './sessions.js'
-import type { createSignIn } from './sign-in.js'
-import { signInBody } from './sign-in-body.js'
+import { present, WriteFault } from '../listings/faults.js'
+import { unprovenDetails, unprovenMessage } from '../listings/merchant-view.js'
+import { type createSignIn, SESSION_SECONDS, type Sessions } from './sign-in.js'
+
+const signInBody = z.strictObject({
+  message: z.string().describe('ERC-4361, with the nonce of `GET /api/session/nonce`.'),
+  signature: z
+    .string()
+    .describe('The signature of the message by EIP-191, or of a contract wallet by ERC-1271.'),
+})
+
+const tag = 'Session'
+
+const session = z
+  .object({ address, expiresAt: seconds })
+  .meta({ id: 'Session', description: 'The signed-in address, and the end of the session.' })
+
+const nonceOperation: Operation = {
+  id: 'getSignInNonce',
+  tag,
+  summary: 'The parts of a sign-in message',
+  answers: {
+    200: {
+      description: 'For one ERC-4361 message.',
+      schema: z.object({
+        nonce: z.string(),
+        domain: z.string(),
+        uri: z.string(),
+        chainId: z.int(),
+        version: z.literal('1'),
+        statement: z.string(),
+        expiresAt: seconds,
+      }),
+    },
+  },
+  examples: { fresh: { summary: 'A fresh one', status: 200 } },
+}
+
+const signInOperation: Operation = {
+  id: 'signIn',
+  tag,
+  summary: 'Open a session, which reads and changes nothing',
+  body: signInBody,
+  answers: {
+    200: {
+      description: 'Signed in.',
+      schema: session,
+      headers: { 'Set-Cookie': 'The session; no script can read it.' },
+    },
+  },
+  codes: [httpCodes.notSignedIn, httpCodes.chainUnavailable],
+  examples: {
+    refused: {
+      summary: 'A text that is no sign-in message',
+      body: { message: 'Let me in.', signature: `0x${'51'.repeat(65)}` },
+      status: 401,
+      answer: {
+        error: 'not_signed_in',
+        message: 'Sign-in refused: the message names no address.',
+      },
+    },
+  },
+}
+
+const sessionOperation: Operation = {
+  id: 'getSession',
+  tag,
+  summary: 'The present session',
+  needsSession: true,
+  answers: { 200: { description: 'The session.', schema: session } },
+  codes: [httpCodes.notSignedIn],
+  examples: {
+    signedOut: {
+      summary: 'Signed out',
+      status: 401,
+      answer: {
+        error: 'not_signed_in',
+        message: 'Sign in with the wallet that owns the listing.',
+      },
+    },
+  },
+}
+
+const signOutOperation: Operation = {
+  id: 'signOut',
+  tag,
+  summary: 'End the session, if there is one',
+  description:
+    'A page that cannot reach the service sets the cookie `arcus_signed_out` instead: a session that comes with it is ended, and opens nothing.',
+  answers: { 204: { description: 'The session is ended.' } },
+  examples: { done: { summary: 'With or without a session', status: 204 } },
+}
 
 export interface SessionRoutesOptions {
   sessions: Sessions
@@ -25,7 +114,10 @@ export interface SessionRoutesOptions {
   checksum: (address: Address) => Address
 }
 
-/** Sign in with a wallet (ERC-4361) to read what only the owner may: a short-lived cookie that no script can read. */
+/**
+ * Serves `/api/session`: sign in with a wallet (ERC-4361) to read the figures of one's own listings. The session is a
+ * short-lived cookie that no script can read.
+ */
 export async function sessionRoutes(
   app: FastifyInstance,
   options: SessionRoutesOptions,
@@ -56,24 +148,24 @@ export async function sessionRoutes(
     if (before !== undefined) await sessions.close(before)
     const { id, session } = await sessions.open(result.address, originOf(request.ip))
     setCookie(reply, id, SESSION_SECONDS)
-    takeBackSignOut(request, reply)
-    return tell(session)
+    clearSignOutMark(request, reply)
+    return toAnswer(session)
   })
 
   app.get('/api/session', describedAs(sessionOperation), async (request) =>
-    tell(await requireSession(request, sessions)),
+    toAnswer(await requireSession(request, sessions)),
   )
 
   app.delete('/api/session', describedAs(signOutOperation), async (request, reply) => {
     const id = request.cookies[SESSION_COOKIE]
     if (id !== undefined) await sessions.close(id)
     setCookie(reply, '', 0)
-    takeBackSignOut(request, reply)
+    clearSignOutMark(request, reply)
     return reply.code(204).send()
   })
 
-  /** Whoever signs in anew is not signed out any more; where the session is ended for good, nothing need say so. */
-  function takeBackSignOut(request: FastifyRequest, reply: FastifyReply): void {
+  /** Clears the mark of an offline sign-out, which a new session or the end of the old one makes obsolete. */
+  function clearSignOutMark(request: FastifyRequest, reply: FastifyReply): void {
     if (request.cookies[SIGNED_OUT_COOKIE] === undefined) return
     reply.setCookie(SIGNED_OUT_COOKIE, '', { sameSite: 'strict', path: '/api', maxAge: 0 })
   }
@@ -88,12 +180,12 @@ export async function sessionRoutes(
     })
   }
 
-  function tell({ address, expiresAt }: Session) {
+  function toAnswer({ address, expiresAt }: Session) {
     return { address: checksum(address), expiresAt: secondsOf(expiresAt) }
   }
 }
 
-/** Rejects with 401 unless somebody is signed in; ends the session of who was signed out without the service knowing. */
+/** Returns the session, or rejects with 401. Ends a session that was signed out while the service was out of reach. */
 export async function requireSession(
   request: FastifyRequest,
   sessions: Sessions,
@@ -115,4 +207,29 @@ function notSignedIn(message: string): RequestFault {
 
 function secondsOf(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
+}
+
+export type WithId = { Params: { id: string } }
+
+export interface OwnerCheckOptions {
+  listings: Pick<ListingReader, 'findMerchant'>
+  sessions: Sessions
+}
+
+/**
+ * Returns the merchant if its owner is signed in. Rejects with 401 when nobody is signed in, 404 or 410 without such a
+ * merchant, and 403 when it has another owner or its payTo is unproven: the payments to a stranger's address are not for
+ * everybody who lists it.
+ */
+export async function requireOwner(
+  request: FastifyRequest<WithId>,
+  { listings, sessions }: OwnerCheckOptions,
+): Promise<Merchant> {
+  const session = await requireSession(request, sessions)
+  const merchant = present(await listings.findMerchant(request.params.id))
+  if (merchant.owner !== session.address) {
+    throw new WriteFault('notOwner', 'Only the owner of this listing may read its activity.')
+  }
+  if (payToProofOf(merchant) !== null) return merchant
+  throw new WriteFault('payToUnproven', unprovenMessage(merchant), unprovenDetails(merchant))
 }

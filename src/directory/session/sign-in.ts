@@ -1,12 +1,53 @@
+import { randomBytes } from 'node:crypto'
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
 import { RequestFault } from '../../http/request-fault.js'
-import type { Sessions } from './sessions.js'
+import type { Origin, Session, SessionStore } from '../../store/sessions.js'
+
+export interface Sessions {
+  /** Issues a nonce to sign, which is valid once and for five minutes. */
+  issueNonce(from: Origin): Promise<{ nonce: string; expiresAt: number }>
+  /** Uses a nonce up. Returns whether it was issued here, unused and in time. */
+  takeNonce(nonce: string): Promise<boolean>
+  open(address: Address, from: Origin): Promise<{ id: string; session: Session }>
+  find(id: string | undefined): Promise<Session | undefined>
+  close(id: string): Promise<void>
+}
+
+export const SESSION_SECONDS = 3_600
+const NONCE_MS = 300_000
+
+/** Creates the nonces and sessions, which end in time. `now` is in Unix milliseconds. */
+export function createSessions(store: SessionStore, now: () => number): Sessions {
+  return {
+    async issueNonce(from) {
+      const nonce = randomBytes(16).toString('hex')
+      const expiresAt = now() + NONCE_MS
+      await store.addNonce(nonce, expiresAt, from)
+      return { nonce, expiresAt }
+    },
+    async takeNonce(nonce) {
+      const expiresAt = await store.takeNonce(nonce)
+      return expiresAt !== undefined && expiresAt > now()
+    },
+    async open(address, from) {
+      const id = randomBytes(32).toString('base64url')
+      const session = { address, expiresAt: now() + SESSION_SECONDS * 1000 }
+      await store.addSession(id, session, from)
+      return { id, session }
+    },
+    async find(id) {
+      const session = id === undefined ? undefined : await store.findSession(id)
+      return session !== undefined && session.expiresAt > now() ? session : undefined
+    },
+    close: (id) => store.removeSession(id),
+  }
+}
 
 export interface SignInOptions {
   sessions: Sessions
-  /** Host and port of the directory, as the wallet shows it. */
+  /** Host and port of the directory, as the wallet shows them. */
   domain: string
   /** Origin of the directory. */
   uri: string
@@ -19,32 +60,32 @@ export interface SignInOptions {
 
 export type SignInResult = { ok: true; address: Address } | { ok: false; message: string }
 
-/** A message of more than this is not one of ours. */
+/** No message of ours is longer. */
 const MAX_MESSAGE_CHARS = 4_000
 const MAX_SIGNATURE_CHARS = 2 + 2 * 8_192
 const SKEW_MS = 60_000
 
 /**
- * Checks a sign-in message (ERC-4361): ours, in time, its nonce unused, and signed by who it names. Rejects with 503
- * when only the chain could tell and cannot be asked.
+ * Creates the check of sign-in messages (ERC-4361): for this directory, in time, with an unused nonce, and signed by the
+ * address they name. Rejects with 503 when only the chain could decide and does not answer.
  */
 export function createSignIn(options: SignInOptions) {
   return async (message: string, signature: string): Promise<SignInResult> => {
-    if (message.length > MAX_MESSAGE_CHARS) return no('the message is too long')
+    if (message.length > MAX_MESSAGE_CHARS) return refused('the message is too long')
     if (signature.length > MAX_SIGNATURE_CHARS || !/^0x([0-9a-fA-F]{2})+$/.test(signature)) {
-      return no('the signature must be hex bytes with 0x prefix')
+      return refused('the signature must be hex bytes with 0x prefix')
     }
     const fields = parseSiweMessage(message)
     const { address, nonce } = fields
-    if (address === undefined || !isAddress(address)) return no('the message names no address')
+    if (address === undefined || !isAddress(address)) return refused('the message names no address')
     const problem = problemOf(fields, options)
-    if (problem !== undefined) return no(problem)
+    if (problem !== undefined) return refused(problem)
     if (nonce === undefined || !(await options.sessions.takeNonce(nonce))) {
-      return no('the nonce was not issued here, was used, or is too old: ask for another')
+      return refused('the nonce was not issued here, was used, or is too old: ask for another')
     }
     const claim = { address, hash: hashMessage(message), signature: signature as Hex }
     const isSigned = (await isSignedByKey(claim)) || (await isSignedByContract(claim, options))
-    if (!isSigned) return no('the signature is not by the address the message names')
+    if (!isSigned) return refused('the signature is not by the address the message names')
     return { ok: true, address: address.toLowerCase() as Address }
   }
 }
@@ -92,12 +133,12 @@ async function isSignedByContract(
       statusCode: 503,
       code: 'chain_unavailable',
       message:
-        'The signature is not of the key of the address, and the chain could not be asked whether it is of a contract; sign in again.',
+        'The signature is not by the key of the address, and the chain could not be asked whether it is by a contract; sign in again.',
       headers: { 'retry-after': '5' },
     })
   }
 }
 
-function no(message: string): SignInResult {
+function refused(message: string): SignInResult {
   return { ok: false, message }
 }

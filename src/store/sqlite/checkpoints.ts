@@ -1,5 +1,4 @@
-import type { Worker } from 'node:worker_threads'
-import { scriptBeside, startThread } from '../thread.js'
+import { scriptBeside, superviseThread } from '../thread.js'
 import type { Database } from './database.js'
 import type { GroupCommit } from './group-commit.js'
 
@@ -24,8 +23,6 @@ export type CheckpointQuestion = 'held' | 'stop'
 const AUTOCHECKPOINT_PAGES = 1_000
 /** Commits are held no longer than this, whatever the thread does. */
 const MAX_HOLD_MS = 500
-const RESTART_MS = 1_000
-const STOP_MS = 2_000
 const MAX_HEAP_MB = 32
 
 /**
@@ -37,35 +34,27 @@ const MAX_HEAP_MB = 32
 export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise<void> } {
   const { database, commit, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'checkpoint-thread')
-  let thread: Worker | undefined
-  let restart: NodeJS.Timeout | undefined
-  let isStopped = false
   let release = () => {}
   if (database.memory) return { stop: async () => {} }
-
-  function start(): void {
-    const started = startThread(script, { maxHeapMb: MAX_HEAP_MB, data: { file: database.name } })
-    thread = started
-    started.on('message', (word: CheckpointWord) => hear(word, started))
-    started.on('error', onFault)
-    started.once('exit', () => {
-      thread = undefined
+  const thread = superviseThread<CheckpointQuestion, CheckpointWord>(script, {
+    maxHeapMb: MAX_HEAP_MB,
+    data: { file: database.name },
+    onMessage: hear,
+    onFault,
+    onEnd() {
       release()
       checkpointHere(true)
-      if (!isStopped) restart = setTimeout(start, RESTART_MS).unref()
-    })
-    // Last: a listener takes it back.
-    started.unref()
-  }
+    },
+  })
 
-  function hear(word: CheckpointWord, from: Worker): void {
+  function hear(word: CheckpointWord): void {
     if (word.kind === 'fault') onFault(word.error)
     if (word.kind === 'ready') checkpointHere(false)
     if (word.kind === 'release') release()
     if (word.kind !== 'hold') return
     release()
     release = holdCommits()
-    from.postMessage('held' satisfies CheckpointQuestion)
+    thread.post('held')
   }
 
   function holdCommits(): () => void {
@@ -83,18 +72,6 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
     }
   }
 
-  start()
-  return {
-    async stop() {
-      isStopped = true
-      clearTimeout(restart)
-      const ending = thread
-      if (ending === undefined) return
-      const ended = new Promise<void>((resolve) => ending.once('exit', () => resolve()))
-      ending.postMessage('stop' satisfies CheckpointQuestion)
-      const timer = setTimeout(() => void ending.terminate(), STOP_MS)
-      await ended
-      clearTimeout(timer)
-    },
-  }
+  thread.start()
+  return { stop: thread.stop }
 }

@@ -74,7 +74,8 @@ describe('the search for a use', () => {
   })
 
   const rpc = {
-    async request(_method: string, [filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
+    async request(method: string, [filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
+      if (method === 'eth_getBlockByNumber') return { number: filter, timestamp: '0x7' }
       const [from, to] = [Number(filter.fromBlock), Number(filter.toBlock)]
       asked.push({ from, to })
       const isIn = usedIn !== undefined && from <= usedIn && usedIn <= to
@@ -91,7 +92,12 @@ describe('the search for a use', () => {
   it('looks at the newest blocks first and finds what is there with one question', async () => {
     usedIn = 990_000
     const found = await search()(expected, 100, 994_000)
-    expect(found).toMatchObject({ state: 'paid', transferLog: 1, receipt: { transactionHash } })
+    expect(found).toMatchObject({
+      state: 'paid',
+      transferLog: 1,
+      minedAt: 7,
+      receipt: { transactionHash },
+    })
     expect(asked).toEqual([{ from: 989_001, to: 994_000 }])
   })
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
 import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
-import { parseListing } from '../../../src/directory/listing-body.js'
+import { parseBody } from '../../../src/directory/listings/faults.js'
+import { listingBody } from '../../../src/listing-client/listing.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
 
 function problemsOf(draft: ListingDraft) {
@@ -20,7 +21,7 @@ describe('a draft that is right', () => {
       }),
     )
     if (!composed.ok) throw new Error(JSON.stringify(composed.problems))
-    const { endpoints, payTo } = parseListing(composed.listing)
+    const { endpoints, payTo } = parseBody(listingBody, composed.listing)
     expect(payTo).toBe(merchantAddress.toLowerCase())
     expect(endpoints).toMatchObject([
       { price: 10_000n, tags: ['a', 'b'], example: { queryParams: { city: 'Lisbon' } } },

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createStateJudge } from '../../../../src/directory/activity/answer-states.js'
+import { createStateRule } from '../../../../src/directory/activity/recorder.js'
 import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
 import { reasons } from '../../../../src/x402/reasons.js'
 
@@ -8,9 +8,9 @@ const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'
 const day = 86_400_000
 
-let judge: ReturnType<typeof createStateJudge>
+let judge: ReturnType<typeof createStateRule>
 beforeEach(() => {
-  judge = createStateJudge()
+  judge = createStateRule()
 })
 
 interface Wish extends Partial<Omit<PaymentAnswer, 'payment'>> {

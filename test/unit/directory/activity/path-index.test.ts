@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPathIndex } from '../../../../src/directory/activity/path-index.js'
+import { createPathIndex } from '../../../../src/directory/activity/attribution.js'
 
 const index = createPathIndex([
   { id: 1, url: 'https://api.example.com/weather' },

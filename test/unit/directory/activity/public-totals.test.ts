@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createPublicTotals } from '../../../../src/directory/activity/public-totals.js'
+import { createPublicTotals } from '../../../../src/directory/activity/summary.js'
 import type { ActivitySum } from '../../../../src/store/activity.js'
 
 let clock: number

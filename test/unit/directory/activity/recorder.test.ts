@@ -57,7 +57,6 @@ function aRecorder(over: Over = {}) {
     store: {
       append: over.append ?? (async (rows) => void kept.push(...rows)),
       forget: async () => 0,
-      foldHours: async () => {},
     },
     attributor: {
       async find(_payTo, url) {

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/directory/auto-catalog/auto-catalog.js'
 import { createInfoCheck } from '../../../../src/directory/auto-catalog/info-schema.js'
 import { unclaimedLimits } from '../../../../src/directory/auto-catalog/place.js'
-import { createSchemaCheck } from '../../../../src/directory/schema-check.js'
+import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import {
@@ -37,7 +37,7 @@ function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
     store,
     networks: new Map([[network, { asset }]]),
     infoCheck: createInfoCheck(schemaCheck, () => clock),
-    look: (endpointId) => looks.push(endpointId),
+    probeSoon: (endpointId) => looks.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },
     isPayToBlocked: (address) => address === other,
     isDiskLow: () => false,

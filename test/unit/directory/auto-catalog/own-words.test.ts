@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { InfoVerdict } from '../../../../src/directory/auto-catalog/info-schema.js'
-import { createLookJudge } from '../../../../src/directory/auto-catalog/own-words.js'
-import { judgeAccepts } from '../../../../src/directory/probe/judge-accepts.js'
+import { createProbeEffects } from '../../../../src/directory/auto-catalog/own-words.js'
 import { parsePaymentRequired } from '../../../../src/directory/probe/payment-required.js'
 import type { ProbeResult } from '../../../../src/directory/probe/probe.js'
+import { checkRequirements } from '../../../../src/directory/probe/verdict.js'
 import type { Endpoint } from '../../../../src/store/listings.js'
 import { aPaymentRequired, aRequirement, asset, network, payTo, toHeader } from '../probe/a-402.js'
 import { aMerchant, anEndpoint } from '../probe/a-listing-store.js'
@@ -25,7 +25,7 @@ function judge(
   result: ProbeResult,
   { merchant = unclaimed, verdict = { ok: true } as InfoVerdict } = {},
 ) {
-  const look = createLookJudge({ infoCheck: { judge: async () => verdict }, random: () => 0.5 })
+  const look = createProbeEffects({ infoCheck: { judge: async () => verdict }, random: () => 0.5 })
   return look({ endpoint: anEndpoint(found), merchant }, result, now)
 }
 
@@ -36,7 +36,7 @@ function seen(over: Record<string, unknown> = {}): ProbeResult {
     '',
   ) as NonNullable<ProbeResult['quote']>['quoted']
   const expected = { network, asset, payTo, hasSchema: true, method: 'GET' }
-  const { chosen, accepts = [] } = judgeAccepts(quoted, expected)
+  const { chosen, accepts = [] } = checkRequirements(quoted, expected)
   const record = { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: now }
   const quote = { chosen: chosen as never, quoted }
   return { record, accepts: accepts.map((it) => ({ ...it })), isDefinite: false, extras: {}, quote }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseAgentId } from '../../../../src/directory/identity/agent-id.js'
+import { parseAgentId } from '../../../../src/directory/identity/registration-file.js'
 
 const max = (2n ** 256n - 1n).toString()
 

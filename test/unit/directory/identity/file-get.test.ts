@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFileGet } from '../../../../src/directory/identity/file-get.js'
+import { createFileGet } from '../../../../src/directory/identity/registration-file.js'
 
 const head = { status: 200, headers: {} }
 const url = 'https://agent.example/card.json'

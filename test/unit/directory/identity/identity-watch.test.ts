@@ -2,11 +2,11 @@ import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AgentChanges } from '../../../../src/chain/identity-registry.js'
 import { RpcUnavailableError } from '../../../../src/chain/rpc-errors.js'
+import type { ReadIdentity } from '../../../../src/directory/identity/checks.js'
 import {
   createIdentityWatch,
   type IdentityWatch,
 } from '../../../../src/directory/identity/identity-watch.js'
-import type { ReadIdentity } from '../../../../src/directory/identity/read-identity.js'
 import type { Identity } from '../../../../src/store/identity.js'
 import { openListings, owner } from '../listed-merchants.js'
 
@@ -52,7 +52,7 @@ beforeEach(() => {
     store: listings.store,
     registry: {
       address,
-      async look() {
+      async refresh() {
         if (chain === 'silent') throw new RpcUnavailableError('the chain node could not be reached')
         return { isServed: chain !== null, version: '2.0.0' }
       },

@@ -3,7 +3,7 @@ import {
   isLocalAddress,
   isPublicAddress,
   normalAddress,
-} from '../../../../src/directory/probe/address-rules.js'
+} from '../../../../src/directory/probe/target-rules.js'
 
 describe('a public address', () => {
   it.each([

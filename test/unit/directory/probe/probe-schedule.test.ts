@@ -165,7 +165,7 @@ describe('the schedule', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(rows.get(1)?.status).toBe('live')
     expect(new Set(warnings)).toEqual(
-      new Set(['due endpoints could not be read', 'a look at an endpoint was not kept']),
+      new Set(['due endpoints could not be read', 'the result of a probe could not be kept']),
     )
   })
 
@@ -241,9 +241,9 @@ describe('a look that is asked for', () => {
     schedule.start()
     await vi.advanceTimersByTimeAsync(50)
     expect(calls).toHaveLength(4)
-    schedule.lookSoon(9)
-    schedule.lookSoon(9)
-    schedule.lookSoon(404)
+    schedule.probeSoon(9)
+    schedule.probeSoon(9)
+    schedule.probeSoon(404)
     await vi.advanceTimersByTimeAsync(100)
     expect(calls.map(({ url }) => url).indexOf(wanted.url)).toBe(4)
     await vi.advanceTimersByTimeAsync(10_000)
@@ -252,7 +252,7 @@ describe('a look that is asked for', () => {
 
   it('begins at once when there is nothing else to do', async () => {
     const { schedule, calls, saved } = open([anEndpoint({ nextProbeAt: start })])
-    schedule.lookSoon(1)
+    schedule.probeSoon(1)
     await vi.advanceTimersByTimeAsync(0)
     expect(calls).toMatchObject([{ from: 0 }])
     await vi.advanceTimersByTimeAsync(100)

@@ -1,6 +1,9 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createPublicResolver, resolveLocally } from '../../../../src/directory/probe/resolver.js'
+import {
+  createPublicResolver,
+  resolveLocally,
+} from '../../../../src/directory/probe/guarded-connect.js'
 
 const A = 1
 const sockets: Socket[] = []

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { judgeTarget, MAX_URL_CHARS } from '../../../../src/directory/probe/target-rules.js'
+import { checkTarget, MAX_URL_CHARS } from '../../../../src/directory/probe/target-rules.js'
 
 const strict = {
   allowPrivateHosts: false,
   ownOrigins: ['https://pay.example.com', 'https://dir.example.com'],
 }
 const local = { allowPrivateHosts: true, ownOrigins: ['http://localhost:4021'] }
-const isAllowed = (url: string, rules = strict) => judgeTarget(url, rules).isAllowed
+const isAllowed = (url: string, rules = strict) => checkTarget(url, rules).isAllowed
 
 /** Ways to write an address of this machine, of its network or of its cloud. */
 const privateHosts = [
@@ -67,7 +67,7 @@ describe('a URL to call', () => {
   })
 
   it.each(privateHosts)('does not lead to %s', (host) => {
-    expect(judgeTarget(`https://${host}/`, strict)).toEqual({
+    expect(checkTarget(`https://${host}/`, strict)).toEqual({
       isAllowed: false,
       message: expect.stringMatching(/\.$/),
     })
@@ -94,7 +94,7 @@ describe('a URL to call', () => {
   })
 
   it('says nothing of user name and password in its message', () => {
-    expect(JSON.stringify(judgeTarget('https://user:secret@127.0.0.1/', strict))).not.toContain(
+    expect(JSON.stringify(checkTarget('https://user:secret@127.0.0.1/', strict))).not.toContain(
       'secret',
     )
   })

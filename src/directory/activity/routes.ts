@@ -1,0 +1,315 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
+import { describedAs } from '../../http/route-config.js'
+import {
+  type Activity,
+  type ActivityFilter,
+  type ActivityStore,
+  activityStates,
+} from '../../store/activity.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
+import { payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
+import { formatAtomic, formatNative } from '../../x402/amounts.js'
+import {
+  answerWithDetails,
+  ofMerchant,
+  presentInPublic,
+  unknownMerchant,
+  writeCodes,
+} from '../listings/faults.js'
+import { unprovenMessage } from '../listings/merchant-view.js'
+import { activityAnswer, activityTable, statsAnswer } from '../openapi/activity-schemas.js'
+import { requireOwner, type WithId } from '../session/session-routes.js'
+import type { Sessions } from '../session/sign-in.js'
+import { activityRanges, createPublicTotals, money, readActivity, spanOf } from './summary.js'
+
+/** Rows of a page of the table. */
+const MAX_TABLE_ROWS = 200
+
+const anyId = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+
+const filters = {
+  range: choiceParameter(activityRanges).prefault('24h').describe('How far back, from now.'),
+  endpoint: anyId().optional().describe('One endpoint only, by the id in its `state`.'),
+}
+
+const tableFilters = {
+  ...filters,
+  kind: choiceParameter(['verify', 'settle']).optional(),
+  state: choiceParameter(activityStates).optional(),
+}
+
+/** The parameters of the three reads. Others are refused, because a filter without effect misleads. */
+const summaryQuery = z.strictObject(filters)
+const exportQuery = z.strictObject(tableFilters)
+const tableQuery = z.strictObject({
+  ...tableFilters,
+  limit: integerParameter({ min: 1, max: MAX_TABLE_ROWS })
+    .prefault('50')
+    .describe('Rows of a page.'),
+  before: anyId().optional().describe('`next` of the page before.'),
+})
+
+const tag = 'Activity'
+
+const { merchantNotFound, merchantDeleted, merchantHidden, notOwner, payToUnproven } = writeCodes
+export const ownerCodes = [
+  httpCodes.notSignedIn,
+  notOwner,
+  payToUnproven,
+  merchantNotFound,
+  merchantDeleted,
+]
+
+const signedOut = {
+  summary: 'Without a session',
+  params: { id: 'penny-quotes' },
+  status: 401,
+  answer: {
+    error: 'not_signed_in',
+    message: 'Sign in with the wallet that owns the listing.',
+  },
+}
+
+/** Describes a read that only the owner may make. */
+export function ofOwner(
+  id: string,
+  summary: string,
+  answers: Operation['answers'],
+  query?: z.ZodObject,
+): Operation {
+  return {
+    id,
+    tag,
+    summary,
+    params: ofMerchant,
+    ...(query === undefined ? {} : { query }),
+    needsSession: true,
+    answers,
+    codes: ownerCodes,
+    examples: { signedOut },
+  }
+}
+
+const activityOperation = ofOwner(
+  'getActivity',
+  'Sums of a range, and the same by hour or day',
+  { 200: { description: 'The sums.', schema: activityAnswer } },
+  summaryQuery,
+)
+
+const activityTableOperation = ofOwner(
+  'listActivity',
+  'Each verify and settle, newest first',
+  { 200: { description: 'A page.', schema: activityTable } },
+  tableQuery,
+)
+
+const activityCsvOperation = ofOwner(
+  'exportActivity',
+  'The same as CSV, all of it',
+  { 200: { description: 'RFC 4180.', type: 'text/csv' } },
+  exportQuery,
+)
+
+const merchantStatsOperation: Operation = {
+  id: 'getMerchantStats',
+  tag,
+  summary: 'Public totals of a merchant, net of refunds',
+  params: ofMerchant,
+  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
+const statsOperation: Operation = {
+  id: 'getStats',
+  tag,
+  summary: 'Public totals of all together, net of refunds',
+  answers: { 200: { description: 'By range.', schema: statsAnswer } },
+  examples: { all: { summary: 'All of it', status: 200 } },
+}
+
+export interface ActivityRoutesOptions {
+  store: ActivityStore
+  listings: Pick<ListingReader, 'findMerchant'>
+  sessions: Sessions
+  checksum: (address: Address) => Address
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** Serves the activity of a merchant's endpoints: every row for the owner, totals for everybody. */
+export async function activityRoutes(
+  app: FastifyInstance,
+  options: ActivityRoutesOptions,
+): Promise<void> {
+  const { store, checksum, now } = options
+  const readTotals = createPublicTotals({ store, now })
+  answerWithDetails(app)
+
+  app.get<WithId>(
+    '/api/merchants/:id/activity',
+    describedAs(activityOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const { range, endpoint } = readQuery(summaryQuery, request.query)
+      const { stepSeconds, ...span } = spanOf(range, now())
+      const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
+      const { summary, series } = await readActivity(store, scope)
+      const { since } = span
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ merchant: merchant.id, range, since, stepSeconds, summary, series })
+    },
+  )
+
+  app.get<WithId>(
+    '/api/merchants/:id/activity/table',
+    describedAs(activityTableOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const { limit, before, ...filters } = readQuery(tableQuery, request.query)
+      const filter = toFilter(merchant, filters, now())
+      const rows = await store.list({ ...filter, before, limit: limit + 1 })
+      const page = rows.slice(0, limit)
+      const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ items: page.map((row) => toRow(row, checksum)), next })
+    },
+  )
+
+  app.get<WithId>(
+    '/api/merchants/:id/activity.csv',
+    describedAs(activityCsvOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const filter = toFilter(merchant, readQuery(exportQuery, request.query), now())
+      return reply
+        .header('cache-control', 'no-store')
+        .header('content-disposition', `attachment; filename="${merchant.id}-activity.csv"`)
+        .type('text/csv; charset=utf-8')
+        .send(Readable.from(renderCsv(store, filter, checksum)))
+    },
+  )
+
+  app.get<WithId>(
+    '/api/merchants/:id/stats',
+    describedAs(merchantStatsOperation),
+    async (request, reply) => {
+      const merchant = presentInPublic(await options.listings.findMerchant(request.params.id))
+      const { merchant: id, ...totals } = await readTotals(merchant.id)
+      const proof = { payToProof: payToProofOf(merchant), note: noteOf(merchant) }
+      return reply
+        .header('cache-control', 'public, max-age=60')
+        .send({ merchant: id, ...proof, ...totals })
+    },
+  )
+
+  app.get('/api/stats', describedAs(statsOperation), async (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=60').send(await readTotals(undefined)),
+  )
+}
+
+/** Explains why no payments are counted; `null` where they are. */
+function noteOf(merchant: Merchant): string | null {
+  return speaksForPayTo(merchant) ? null : unprovenMessage(merchant)
+}
+
+function toFilter(
+  merchant: Merchant,
+  filters: ReturnType<typeof readQuery<typeof exportQuery>>,
+  now: number,
+) {
+  const { range, endpoint, kind, state } = filters
+  const since = range === 'all' ? undefined : spanOf(range, now).since * 1000
+  return { merchantId: merchant.id, endpointId: endpoint, kind, state, since }
+}
+
+function toRow(row: Activity, checksum: (address: Address) => Address) {
+  return {
+    id: row.id,
+    at: new Date(row.at).toISOString(),
+    kind: row.kind,
+    state: row.state,
+    endpointId: row.endpointId,
+    resource: row.resource,
+    payer: checksum(row.payer),
+    payTo: checksum(row.payTo),
+    ...money(row.amount),
+    reason: row.reason,
+    transaction: row.transaction,
+    latencyMs: row.latencyMs,
+    gasUsd: row.gasCost === null ? null : formatNative(row.gasCost),
+    isSelf: row.isSelf,
+  }
+}
+
+const columns = [
+  'time',
+  'kind',
+  'state',
+  'endpoint',
+  'resource',
+  'payer',
+  'pay_to',
+  'amount_atomic',
+  'amount_usdc',
+  'reason',
+  'transaction',
+  'latency_ms',
+  'gas_usdc',
+  'self_payment',
+] as const
+
+/** Rows of one slice, few enough for a loop turn. */
+const SLICE = 200
+
+/** Renders every row of the filter as CSV (RFC 4180), newest first, a slice at a time. */
+async function* renderCsv(
+  store: Pick<ActivityStore, 'list'>,
+  filter: Omit<ActivityFilter, 'limit' | 'before'>,
+  checksum: (address: Address) => Address,
+): AsyncGenerator<string> {
+  yield `${columns.join(',')}\r\n`
+  let before: number | undefined
+  for (;;) {
+    const rows = await store.list({ ...filter, before, limit: SLICE })
+    if (rows.length > 0) yield rows.map((row) => renderRow(row, checksum)).join('')
+    if (rows.length < SLICE) return
+    before = rows.at(-1)?.id
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function renderRow(row: Activity, checksum: (address: Address) => Address): string {
+  const cells = [
+    new Date(row.at).toISOString(),
+    row.kind,
+    row.state,
+    row.endpointId?.toString() ?? '',
+    row.resource ?? '',
+    checksum(row.payer),
+    checksum(row.payTo),
+    row.amount.toString(),
+    formatAtomic(row.amount),
+    row.reason ?? '',
+    row.transaction ?? '',
+    row.latencyMs.toString(),
+    row.gasCost === null ? '' : formatNative(row.gasCost),
+    row.isSelf ? 'yes' : 'no',
+  ]
+  return `${cells.map(renderCell).join(',')}\r\n`
+}
+
+/** Renders a cell. A spreadsheet would run a text that begins like a formula. */
+function renderCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

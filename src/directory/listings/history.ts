@@ -1,0 +1,77 @@
+import { getAddress } from 'viem'
+import { z } from 'zod'
+import { integerParameter } from '../../http/query.js'
+import { listingLimits } from '../../listing-client/listing.js'
+import { type ListingDomain, listingDomain } from '../../listing-client/listing-write.js'
+import type { ListingReader, SignedWrite } from '../../store/listings.js'
+
+const { defaultEntries, maxEntries } = listingLimits.history
+/** Bodies may be large: a page ends past this, with at least one entry. */
+const PAGE_BYTES = 1_048_576
+
+export interface HistoryPage {
+  merchantId: string
+  /** What the signatures are over, with the types of `GET /api/signing`. */
+  domain: ListingDomain
+  entries: HistoryEntry[]
+  /** `after` of the next page; `null` at the end. */
+  next: number | null
+}
+
+interface HistoryEntry {
+  revision: number
+  action: string
+  owner: string
+  message: unknown
+  body: unknown
+  signature: string
+  acceptedAt: number
+}
+
+/** Reads a page of what owners said, oldest first. */
+export function createHistoryReader(listings: Pick<ListingReader, 'historyOf'>, chainId: number) {
+  return async (
+    merchantId: string,
+    { after, limit }: { after: number; limit: number },
+  ): Promise<HistoryPage> => {
+    const entries: HistoryEntry[] = []
+    let bytes = 0
+    let last = after
+    let isEnd = false
+    while (entries.length < limit && bytes < PAGE_BYTES && !isEnd) {
+      const [write] = await listings.historyOf(merchantId, last, 1)
+      if (write === undefined) {
+        isEnd = true
+        continue
+      }
+      entries.push(toEntry(write))
+      bytes += write.body.length
+      last = write.revision
+    }
+    if (!isEnd) isEnd = (await listings.historyOf(merchantId, last, 1)).length === 0
+    return { merchantId, domain: listingDomain(chainId), entries, next: isEnd ? null : last }
+  }
+}
+
+function toEntry(write: SignedWrite): HistoryEntry {
+  const { revision, action, owner, message, body, signature, acceptedAt } = write
+  return {
+    revision,
+    action,
+    owner: getAddress(owner),
+    message: JSON.parse(message),
+    body: JSON.parse(body),
+    signature,
+    acceptedAt,
+  }
+}
+
+/** Parameters of the history. */
+export const historyQuery = z.object({
+  after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the beginning.'),
+  limit: integerParameter({ min: 1, max: maxEntries })
+    .prefault(String(defaultEntries))
+    .describe('Entries of a page; large ones make it shorter.'),
+})

@@ -1,0 +1,178 @@
+import { type Address, getAddress } from 'viem'
+import { merchantIdKind } from '../../listing-client/listing.js'
+import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { tellLivePrice } from '../../store/live-price.js'
+import { payToProofOf } from '../../store/pay-to-proof.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
+
+export interface ListingWarning {
+  /** The field, such as `endpoints[0]`. */
+  path: string
+  code: string
+  message: string
+}
+
+export type ViewMerchant = (merchant: Merchant) => Promise<ReturnType<typeof toView>>
+
+/**
+ * Creates the view of a listing as its owner sees it, for anybody: nothing in it is secret. Each endpoint without its
+ * `state` has the form of a save. `now` is in Unix milliseconds.
+ */
+export function createMerchantView(
+  listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>,
+  checksum: (address: Address) => Address,
+  now: () => number,
+): ViewMerchant {
+  return async (merchant) => {
+    const endpoints = await listings.endpointsOf(merchant.id)
+    const nameWarning = await findNameWarning(merchant, listings)
+    const warnings = endpoints.flatMap(warningsOf)
+    if (merchant.owner !== null && payToProofOf(merchant) === null) {
+      const message = unprovenMessage(merchant)
+      warnings.push({ path: 'payTo', code: 'pay_to_unproven', message })
+    }
+    if (nameWarning !== undefined) {
+      warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
+    }
+    return toView(merchant, endpoints, warnings, { checksum, nowSeconds: now() / 1000 })
+  }
+}
+
+function toView(
+  merchant: Merchant,
+  endpoints: Endpoint[],
+  warnings: ListingWarning[],
+  { checksum, nowSeconds }: { checksum: (address: Address) => Address; nowSeconds: number },
+) {
+  const { owner, offer } = merchant
+  return {
+    id: merchant.id,
+    owner: owner === null ? null : checksum(owner),
+    name: merchant.name,
+    description: merchant.description,
+    network: merchant.network,
+    asset: checksum(merchant.asset),
+    payTo: checksum(merchant.payTo),
+    payToProof: payToProofOf(merchant),
+    revision: merchant.revision,
+    flags: {
+      official: merchant.isOfficial,
+      partner: merchant.isPartner,
+      hidden: merchant.hiddenReason !== null,
+      hiddenReason: merchant.hiddenReason,
+      unclaimed: isUnclaimed(merchant),
+    },
+    agentId: merchant.agentId,
+    identity: merchant.identity,
+    offer:
+      offer !== null && offer.until > nowSeconds
+        ? { to: checksum(offer.to), until: offer.until }
+        : null,
+    createdAt: merchant.createdAt,
+    updatedAt: merchant.updatedAt,
+    endpoints: endpoints.map((endpoint) => ({
+      ...toListed(endpoint),
+      state: toState(endpoint, merchant),
+    })),
+    warnings,
+  }
+}
+
+function toListed({
+  url,
+  method,
+  title,
+  description,
+  pricing,
+  price,
+  tags,
+  example,
+  inputSchema,
+  output,
+}: ListedEndpoint) {
+  return {
+    url,
+    method,
+    title,
+    description,
+    pricing,
+    price: price.toString(),
+    tags,
+    example,
+    inputSchema,
+    output,
+  }
+}
+
+function toState(endpoint: Endpoint, merchant: Merchant) {
+  const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
+  const { isHosted, lastUpdated, createdAt } = endpoint
+  const health = { status, failures, nextProbeAt, probe }
+  const live = tellLivePrice(endpoint, merchant)
+  return { id, ...health, ...live, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
+}
+
+function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[] {
+  const path = `endpoints[${index}]`
+  if (probe === null) return []
+  const { message } = probe
+  if (status !== 'live') return [{ path, code: status, message }]
+  return probe.warnings.map((code) => ({ path, code, message }))
+}
+
+type Paid = Pick<Merchant, 'id' | 'owner' | 'payTo'>
+
+/** Explains why payments to an unproven address do not count for a listing, and what mends it. */
+export function unprovenMessage({ id, payTo }: Paid): string {
+  return `Payments to ${getAddress(payTo)} do not count for ${id} yet: the owner is another key, and anybody can list an address. Have the key of that address sign payto.confirm for the owner once (POST /api/merchants/${id}/payto-confirmation).`
+}
+
+/** Returns the same for programs: the write that proves the address, its signer and its body. */
+export function unprovenDetails({ id, owner, payTo }: Paid) {
+  return {
+    action: 'payto.confirm',
+    method: 'POST',
+    path: `/api/merchants/${id}/payto-confirmation`,
+    signer: getAddress(payTo),
+    body: { owner: owner === null ? null : getAddress(owner) },
+  }
+}
+
+/** Letters of other scripts that look like Latin ones. */
+const lookalikes: Readonly<Record<string, string>> = {
+  ...{ а: 'a', в: 'b', с: 'c', е: 'e', һ: 'h', і: 'i', ј: 'j', к: 'k', ӏ: 'l', м: 'm' },
+  ...{ о: 'o', р: 'p', ԛ: 'q', ѕ: 's', т: 't', ѵ: 'v', ԝ: 'w', х: 'x', у: 'y', ԁ: 'd' },
+  ...{ α: 'a', β: 'b', ε: 'e', ι: 'i', κ: 'k', ν: 'v', ο: 'o', ρ: 'p', τ: 't', υ: 'u', χ: 'x' },
+}
+
+const latin = /\p{Script=Latin}/u
+const passing = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
+
+/**
+ * Finds why a name may be taken for another: scripts mixed in one word, or likeness to the merchant of another owner. It
+ * is a reason to warn, not to refuse.
+ */
+export async function findNameWarning(
+  { id, name, owner }: Pick<Merchant, 'id' | 'name' | 'owner'>,
+  listings: Pick<ListingReader, 'findMerchant'>,
+): Promise<string | undefined> {
+  const mixed = name.split(/\s+/u).find((word) => latin.test(word) && passing.test(word))
+  if (mixed !== undefined) {
+    return 'The name mixes letters of several alphabets in one word, as imitations do.'
+  }
+  const likeId = idLike(name)
+  if (likeId === id || merchantIdKind(likeId) === 'malformed') return undefined
+  const other = await listings.findMerchant(likeId)
+  if (other === undefined || other.deletedAt !== null || other.owner === owner) return undefined
+  return `The name looks like that of the merchant ${likeId}, which has another owner.`
+}
+
+/** Returns the id that a name suggests: its look in plain letters. */
+function idLike(name: string): string {
+  const plain = [...name.normalize('NFKD').toLowerCase()].map((char) => lookalikes[char] ?? char)
+  return plain
+    .join('')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+}

@@ -1,0 +1,151 @@
+import { createTokenBuckets } from '../../http/limiter.js'
+import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listings.js'
+import { hostKey } from '../probe/call-limits.js'
+import { freshHealth, nextHealth } from '../probe/health.js'
+import type { Probe, ProbeResult } from '../probe/probe.js'
+import { WriteFault } from './faults.js'
+
+/** An endpoint as it is saved, with what its probe found. */
+export type SavedEndpoint = ListedEndpoint & EndpointHealth
+
+export interface SaveProbesOptions {
+  probe: Probe
+  /** CAIP-2. */
+  network: string
+  asset: Parameters<typeof freshHealth>[0]['asset']
+  /** Unix milliseconds. */
+  now: () => number
+  /** From 0 to 1; spreads the next probes. */
+  random?: () => number
+}
+
+/** Probes of one save that run at once. */
+const PER_SAVE = 4
+/** After this time no further probe starts, so that the save is answered before its client gives up. */
+const WINDOW_MS = 20_000
+/** Definite wrong answers after which the save is refused without further probes. */
+const MAX_REFUSED = 10
+/** Probes of one host by the saves of everybody. */
+const PER_HOST = { capacity: 300, refillMs: 1_000 }
+/** Seconds until an endpoint that the save did not probe is probed. */
+const CATCH_UP_SECONDS = 60
+
+interface Refused {
+  index: number
+  result: ProbeResult
+}
+
+/**
+ * Creates the probes of a save. Throws a `WriteFault` (`endpoint_refused`) that names each endpoint with a definite wrong
+ * answer. An endpoint that could not be checked is kept as unverified, with the reason and the time of its next probe.
+ */
+export function createSaveProbes(options: SaveProbesOptions) {
+  const { probe, now, random = Math.random } = options
+  const hosts = createTokenBuckets({ ...PER_HOST, now })
+
+  return async (
+    endpoints: readonly ListedEndpoint[],
+    payTo: ProbeTarget,
+    known: readonly Endpoint[],
+  ): Promise<SavedEndpoint[]> => {
+    const startedAt = now()
+    const results: ProbeResult[] = []
+    const refused: Refused[] = []
+    let next = 0
+
+    async function probeNext(): Promise<void> {
+      while (next < endpoints.length && refused.length < MAX_REFUSED) {
+        const index = next++
+        const endpoint = endpoints[index] as ListedEndpoint
+        const isLate = now() - startedAt > WINDOW_MS
+        const mayCall = !isLate && hosts.take(hostKey(endpoint.url)) === 0
+        const result = mayCall ? await probe(endpoint, payTo) : notChecked(isLate, now())
+        results[index] = result
+        if (result.isDefinite && result.record.verdict !== 'live') refused.push({ index, result })
+      }
+    }
+    await Promise.all(Array.from({ length: PER_SAVE }, probeNext))
+    if (refused.length > 0) throw refusal(endpoints, refused)
+    return endpoints.map((endpoint, index) => {
+      const before = known.find(
+        ({ url, method }) => url === endpoint.url && method === endpoint.method,
+      )
+      return toSaved(endpoint, results[index] as ProbeResult, before)
+    })
+
+    function toSaved(
+      endpoint: ListedEndpoint,
+      result: ProbeResult,
+      before?: Endpoint,
+    ): SavedEndpoint {
+      const { network, asset } = options
+      const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
+      // Saving again neither heals a failing endpoint nor counts as a failure of another.
+      const isFailing = before?.status === 'failing'
+      const quoted = quotedFor(payTo, options, before)
+      const accepts = quoted ?? fresh.accepts
+      const wasLive = before?.status === 'live' && quoted !== undefined
+      const status = wasLive ? before.status : fresh.status
+      const standing = { ...fresh, accepts, status, extras: before?.extras ?? fresh.extras }
+      const previous = isFailing
+        ? { ...standing, status: before.status, failures: before.failures }
+        : standing
+      const seconds = Math.floor(now() / 1000)
+      const health = nextHealth(previous, result, seconds, random)
+      if (result.record.verdict !== NOT_CHECKED) return { ...endpoint, ...health }
+      const nextProbeAt = seconds + CATCH_UP_SECONDS
+      return { ...endpoint, ...health, failures: previous.failures, nextProbeAt }
+    }
+  }
+}
+
+/** Returns the last live quote, which stays while the endpoint is out of reach, unless the listing's payTo changed. */
+function quotedFor(
+  payTo: ProbeTarget,
+  { network, asset }: Pick<SaveProbesOptions, 'network' | 'asset'>,
+  before: Endpoint | undefined,
+) {
+  const isPaid = before?.accepts
+    .filter((it) => it.network === network)
+    .every((it) => String(it.payTo).toLowerCase() === payTo.toLowerCase())
+  if (isPaid !== true || before === undefined || before.accepts.length === 0) return undefined
+  // Terms that only repeat the earlier listing were never quoted by the endpoint.
+  const unseen = freshHealth({ network, asset, payTo, price: before.price }).accepts
+  const isSeen =
+    before.status === 'live' || JSON.stringify(before.accepts) !== JSON.stringify(unseen)
+  return isSeen ? before.accepts : undefined
+}
+
+type ProbeTarget = Parameters<Probe>[1]
+
+const NOT_CHECKED = 'not_checked'
+
+function notChecked(isLate: boolean, nowMs: number): ProbeResult {
+  const why = isLate
+    ? 'checking the endpoints before it took too long'
+    : 'its host was checked often just now'
+  const record = {
+    verdict: NOT_CHECKED,
+    message: `The endpoint was not checked at this save: ${why}. It is checked in a minute.`,
+    warnings: [],
+    seen: {},
+    checkedAt: Math.floor(nowMs / 1000),
+  }
+  return { record, accepts: [], isDefinite: false, extras: {} }
+}
+
+function refusal(endpoints: readonly ListedEndpoint[], refused: Refused[]): WriteFault {
+  const details = refused
+    .sort((a, b) => a.index - b.index)
+    .map(({ index, result }) => {
+      const { url, method } = endpoints[index] as ListedEndpoint
+      const { verdict, message, seen } = result.record
+      return { path: `endpoints[${index}]`, method, url, reason: verdict, message, seen }
+    })
+  const sentences = details.map(
+    ({ path, method, url, reason, message }) => `${path} (${method} ${url}): ${reason}. ${message}`,
+  )
+  const rest = refused.length < MAX_REFUSED ? '' : ' No further ones were checked.'
+  const text = `Nothing was saved. ${sentences.join(' ')}${rest}`
+  return new WriteFault('endpointRefused', text, { endpoints: details })
+}

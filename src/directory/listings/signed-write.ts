@@ -1,0 +1,409 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  type Address,
+  bytesToHex,
+  type Hex,
+  hashTypedData,
+  hexToBytes,
+  isAddress,
+  stringToBytes,
+} from 'viem'
+import { z } from 'zod'
+import { RpcUnavailableError } from '../../chain/rpc-errors.js'
+import {
+  addressField,
+  agentId,
+  describeIssue,
+  formatPath,
+  listingLimits as limits,
+} from '../../listing-client/listing.js'
+import {
+  canonicalJson,
+  type ListingAction,
+  type ListingWriteJson,
+  listingActions,
+  listingTypedData,
+  toListingWrite,
+} from '../../listing-client/listing-write.js'
+import { quote } from '../../listing-client/text.js'
+import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
+import { walkJson } from '../../x402/json-walk.js'
+import type { Keccak256 } from '../../x402/keccak.js'
+import { networks } from '../../x402/networks.js'
+import type { SignerRecovery } from '../../x402/signer-recovery.js'
+import { missingFault, parseBody, WriteFault } from './faults.js'
+
+/** A signed write as it is sent. */
+interface WriteEnvelope {
+  message: ListingWriteJson
+  signature: Hex
+  /** JSON within the limits of a request, not checked further. */
+  body: unknown
+  /** The chain that the caller signed for, if the request names it. */
+  chainId?: number | undefined
+}
+
+/** Long enough for any origin and any id; a text that does not match is refused with a code of its own. */
+const MAX_TEXT_CHARS = 300
+const hexProblem = (bytes: number) => `must be ${bytes} bytes of hex with 0x`
+
+const addressText = z
+  .string()
+  .refine((text) => isAddress(text, { strict: false }), { error: hexProblem(20), abort: true })
+const wire = { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } as const
+
+/** The spelling of an address is not part of what is signed, so any is accepted. */
+const address = addressText.transform((text) => text.toLowerCase() as Hex).meta({ wire })
+
+/** The checksum of an address that money may go to must be right. */
+const statedAddress = addressText
+  .refine((text) => !hasWrongChecksum(text), { error: CHECKSUM_PROBLEM })
+  .transform((text) => text.toLowerCase() as Hex)
+  .meta({ wire })
+
+const bytes32 = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, { error: hexProblem(32) })
+  .transform((text) => text.toLowerCase() as Hex)
+
+const text = z
+  .string()
+  .max(MAX_TEXT_CHARS, { error: `must be at most ${MAX_TEXT_CHARS} characters` })
+
+/** Wallets write the integers of typed data as digits; both spellings sign the same. */
+const integer = z
+  .union([z.number(), z.string().regex(/^(0|[1-9][0-9]{0,15})$/)], {
+    error: 'must be a whole number, or its decimal digits',
+  })
+  .transform(Number)
+  .refine((value) => Number.isSafeInteger(value) && value >= 0, {
+    error: 'must be a whole number from 0 to 9007199254740991',
+  })
+
+/** The request of a write; `body` has the form of its action. */
+export const writeEnvelope = z.strictObject({
+  message: z
+    .strictObject({
+      action: text,
+      audience: text,
+      merchantId: text,
+      owner: address,
+      payTo: statedAddress,
+      bodyHash: bytes32,
+      revision: integer,
+      nonce: bytes32,
+      issuedAt: integer,
+      deadline: integer,
+    })
+    .meta({
+      id: 'ListingWrite',
+      description: 'The EIP-712 message of `GET /api/signing`, as it was signed.',
+    }),
+  signature: z
+    .string()
+    .max(2 + 2 * limits.signature.maxBytes, {
+      error: `must be at most ${limits.signature.maxBytes} bytes`,
+    })
+    .regex(/^0x([0-9a-fA-F]{2})+$/, { error: 'must be hex with 0x' })
+    .transform((text) => text as Hex),
+  body: z.unknown(),
+  chainId: integer.optional(),
+})
+
+/** Parses the request of a write. Throws a `WriteFault`: `invalid_write`, `unknown_action` or `invalid_listing`. */
+function parseEnvelope(request: unknown): WriteEnvelope {
+  const parsed = writeEnvelope.safeParse(request, { error: describeIssue })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const path = formatPath(issue?.path ?? []) || 'The request'
+    throw new WriteFault('invalidWrite', `${path} ${issue?.message ?? 'is malformed'}.`)
+  }
+  const { message, body, ...rest } = parsed.data
+  if (body === undefined) throw new WriteFault('invalidWrite', 'body is required.')
+  const { maxDepth } = limits.request
+  if (isDeeperThan(maxDepth, body)) {
+    throw new WriteFault('invalidListing', `The body must not nest deeper than ${maxDepth} levels.`)
+  }
+  const { action } = message
+  if (isAction(action)) return { ...rest, body, message: { ...message, action } }
+  const known = listingActions.join(', ')
+  throw new WriteFault('unknownAction', `message.action ${quote(action)} is not one of ${known}.`)
+}
+
+function isDeeperThan(maxDepth: number, body: unknown): boolean {
+  for (const { value, depth } of walkJson(body)) {
+    if (typeof value === 'object' && value !== null && depth >= maxDepth) return true
+  }
+  return false
+}
+
+function isAction(text: string): text is ListingAction {
+  return (listingActions as readonly string[]).includes(text)
+}
+
+/** Bodies of the actions beside the listing itself. */
+export const emptyBody = z.strictObject({})
+/** `null` takes the offer back. */
+export const offerBody = z.strictObject({ to: addressField.nullable() })
+export const linkBody = z.strictObject({ agentId: agentId.nullable() })
+/** `null` takes the confirmation back. */
+export const confirmationBody = z.strictObject({ owner: addressField.nullable() })
+
+/** A write whose message, body, owner, revision and signature are right. The store checks owner and revision again. */
+export interface CheckedWrite<Body> {
+  write: Omit<SignedWrite, 'acceptedAt'>
+  body: Body
+  /** The merchant before the write; `undefined` for a new one. */
+  merchant: Merchant | undefined
+}
+
+export interface WriteCheckOptions {
+  listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
+  /** Origin of the directory. */
+  audience: string
+  chainId: number
+  checkSignature: SignatureCheck
+  keccak256: Keccak256
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+interface ExpectedWrite<Body> {
+  merchantId: string
+  /** Actions that the route takes: `fresh` for a merchant without a listing, `standing` for one with a listing. */
+  actions: { fresh?: ListingAction; standing: ListingAction }
+  schema: z.ZodType<Body>
+  /** Returns the payTo after the write; the present one by default. */
+  payToOf?: (body: Body) => Address
+}
+
+export type WriteCheck = <Body>(
+  request: unknown,
+  expected: ExpectedWrite<Body>,
+) => Promise<CheckedWrite<Body>>
+
+/**
+ * Creates the check of signed writes. Cheap checks come first: shape, audience and chain, clock, body, owner and
+ * revision, signature. Throws a `WriteFault` with the code of the first problem; the clock is that of the call.
+ */
+export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
+  const { listings, audience, chainId, checkSignature, keccak256, now } = options
+
+  return async (request, expected) => {
+    const receivedAt = Math.floor(now() / 1000)
+    const envelope = parseEnvelope(request)
+    const { message, signature } = envelope
+    const body = parseBody(expected.schema, envelope.body)
+    checkAddressee(message, expected)
+    if (message.audience !== audience) {
+      const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
+      throw new WriteFault('wrongAudience', text)
+    }
+    if (envelope.chainId !== undefined && envelope.chainId !== chainId) throw chainFault(chainId)
+    checkClock(message, receivedAt)
+    // Parsing and hashing the largest listing take some milliseconds each, so other requests run in between.
+    await nextTurn()
+    const canonicalBody = checkBodyHash(envelope.body, message.bodyHash, keccak256)
+    const merchant = await listings.findMerchant(expected.merchantId)
+    await checkStanding(listings, message, merchant, { ...expected, receivedAt })
+    checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
+    await checkSignature(message, signature)
+    return {
+      body,
+      merchant,
+      write: {
+        merchantId: message.merchantId,
+        revision: message.revision,
+        owner: message.owner,
+        nonce: message.nonce,
+        action: message.action,
+        message: JSON.stringify(message),
+        body: canonicalBody,
+        signature,
+      },
+    }
+  }
+}
+
+function checkAddressee(
+  { action, merchantId }: ListingWriteJson,
+  { actions, merchantId: addressed }: Pick<ExpectedWrite<unknown>, 'actions' | 'merchantId'>,
+): void {
+  if (action !== actions.standing && action !== actions.fresh) {
+    const wanted = [actions.fresh, actions.standing].filter(Boolean).join(' or ')
+    throw new WriteFault('wrongAction', `message.action is ${action}; this route takes ${wanted}.`)
+  }
+  if (merchantId !== addressed) {
+    const text = `message.merchantId ${quote(merchantId)} is not the merchant of the path.`
+    throw new WriteFault('wrongMerchant', text)
+  }
+}
+
+function checkClock({ issuedAt, deadline }: ListingWriteJson, now: number): void {
+  const { skewSeconds } = limits.issuedAt
+  const { maxAheadSeconds } = limits.deadline
+  if (issuedAt > now + skewSeconds) {
+    const text = `message.issuedAt is ${issuedAt - now} seconds ahead; ${skewSeconds} are allowed.`
+    throw new WriteFault('issuedInFuture', text)
+  }
+  if (deadline <= now) {
+    throw new WriteFault('writeExpired', `message.deadline passed ${now - deadline} seconds ago.`)
+  }
+  if (deadline <= issuedAt) {
+    throw new WriteFault('deadlineTooFar', 'message.deadline must be after message.issuedAt.')
+  }
+  // Counted from both ends: a message signed long ago is as suspicious as one that lasts long.
+  if (deadline > now + maxAheadSeconds || deadline > issuedAt + maxAheadSeconds + skewSeconds) {
+    const text = `message.deadline must be at most ${maxAheadSeconds} seconds ahead, and after message.issuedAt.`
+    throw new WriteFault('deadlineTooFar', text)
+  }
+}
+
+/** Checks owner and revision against the row, for an early answer before anything is called. The store checks again. */
+async function checkStanding(
+  listings: WriteCheckOptions['listings'],
+  message: ListingWriteJson,
+  merchant: Merchant | undefined,
+  { actions, receivedAt }: { actions: ExpectedWrite<unknown>['actions']; receivedAt: number },
+): Promise<void> {
+  const { owner, nonce, revision, action } = message
+  const present = merchant?.revision ?? 0
+  if (revision <= present) {
+    const [past] = await listings.historyOf(message.merchantId, revision - 1, 1)
+    if (past?.owner === owner && past.nonce === nonce) throw replayFault(past)
+  }
+  if (merchant === undefined || (merchant.deletedAt !== null && actions.fresh === undefined)) {
+    if (actions.fresh === undefined) throw missingFault(merchant)
+  } else if (action === 'owner.accept') {
+    const { offer } = merchant
+    if (offer?.to !== owner || offer.until <= receivedAt) throw offerFault()
+  } else if (action === 'payto.confirm') {
+    if (owner !== merchant.payTo) throw payToFault()
+  } else if (owner !== (merchant.owner ?? claimant(merchant, actions))) {
+    throw ownerFault(merchant.owner === null)
+  }
+  if (revision !== present + 1) throw staleFault(present)
+  const stands = merchant !== undefined && merchant.deletedAt === null && merchant.owner !== null
+  const wanted = stands ? actions.standing : (actions.fresh ?? actions.standing)
+  if (action !== wanted) {
+    throw new WriteFault('wrongAction', `message.action is ${action}; it must be ${wanted} now.`)
+  }
+}
+
+/** Returns the key that may claim an unclaimed merchant: the one that is paid, by a save. */
+function claimant({ payTo }: Merchant, actions: ExpectedWrite<unknown>['actions']) {
+  return actions.fresh === undefined ? undefined : payTo
+}
+
+function checkPayTo({ payTo }: ListingWriteJson, expected: Address | undefined): void {
+  if (payTo === expected) return
+  const text = 'message.payTo must be the payTo that the listing has once the write is accepted.'
+  throw new WriteFault('payToMismatch', text)
+}
+
+/** Makes the fault of a used nonce. `accepted` is what this message became, for a signer who lost the answer. */
+export function replayFault(accepted?: Pick<SignedWrite, 'revision' | 'acceptedAt'>): WriteFault {
+  if (accepted === undefined) {
+    return new WriteFault('replayedNonce', 'message.nonce was used before; sign with a fresh one.')
+  }
+  const { revision, acceptedAt } = accepted
+  const text = `The message was accepted before, as revision ${revision}; sign another with a fresh nonce.`
+  return new WriteFault('replayedNonce', text, { revision, acceptedAt })
+}
+
+export function staleFault(revision: number): WriteFault {
+  const text = `message.revision must be ${revision + 1}: the merchant is at revision ${revision}.`
+  return new WriteFault('staleRevision', text, { revision })
+}
+
+export function ownerFault(isUnclaimed: boolean): WriteFault {
+  const text = isUnclaimed
+    ? 'This merchant is unclaimed: only the key of its payTo can claim it, by saving it.'
+    : 'message.owner is not the owner of this merchant.'
+  return new WriteFault('notOwner', text)
+}
+
+export function payToFault(): WriteFault {
+  const text = 'Only the key of the payTo address can confirm who sees its payments.'
+  return new WriteFault('notPayTo', text)
+}
+
+export function offerFault(): WriteFault {
+  return new WriteFault('notOffered', 'There is no open offer of this merchant to message.owner.')
+}
+
+/** Returns the canonical text of a body whose hash was signed. Throws a `WriteFault` for any other body. */
+function checkBodyHash(body: unknown, bodyHash: Hex, keccak256: Keccak256): string {
+  const text = canonicalJson(body)
+  if (bytesToHex(keccak256(stringToBytes(text))) === bodyHash) return text
+  const sentence =
+    'The body is not the one that was signed: message.bodyHash must be the keccak256 of its canonical JSON (RFC 8785).'
+  throw new WriteFault('bodyMismatch', sentence)
+}
+
+/** Asks the chain whether a signature is valid for a contract wallet, deployed or not. */
+export type IsContractSignature = (claim: {
+  address: Address
+  hash: Hex
+  signature: Hex
+}) => Promise<boolean>
+
+/** Throws a `WriteFault` unless `message.owner` signed the message. */
+export type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
+
+export interface SignatureCheckOptions {
+  chainId: number
+  recovery: Pick<SignerRecovery, 'recoverSigner'>
+  isContractSignature: IsContractSignature
+}
+
+/** Characters of 65 bytes: r, s and v. */
+const ECDSA_CHARS = 2 + 2 * 65
+
+/**
+ * Creates the check of signatures. The key is tried first, whatever code its address has (EIP-7702), then the contract.
+ * The contract is asked each time, because it may revoke a signature.
+ */
+export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
+  const { chainId, recovery, isContractSignature } = options
+
+  function isSignedByKey(message: ListingWriteJson, signature: Hex, onChain: number): boolean {
+    const hash = hexToBytes(hashOf(message, onChain))
+    return recovery.recoverSigner(hash, withUsualV(signature)) === message.owner
+  }
+
+  return async (message, signature) => {
+    const isPlain = signature.length === ECDSA_CHARS
+    if (isPlain && isSignedByKey(message, signature, chainId)) return
+    const claim = { address: message.owner, hash: hashOf(message, chainId), signature }
+    const isAccepted = await isContractSignature(claim).catch((error: unknown) => {
+      if (!(error instanceof RpcUnavailableError)) throw error
+      const text =
+        'The signature is not by the key of message.owner, and the chain could not be asked whether it is by a contract; try again.'
+      throw new WriteFault('chainUnavailable', text, undefined, { 'retry-after': '5' })
+    })
+    if (isAccepted) return
+    const others = Object.values(networks).filter((network) => network.chainId !== chainId)
+    if (isPlain && others.some((other) => isSignedByKey(message, signature, other.chainId))) {
+      throw chainFault(chainId)
+    }
+    const text = 'The signature is not by message.owner over this message in the published domain.'
+    throw new WriteFault('invalidSignature', text)
+  }
+}
+
+function chainFault(chainId: number): WriteFault {
+  return new WriteFault('wrongChain', `Sign with the chain id ${chainId} in the domain.`)
+}
+
+function hashOf(message: ListingWriteJson, chainId: number): Hex {
+  return hashTypedData(listingTypedData(chainId, toListingWrite(message)))
+}
+
+/** Some wallets write the parity as 0 or 1 instead of 27 or 28. */
+function withUsualV(signature: Hex): Hex {
+  const v = signature.slice(-2)
+  if (v !== '00' && v !== '01') return signature
+  return `${signature.slice(0, -2) as Hex}${v === '00' ? '1b' : '1c'}`
+}

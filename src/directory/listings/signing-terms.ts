@@ -1,0 +1,108 @@
+import type { Address } from 'viem'
+import { listingLimits } from '../../listing-client/listing.js'
+import {
+  LISTING_PRIMARY_TYPE,
+  type ListingAction,
+  listingDomain,
+  listingWriteTypes,
+} from '../../listing-client/listing-write.js'
+
+interface Route {
+  method: 'PUT' | 'POST' | 'DELETE'
+  path: string
+  /** What the body is, in words. */
+  body: string
+  /** Who signs. */
+  signer: string
+}
+
+const listing =
+  '{ name, description?, payTo, endpoints: [{ url, method, title, description?, pricing?, price, tags?, example?, inputSchema?, output? }] }'
+
+const actions = {
+  'listing.create': {
+    method: 'PUT',
+    path: '/api/merchants/{id}',
+    body: listing,
+    signer: 'anybody, who becomes the owner; for what was found in payments, the key of its payTo',
+  },
+  'listing.update': {
+    method: 'PUT',
+    path: '/api/merchants/{id}',
+    body: listing,
+    signer: 'the owner',
+  },
+  'listing.delete': {
+    method: 'DELETE',
+    path: '/api/merchants/{id}',
+    body: '{}',
+    signer: 'the owner',
+  },
+  'owner.offer': {
+    method: 'POST',
+    path: '/api/merchants/{id}/owner-offer',
+    body: '{ to: address or null }',
+    signer: 'the owner',
+  },
+  'owner.accept': {
+    method: 'POST',
+    path: '/api/merchants/{id}/owner-acceptance',
+    body: '{}',
+    signer: 'the address it was offered to',
+  },
+  'agent.link': {
+    method: 'PUT',
+    path: '/api/merchants/{id}/agent',
+    body: '{ agentId: decimal digits or null }',
+    signer: 'the owner',
+  },
+  'payto.confirm': {
+    method: 'POST',
+    path: '/api/merchants/{id}/payto-confirmation',
+    body: '{ owner: the address that owns the merchant, or null }',
+    signer: 'the key of payTo, as message.owner',
+  },
+} as const satisfies Record<ListingAction, Route>
+
+export interface SigningTermsOptions {
+  /** Origin of the directory. */
+  audience: string
+  /** CAIP-2. */
+  network: string
+  chainId: number
+  /** With checksum. */
+  asset: Address
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** All a client needs to sign a write; `time.now` is that of the call. */
+export function createSigningTerms({
+  audience,
+  network,
+  chainId,
+  asset,
+  now,
+}: SigningTermsOptions) {
+  const fixed = {
+    domain: listingDomain(chainId),
+    primaryType: LISTING_PRIMARY_TYPE,
+    types: listingWriteTypes,
+    audience,
+    network,
+    asset,
+    request: '{ message, signature, body }',
+    bodyHash: 'keccak256 of the UTF-8 of the canonical JSON (RFC 8785) of body',
+    revision: 'one above that of GET /api/merchants/{id}; 1 for a new merchant',
+    actions,
+    limits: listingLimits,
+  }
+  return () => ({
+    ...fixed,
+    time: {
+      now: Math.floor(now() / 1000),
+      skewSeconds: listingLimits.issuedAt.skewSeconds,
+      maxDeadlineSeconds: listingLimits.deadline.maxAheadSeconds,
+    },
+  })
+}

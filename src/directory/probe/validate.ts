@@ -1,0 +1,273 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { httpCodes } from '../../http/http-codes.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { callerOf } from '../../http/rate-limit.js'
+import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
+import type { ListedEndpoint, Pricing } from '../../store/listings.js'
+import { isObject } from '../../x402/json-walk.js'
+import { parseUrl } from '../../x402/parse-url.js'
+import { validation } from '../openapi/listing-schemas.js'
+import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
+import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
+import { inputHintsOf } from './payment-required.js'
+import { toProbeRequest } from './probe.js'
+import { checkTarget, type TargetRules } from './target-rules.js'
+import {
+  checkAnswer,
+  type Expected,
+  type Verdict,
+  type VerdictState,
+  type VerdictWarning,
+} from './verdict.js'
+
+const MAX_URL_CHARS = 2_048
+const MAX_PARAMS = 32
+const MAX_PARAM_NAME_CHARS = 64
+const MAX_PARAM_VALUE_CHARS = 512
+const MAX_BODY_BYTES = 16 * 1024
+
+/** An endpoint to be called, as a stranger describes it. */
+export type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
+
+const url = z
+  .string('must be a string')
+  .max(MAX_URL_CHARS, { error: `must have at most ${MAX_URL_CHARS} characters`, abort: true })
+  .regex(/^[hH][tT][tT][pP][sS]?:\/\//, {
+    error: 'must be an absolute http or https URL, such as https://api.example.com/data',
+    abort: true,
+  })
+  .refine((text) => parseUrl(text) !== undefined, 'must be a URL that can be read')
+  .describe('What to call.')
+
+const queryValue = z
+  .union([z.string(), z.number(), z.boolean()], 'values must be strings, numbers or booleans')
+  .refine((value) => String(value).length <= MAX_PARAM_VALUE_CHARS, {
+    error: `values may have at most ${MAX_PARAM_VALUE_CHARS} characters`,
+  })
+
+const queryParams = z
+  .record(z.string(), queryValue, 'must be an object of parameter name to value')
+  .refine((given) => Object.keys(given).length <= MAX_PARAMS, {
+    error: `may have at most ${MAX_PARAMS} members`,
+  })
+  .refine((given) => Object.keys(given).every(({ length }) => length <= MAX_PARAM_NAME_CHARS), {
+    error: `names may have at most ${MAX_PARAM_NAME_CHARS} characters`,
+  })
+
+const jsonBody = z
+  .unknown()
+  .refine((value) => Buffer.byteLength(JSON.stringify(value) ?? '') <= MAX_BODY_BYTES, {
+    error: `may have at most ${MAX_BODY_BYTES} bytes as JSON`,
+  })
+
+/** The body of `POST /discovery/validate`. */
+const validateBody = z
+  .discriminatedUnion(
+    'method',
+    [
+      z.object({
+        url,
+        method: z.literal('GET'),
+        queryParams: queryParams.optional().describe('Sent as the query.'),
+        body: z.undefined('goes with method POST; use queryParams for GET').optional(),
+      }),
+      z.object({
+        url,
+        method: z.literal('POST'),
+        body: jsonBody.optional().describe('Sent as JSON; {} if absent.'),
+        queryParams: z.undefined('goes with method GET; use body for POST').optional(),
+      }),
+    ],
+    {
+      error: ({ input }) =>
+        isObject(input)
+          ? 'must be GET or POST'
+          : 'The body must be a JSON object with url and method',
+    },
+  )
+  .meta({ id: 'ValidateRequest' })
+
+const validateOperation: Operation = {
+  id: 'validateEndpoint',
+  tag: 'Discovery',
+  summary: 'Probe any endpoint, and draft a listing from its live 402',
+  description:
+    'The endpoint is called once, without payment, through a guard that reaches public addresses only.',
+  body: validateBody,
+  answers: { 200: { description: 'The verdict.', schema: validation } },
+  codes: [httpCodes.rateLimited],
+  examples: {
+    blocked: {
+      summary: 'An address that may not be called',
+      body: { url: 'http://169.254.169.254/latest', method: 'GET' },
+      status: 200,
+    },
+    malformed: {
+      summary: 'Not a URL',
+      body: { url: 'api.example.com', method: 'GET' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'url must be an absolute http or https URL, such as https://api.example.com/data.',
+      },
+    },
+  },
+}
+
+export interface ValidateRoutesOptions {
+  validator: Validator
+  /** The budget that probes on request share. */
+  budget: CallBudget
+  /** The pace that the schedule shares. */
+  pace: HostPace
+}
+
+/** Serves `POST /discovery/validate`: the verdict of a probe for anybody, and a listing drafted from the live 402. */
+export async function validateRoutes(
+  app: FastifyInstance,
+  { validator, budget, pace }: ValidateRoutesOptions,
+): Promise<void> {
+  app.post('/discovery/validate', describedAs(validateOperation), async (request, reply) => {
+    const wanted = parseValidateBody(request.body)
+    reply.header('cache-control', 'no-store')
+    // A refusal by the text of the URL makes no call, so it is not counted.
+    const refused = validator.refuse(wanted)
+    if (refused !== undefined) return refused
+    const { url } = wanted
+    return budget.spend(callerOf(request.ip), hostKey(url), () =>
+      inTurn(pace, url, () => validator.validate(wanted)),
+    )
+  })
+}
+
+/** Parses the body of a validate request. Throws a 400 that names the parameter and its limit. */
+function parseValidateBody(body: unknown): ValidateRequest {
+  const parsed = validateBody.safeParse(body)
+  if (!parsed.success) throw faultOf(parsed.error)
+  const { url, method } = parsed.data
+  return parsed.data.method === 'GET'
+    ? { url, method, example: { queryParams: parsed.data.queryParams ?? {} } }
+    : { url, method, example: { body: parsed.data.body ?? {} } }
+}
+
+function faultOf({ issues: [issue] }: z.ZodError): RequestFault {
+  const [name] = issue?.path ?? []
+  const sentence = [name, issue?.message].filter((part) => part !== undefined).join(' ')
+  return new RequestFault({ statusCode: 400, code: 'invalid_request', message: `${sentence}.` })
+}
+
+export interface Validation {
+  verdict: VerdictState
+  message: string
+  warnings: VerdictWarning[]
+  seen: Record<string, string | number | null>
+  /** Unix seconds. */
+  checkedAt: number
+  listing: PrefilledListing | null
+}
+
+/** Checks an endpoint, listed or not, as a save would. */
+export interface Validator {
+  /** Returns the verdict on the text of the URL alone; `undefined` when the URL may be called. */
+  refuse(request: ValidateRequest): Validation | undefined
+  /** Calls the endpoint without payment. Never rejects. */
+  validate(request: ValidateRequest): Promise<Validation>
+}
+
+export function createValidator(options: {
+  fetch: GuardedFetch
+  rules: TargetRules
+  /** CAIP-2. */
+  network: string
+  asset: Expected['asset']
+  /** Unix milliseconds. */
+  now: () => number
+}): Validator {
+  const { fetch, rules, network, asset, now } = options
+  function toValidation(request: ValidateRequest, answer: GuardedAnswer): Validation {
+    const { method } = request
+    const verdict = checkAnswer(answer, { network, asset, hasSchema: false, method })
+    const { state, message, warnings, seen } = verdict
+    const checkedAt = Math.floor(now() / 1000)
+    const listing = prefillListing(request, verdict)
+    return { verdict: state, message, warnings, seen, checkedAt, listing }
+  }
+  return {
+    refuse(request) {
+      const target = checkTarget(request.url, rules)
+      if (target.isAllowed) return undefined
+      return toValidation(request, { kind: 'blocked', message: target.message })
+    },
+    validate: async (request) => toValidation(request, await fetch(toProbeRequest(request))),
+  }
+}
+
+/** A draft of a listing from a live 402. Its texts are the endpoint's own, unproven. */
+interface PrefilledListing {
+  /** Without its query, which is in `example`. */
+  url: string
+  method: ListedEndpoint['method']
+  pricing: Pricing
+  /** Decimal digits, atomic units. */
+  price: string
+  asset: string
+  payTo: string
+  network: string
+  title?: string
+  description?: string
+  tags?: string[]
+  inputSchema?: Record<string, unknown>
+  example?: ListedEndpoint['example']
+}
+
+/** Drafts a listing from the quote of an endpoint; `null` unless it is live. */
+function prefillListing(request: ValidateRequest, verdict: Verdict): PrefilledListing | null {
+  const { chosen, quoted } = verdict
+  if (chosen === undefined || quoted === undefined) return null
+  const { serviceName, description, tags } = quoted.resource
+  const hints = quoted.bazaar === null ? {} : inputHintsOf(quoted.bazaar)
+  const url = new URL(request.url)
+  const example = exampleOf(request, url, hints.method === request.method ? hints.example : {})
+  return {
+    url: url.origin + url.pathname,
+    method: request.method,
+    // The one scheme whose amount is a ceiling by definition.
+    pricing: chosen.scheme === 'upto' ? 'metered' : 'fixed',
+    price: chosen.amount,
+    asset: chosen.asset,
+    payTo: chosen.payTo,
+    network: chosen.network,
+    ...(serviceName === undefined ? {} : { title: serviceName }),
+    ...(description === undefined ? {} : { description }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(hints.inputSchema === undefined ? {} : { inputSchema: hints.inputSchema }),
+    ...(example === undefined ? {} : { example }),
+  }
+}
+
+/** The caller's parameters go over the query of the URL, and those over the endpoint's own example. */
+function exampleOf(
+  { method, example }: ValidateRequest,
+  url: URL,
+  hinted: unknown,
+): ListedEndpoint['example'] | undefined {
+  if (method === 'POST') {
+    const given = 'body' in example && !isEmpty(example.body) ? example.body : hinted
+    return isEmpty(given) ? undefined : { body: given }
+  }
+  const given = 'queryParams' in example ? example.queryParams : {}
+  const queryParams = {
+    ...(isObject(hinted) ? hinted : {}),
+    ...Object.fromEntries(url.searchParams),
+    ...given,
+  }
+  return isEmpty(queryParams) ? undefined : { queryParams }
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || value === null || (isObject(value) && Object.keys(value).length === 0)
+  )
+}

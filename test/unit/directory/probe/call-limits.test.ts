@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { createCallBudget } from '../../../../src/directory/probe/call-limits.js'
+import { RequestFault } from '../../../../src/http/request-fault.js'
+
+describe('the budget for calls', () => {
+  const work = async () => 'done'
+  const retryAfter = async (spending: Promise<unknown>) => {
+    const fault = await spending.catch((error: unknown) => error)
+    if (!(fault instanceof RequestFault)) throw new Error('not refused')
+    expect(fault.statusCode).toBe(429)
+    return fault.headers['retry-after']
+  }
+
+  it('is little a caller', async () => {
+    const { spend } = createCallBudget({
+      now: () => 0,
+      perCaller: { capacity: 2, refillMs: 3_000 },
+    })
+    for (const host of ['a', 'b']) expect(await spend('me', host, work)).toBe('done')
+    expect(await retryAfter(spend('me', 'c', work))).toBe('3')
+    expect(await spend('you', 'c', work)).toBe('done')
+  })
+
+  it('is little a host, whoever asks', async () => {
+    const { spend } = createCallBudget({ now: () => 0, perHost: { capacity: 2, refillMs: 3_000 } })
+    for (const caller of ['a', 'b']) expect(await spend(caller, 'host', work)).toBe('done')
+    expect(await retryAfter(spend('c', 'host', work))).toBe('3')
+    expect(await spend('c', 'other', work)).toBe('done')
+  })
+
+  it('is few at once, and free again when one ends, well or not', async () => {
+    const { spend } = createCallBudget({ now: () => 0, maxConcurrent: 1 })
+    let end: (error: Error) => void = () => undefined
+    const first = spend(
+      'a',
+      'a',
+      () =>
+        new Promise((_, reject) => {
+          end = reject
+        }),
+    )
+    expect(Number(await retryAfter(spend('b', 'b', work)))).toBeGreaterThan(0)
+    end(new Error('failed'))
+    await expect(first).rejects.toThrow('failed')
+    expect(await spend('b', 'b', work)).toBe('done')
+  })
+})

@@ -451,7 +451,7 @@ const judge = faultsOf(
     ],
     [
       'a use before the claim does not pay',
-      "use.state === 'paid' && use.receipt.blockNumber > claimed.seenBlock",
+      "use.state === 'paid' && (await isSinceClaim(use, claimed, isOurs))",
       "use.state === 'paid'",
     ],
     [
@@ -483,8 +483,18 @@ const exactKind = faultsOf(
     ],
     [
       'a transfer before the claim confirms nothing',
-      'if (receipt.blockNumber > job.seenBlock) return',
-      'if (receipt.blockNumber > 0) return',
+      'if (receipt.blockNumber <= job.seenBlock) return false',
+      '',
+    ],
+    [
+      'a transfer of a second before the claim confirms nothing',
+      'if (minedAt >= Math.floor(claimedAtOf(job) / 1000)) return true',
+      'if (minedAt > 0) return true',
+    ],
+    [
+      'a transfer of our own confirms whatever its second',
+      'return isOurs(job, receipt.transactionHash)',
+      'return false',
     ],
     [
       'an authorization is over by the clock of the chain',
@@ -724,7 +734,7 @@ const merchant = faultsOf(
 
 const signIn = faultsOf(
   false,
-  ['test/unit/directory/sign-in.test.ts'],
+  ['test/unit/directory/session/sign-in.test.ts'],
   [
     [
       'a sign-in is for this domain',
@@ -758,8 +768,8 @@ const signIn = faultsOf(
     ],
     [
       'a sign-in is signed by the address that it names',
-      "if (!isSigned) return no('the signature",
-      "if (!isSigned && nonce === '') return no('the signature",
+      "if (!isSigned) return refused('the signature",
+      "if (!isSigned && nonce === '') return refused('the signature",
     ],
   ],
 )
@@ -809,7 +819,7 @@ const probe = faultsOf(
     'test/unit/directory/probe/address-rules.test.ts',
     'test/unit/directory/probe/guarded-connect.test.ts',
     'test/unit/directory/probe/guarded-fetch.test.ts',
-    'test/unit/directory/probe/call-budget.test.ts',
+    'test/unit/directory/probe/call-limits.test.ts',
   ],
   [
     [

@@ -122,7 +122,10 @@ describe('the search for a use', () => {
     /** A chain with one log of this topic, whose nodes answer these receipts. */
     const findIn = (topic: Hex, receipts: Log[][]) => {
       const chain = {
-        request: async () => [{ ...use(0), topics: [topic], transactionHash, blockNumber: '0x7' }],
+        request: async (method: string) =>
+          method === 'eth_getBlockByNumber'
+            ? { number: '0x7', timestamp: '0x9' }
+            : [{ ...use(0), topics: [topic], transactionHash, blockNumber: '0x7' }],
         everywhere: async () =>
           receipts.map((logs) => {
             const listed = logs.map((log) => ({ ...log, logIndex: `0x${log.index}` }))
@@ -152,7 +155,7 @@ describe('the search for a use', () => {
       expect(await findIn(authorizationUsed, [lie])).toEqual({ state: 'unread', transaction })
       const truth = [use(0), transfer(5)]
       const found = await findIn(authorizationUsed, [lie, truth])
-      expect(found).toMatchObject({ state: 'paid', transferLog: 5 })
+      expect(found).toMatchObject({ state: 'paid', transferLog: 5, minedAt: 9 })
     })
   })
 

@@ -9,6 +9,7 @@ import { aPayment, asset, nonce, nowSeconds, payer, payTo } from '../x402/a-paym
 
 const SEEN_BLOCK = 40
 const EXPIRES_AT = nowSeconds + 60
+const CLAIMED_AT = nowSeconds - 5
 const transaction = `0x${'aa'.repeat(32)}` as const
 const signature = aPayment().signature
 
@@ -18,11 +19,13 @@ async function examine({
   use,
   atLeastBlock = 0,
   job = {},
+  isOurs = false,
 }: {
   facts?: Partial<PaymentFacts>
   use?: AuthorizationUse
   atLeastBlock?: number
   job?: Partial<Job>
+  isOurs?: boolean
 }) {
   const searched: unknown[] = []
   const kind = createExactKind(
@@ -42,6 +45,7 @@ async function examine({
       balance: 10_000n,
       ...facts,
     }),
+    async () => isOurs,
   )
   const made = createExactJob({
     id: 'a',
@@ -50,6 +54,7 @@ async function examine({
     signature,
     isAlone: false,
     seenBlock: SEEN_BLOCK,
+    claimedAt: CLAIMED_AT * 1_000 + 999,
   })
   const examination = await kind.examine(
     { ...made, transaction: null, ...job } as Job,
@@ -58,9 +63,9 @@ async function examine({
   return { examination, searched }
 }
 
-function paidIn(blockNumber: number): AuthorizationUse {
+function paidIn(blockNumber: number, minedAt = CLAIMED_AT): AuthorizationUse {
   const receipt = { transactionHash: transaction, blockNumber } as Receipt
-  return { state: 'paid', receipt, transferLog: 3 }
+  return { state: 'paid', receipt, transferLog: 3, minedAt }
 }
 
 describe('an exact payment that was not used', () => {
@@ -98,6 +103,14 @@ describe('an exact payment whose nonce was used', () => {
   it('has failed when it was paid before it was claimed: it may have bought something elsewhere', async () => {
     const { examination } = await examine({ use: paidIn(SEEN_BLOCK) })
     expect(examination).toMatchObject({ state: 'failed', reason: 'nonceAlreadyUsed', transaction })
+  })
+
+  it('has failed when the block is of a second before the claim: a node that lags may have hidden it', async () => {
+    const use = paidIn(SEEN_BLOCK + 1, CLAIMED_AT - 1)
+    const { examination } = await examine({ use })
+    expect(examination).toMatchObject({ state: 'failed', reason: 'nonceAlreadyUsed', transaction })
+    const own = await examine({ use, isOurs: true })
+    expect(own.examination).toMatchObject({ state: 'confirmed' })
   })
 
   it('has failed when the payer cancelled it', async () => {

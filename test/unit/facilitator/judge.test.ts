@@ -12,6 +12,7 @@ import { aPayment, network, nowSeconds, payTo, signPayment } from '../x402/a-pay
 import { aNetwork, aTerms, keccak256 } from './a-network.js'
 
 const SEEN_BLOCK = 40
+const CLAIMED_AT = nowSeconds - 5
 const transaction = `0x${'aa'.repeat(32)}` as const
 const recovery = await loadSignerRecovery(keccak256)
 const computeDigest = createAuthorizationDigest(keccak256)
@@ -35,7 +36,8 @@ interface Case {
 function judge(about: Case = {}, asked: Payment = payment) {
   const { facts = {}, use, row, served = {} } = about
   const searched: number[] = []
-  const job = row && ({ details: JSON.stringify({ signature: payment.signature }), ...row } as Job)
+  const details = JSON.stringify({ signature: payment.signature, claimedAt: CLAIMED_AT * 1_000 })
+  const job = row && ({ details, ...row } as Job)
   const isUsed = use === undefined ? {} : { isNonceUsed: true }
   const judging = createJudge({
     served: new Map([
@@ -52,7 +54,10 @@ function judge(about: Case = {}, asked: Payment = payment) {
         } satisfies ServedNetwork,
       ],
     ]),
-    journal: { findJob: async () => job } as unknown as SettlementJournal,
+    journal: {
+      findJob: async () => job,
+      findByTransaction: async () => [],
+    } as unknown as SettlementJournal,
     computeDigest,
     recovery,
     now: () => nowSeconds * 1_000,
@@ -62,9 +67,9 @@ function judge(about: Case = {}, asked: Payment = payment) {
 
 const rejected = (reason: string) => ({ state: 'rejected', rejection: { reason } })
 
-function paidIn(blockNumber: number): AuthorizationUse {
+function paidIn(blockNumber: number, minedAt = CLAIMED_AT): AuthorizationUse {
   const receipt = { transactionHash: transaction, blockNumber } as Receipt
-  return { state: 'paid', receipt, transferLog: 3 }
+  return { state: 'paid', receipt, transferLog: 3, minedAt }
 }
 
 describe('a payment that nobody has seen', () => {
@@ -164,6 +169,12 @@ describe('a payment that was claimed here, failed, and was used on chain since',
   it('is used when the use came before the claim', async () => {
     const { judgement } = judge({ row: { ...failed, digest }, use: paidIn(SEEN_BLOCK) })
     expect(await judgement).toMatchObject({ ...rejected('nonceAlreadyUsed'), transaction })
+  })
+
+  it('is used when the block of the use is of a second before the claim', async () => {
+    const use = paidIn(SEEN_BLOCK + 1, CLAIMED_AT - 1)
+    const { judgement } = judge({ row: { ...failed, digest }, use })
+    expect(await judgement).toMatchObject(rejected('nonceAlreadyUsed'))
   })
 
   it('is used when the claim was for another authorization', async () => {

@@ -11,15 +11,16 @@ import { createActivityFeed, followActivity } from '../directory/activity/feed.j
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
-import { createAutoCatalog } from '../directory/auto-catalog/auto-catalog.js'
-import { createInfoCheck } from '../directory/auto-catalog/info-schema.js'
-import { createProbeEffects } from '../directory/auto-catalog/own-words.js'
-import { createCatalog } from '../directory/catalog/catalog.js'
-import { catalogRoutes } from '../directory/catalog/routes.js'
+import { exportRoutes } from '../directory/exports/routes.js'
+import { createAutoCatalog } from '../directory/found/auto-catalog.js'
+import { createInfoCheck } from '../directory/found/info-check.js'
+import { createProbeEffects } from '../directory/found/probe-effects.js'
 import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
 import { createFileGet } from '../directory/identity/registration-file.js'
 import { createIdentityRegistry, IDENTITY_NETWORK } from '../directory/identity/registry.js'
+import { createCatalog } from '../directory/listings/catalog.js'
+import { catalogRoutes } from '../directory/listings/catalog-routes.js'
 import { createHistoryReader } from '../directory/listings/history.js'
 import { createMerchantView } from '../directory/listings/merchant-view.js'
 import { writeRoutes } from '../directory/listings/routes.js'
@@ -216,6 +217,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(validateRoutes, { validator, budget, pace })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
+      await app.register(exportRoutes, { store, ...about })
       await app.register(writeRoutes, {
         writes,
         listings: store,

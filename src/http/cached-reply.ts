@@ -23,14 +23,21 @@ export function sendCached(
   reply: FastifyReply,
   { bytes, etag }: CachedBody,
 ): FastifyReply {
-  reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
-  if (hasTag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  if (isKnown(request, reply, etag)) return reply
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
+/** Sets the headers of an answer that anybody may keep for a minute, and answers 304 to a caller that has it. */
+export function isKnown(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
+  reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
+  if (!hasTag(request.headers['if-none-match'], etag)) return false
+  reply.code(304).removeHeader('content-type').send()
+  return true
+}
+
 /** Compares as RFC 9110 sec. 13.1.2 does: weakly, with a list, or `*` for anything. */
-export function hasTag(header: string | undefined, etag: string): boolean {
+function hasTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
   const opaque = (tag: string) => tag.replace(/^W\//, '')

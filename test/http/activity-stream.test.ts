@@ -76,7 +76,7 @@ describe('the stream of activity', () => {
     expect(stranger.response.status).toBe(403)
   })
 
-  it('says once that there is news, however much of it, and nothing of it', async () => {
+  it('announces new activity once, however much there is, and tells nothing of it', async () => {
     const heard = await follow((await signIn(owner)).id)
     expect(heard.response.headers.get('content-type')).toContain('text/event-stream')
     expect(heard.response.headers.get('cache-control')).toBe('no-store')

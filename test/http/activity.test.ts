@@ -153,7 +153,7 @@ describe('signing in', () => {
     expect(answer.headers['set-cookie']).toBeUndefined()
   })
 
-  it('is over after an hour, or when asked', async () => {
+  it('ends after an hour, or on request', async () => {
     const cookie = await signIn(owner)
     expect((await get('/api/session', cookie)).json().address).toBe(owner.address)
     clock += 3_600_000
@@ -163,7 +163,7 @@ describe('signing in', () => {
     expect((await get('/api/session', again)).statusCode).toBe(401)
   })
 
-  it('is over for good once a page has said so by a cookie of its own, until somebody signs in anew', async () => {
+  it('ends for good once a page sets its own sign-out cookie, until a new sign-in', async () => {
     const cookie = await signIn(owner)
     const left = `${cookie}; arcus_signed_out=1`
     for (const path of ['/api/session', '/api/merchants/weather/activity']) {
@@ -182,7 +182,7 @@ describe('signing in', () => {
     expect((await get('/api/session', session?.split(';')[0])).statusCode).toBe(200)
   })
 
-  it('is over where the same browser signs in anew', async () => {
+  it('ends when the same browser signs in again', async () => {
     const cookie = await signIn(owner)
     const message = await messageFor(stranger)
     const payload = { message, signature: await stranger.signMessage({ message }) }
@@ -203,7 +203,7 @@ describe('activity', () => {
     }
   })
 
-  it('is shown to an owner who is paid elsewhere once the key that is paid confirmed him', async () => {
+  it('is shown to an owner with another payTo once its key confirmed them', async () => {
     const cookie = await signIn(owner)
     const elsewhere = '0x6666666666666666666666666666666666666666'
     merchant.payTo = elsewhere
@@ -234,7 +234,7 @@ describe('activity', () => {
     expect(await stats()).toMatchObject({ payToProof: 'confirmation', note: null })
   })
 
-  it('of a merchant that is gone, hidden or was never there is answered by its own code', async () => {
+  it('of a deleted, hidden or unknown merchant is answered with a code of its own', async () => {
     const cookie = await signIn(owner)
     const of = async (path: string) => (await get(`/api/merchants/${path}`, cookie)).json().error
     expect(await of('nobody/activity')).toBe('merchant_not_found')
@@ -330,7 +330,7 @@ describe('activity', () => {
     expect(seen).toEqual(['4', '3', '2', '1', '0'])
   })
 
-  it('is exported whole, with nothing a spreadsheet would run', async () => {
+  it('is exported whole, with nothing that a spreadsheet would run', async () => {
     await store.append([anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }), anActivity()])
     const text = (await get('/api/merchants/weather/activity.csv', await signIn(owner))).body
     const lines = text.trim().split('\r\n')

@@ -93,7 +93,7 @@ describe('the client of the directory', () => {
     })
   })
 
-  it('throws what the directory refused with: code, status, sentence and details', async () => {
+  it('throws the refusal of the directory: code, status, sentence and details', async () => {
     const listing = aListing({ endpoints: [anEndpoint(), anEndpoint()] })
     const error = await errorOf(clientOf().save('weather', listing))
     expect(error).toMatchObject({ code: 'invalid_listing', status: 400 })
@@ -103,7 +103,7 @@ describe('the client of the directory', () => {
     expect(missing).toMatchObject({ code: 'merchant_not_found', status: 404 })
   })
 
-  it('does not sign for another directory than the one it was told', async () => {
+  it('does not sign for another directory than the configured one', async () => {
     const signer = { ...owner, signTypedData: () => Promise.reject(new Error('was asked')) }
     const options = { signer, fetch: fetchDirectory, directoryUrl }
     const client = createListingClient({ ...options, audience: 'https://other.example' })
@@ -118,14 +118,14 @@ describe('the client of the directory', () => {
     expect((await mirror.save('weather', aListing())).revision).toBe(1)
   })
 
-  it('lets through what the wallet throws, with its code', async () => {
+  it('passes on errors of the wallet, with their code', async () => {
     const rejected = Object.assign(new Error('User rejected the request'), { code: 4001 })
     const signer = { address: owner.address, signTypedData: () => Promise.reject(rejected) }
     const client = createListingClient({ directoryUrl, signer, fetch: fetchDirectory })
     await expect(client.save('weather', aListing())).rejects.toBe(rejected)
   })
 
-  it('says so when nothing answers, or something else does', async () => {
+  it('fails clearly when nothing answers, or another service does', async () => {
     const silent = createListingClient({
       directoryUrl,
       signer: owner,

@@ -79,7 +79,7 @@ describe('a saved listing', () => {
     })
   })
 
-  it('is replaced by its owner, with the endpoints as they are told without their state', async () => {
+  it('is replaced by its owner, with the endpoints as answered, without their state', async () => {
     await create()
     const { name, description, payTo, endpoints } = (
       await directory.app.inject('/api/merchants/weather')
@@ -134,7 +134,7 @@ describe('a write is refused', () => {
     expect(await directory.store.findMerchant('second')).toBeUndefined()
   })
 
-  it('out of order, and told the present revision', async () => {
+  it('out of order, with the present revision in the answer', async () => {
     await create()
     for (const revision of [0, 1, 3]) {
       const request = await aSignedWrite(owner, {
@@ -152,7 +152,7 @@ describe('a write is refused', () => {
     expect(await refusal(request)).toEqual([400, 'wrong_audience'])
   })
 
-  it('when signed in the domain of another chain, said or not', async () => {
+  it('when signed in the domain of another chain, named or not', async () => {
     const request = await aSignedWrite(owner, { chain: 5042002 })
     expect(await refusal(request)).toEqual([400, 'wrong_chain'])
     expect(await refusal({ ...request, chainId: 5042002 })).toEqual([400, 'wrong_chain'])
@@ -196,7 +196,7 @@ describe('a write is refused', () => {
     expect(await refusal(owned)).toEqual([401, 'invalid_signature'])
   })
 
-  it('when the money named in clear is not that of the listing', async () => {
+  it('when the payTo in clear is not that of the listing', async () => {
     const request = await aSignedWrite(owner, { message: { payTo: other.address } })
     expect(await refusal(request)).toEqual([400, 'pay_to_mismatch'])
     await create()
@@ -294,7 +294,7 @@ describe('a write is refused', () => {
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_write'])
   })
 
-  it('beyond the size that is published, and told that size', async () => {
+  it('beyond the published size, with that size in the answer', async () => {
     const response = await directory.app.inject({
       method: 'PUT',
       url: '/api/merchants/weather',
@@ -321,7 +321,7 @@ describe('two writes of one revision that come together', () => {
     expect(await directory.store.historyOf('weather', 0, 10)).toHaveLength(1)
   })
 
-  it('hold even when the deadline passes during the look at the endpoints', async () => {
+  it('hold even when the deadline passes during the probes', async () => {
     let open = () => {}
     directory.probes.gate = new Promise((resolve) => {
       open = resolve
@@ -334,7 +334,7 @@ describe('two writes of one revision that come together', () => {
   })
 })
 
-describe('the look at endpoints', () => {
+describe('the probes of a save', () => {
   const down = {
     record: {
       verdict: 'unreachable',
@@ -357,7 +357,7 @@ describe('the look at endpoints', () => {
     isDefinite: true,
   }
 
-  it('comes only after owner, revision and signature', async () => {
+  it('come only after owner, revision and signature', async () => {
     await create()
     directory.probes.called.length = 0
     const stranger = await aSignedWrite(other, {
@@ -374,7 +374,7 @@ describe('the look at endpoints', () => {
     expect(directory.probes.called).toEqual([])
   })
 
-  it('refuses the save for definite wrong answers and names every one with what was seen', async () => {
+  it('refuse the save for definite wrong answers, and name each with the facts seen', async () => {
     const urls = ['https://a.example/x', 'https://b.example/x', 'https://c.example/x']
     for (const url of urls.slice(1)) directory.probes.results.set(url, wrong)
     const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
@@ -392,7 +392,7 @@ describe('the look at endpoints', () => {
     expect(await directory.store.findMerchant('weather')).toBeUndefined()
   })
 
-  it('stops calling after ten definite wrong answers', async () => {
+  it('stop after ten definite wrong answers', async () => {
     const urls = Array.from({ length: 60 }, (_, index) => `https://a.example/${index}`)
     for (const url of urls) directory.probes.results.set(url, wrong)
     const body = aListing({ endpoints: urls.map((url) => anEndpoint({ url })) })
@@ -400,7 +400,7 @@ describe('the look at endpoints', () => {
     expect(directory.probes.called.length).toBeLessThan(15)
   })
 
-  it('saves what does not answer as unverified, with reason, time of the next look, and the listed terms', async () => {
+  it('save an endpoint without an answer as unverified, with reason, time of the next probe, and the listed terms', async () => {
     directory.probes.results.set(anEndpoint().url, down)
     const response = await send(directory, await aSignedWrite(owner))
     expect(response.statusCode).toBe(201)
@@ -418,7 +418,7 @@ describe('the look at endpoints', () => {
     ])
   })
 
-  it('neither heals a failing endpoint nor makes one fail by saving often', async () => {
+  it('neither heal a failing endpoint nor make one fail by saving often', async () => {
     directory.probes.results.set(anEndpoint().url, down)
     await send(directory, await aSignedWrite(owner))
     for (const revision of [2, 3, 4]) {
@@ -438,7 +438,7 @@ describe('the look at endpoints', () => {
     })
   })
 
-  it('is bounded per owner, who is told when to come again', async () => {
+  it('are bounded per owner, with the time to try again', async () => {
     await directory.close()
     directory = await startDirectory({ capacity: 2, refillMs: 2_000 })
     await create('first')
@@ -452,7 +452,7 @@ describe('the look at endpoints', () => {
   })
 })
 
-describe('room for what is kept', () => {
+describe('the quota of writes', () => {
   const from = (request: SignedRequest, id: string, remoteAddress: string) =>
     directory.app.inject({
       method: 'PUT',
@@ -463,7 +463,7 @@ describe('room for what is kept', () => {
   const fresh = (id: string, body: unknown = aListing()) =>
     aSignedWrite(anAccount(), { body, message: { merchantId: id } })
 
-  it('is there for so many new owners of a block an hour, and again in the next', async () => {
+  it('admits a number of new owners from one block an hour, and again in the next', async () => {
     for (let i = 0; i < 30; i++) {
       expect((await from(await fresh(`shop-${i}`), `shop-${i}`, `192.0.2.${i}`)).statusCode).toBe(
         201,
@@ -486,7 +486,7 @@ describe('room for what is kept', () => {
     expect((await from(later, 'later', '192.0.2.99')).statusCode).toBe(201)
   })
 
-  it('is not taken by what was refused', async () => {
+  it('is not used by refused writes', async () => {
     const wrong = { isDefinite: true, record: { verdict: 'not_402', message: 'No.' } }
     directory.probes.results.set(anEndpoint().url, wrong as never)
     for (let i = 0; i < 40; i++) {
@@ -496,7 +496,7 @@ describe('room for what is kept', () => {
     expect((await from(await fresh('good'), 'good', '192.0.2.1')).statusCode).toBe(201)
   })
 
-  it('has an end for one owner, of whatever is written, and a deletion needs none', async () => {
+  it('is bounded for one owner over all actions, and a deletion needs none', async () => {
     await create()
     const bulk = (revision: number) =>
       aSignedWrite(owner, {
@@ -526,7 +526,7 @@ describe('room for what is kept', () => {
     expect((await send(directory, deletion)).statusCode).toBe(200)
   })
 
-  it('is kept for payments where the disk is nearly full', async () => {
+  it('leaves a nearly full disk to payments', async () => {
     await create()
     directory.disk.isLow = true
     const refused = await from(await fresh('late'), 'late', '192.0.2.1')
@@ -670,7 +670,7 @@ describe('the address that is paid', () => {
   const save = (action: ListingAction, revision: number, payTo = treasury.address) =>
     aSignedWrite(owner, { action, body: aListing({ payTo }), message: { payTo, revision } })
 
-  it('stands behind its own listings without a word, and behind others once its key says so', async () => {
+  it('proves its own listings by itself, and others once its key confirms them', async () => {
     const own = { body: aListing({ payTo: owner.address }), message: { payTo: owner.address } }
     await send(directory, await aSignedWrite(owner, own))
     expect(await proof()).toBe('owner')
@@ -696,7 +696,7 @@ describe('the address that is paid', () => {
     expect(await proof()).toBeNull()
   })
 
-  it('stands behind that owner and that address alone', async () => {
+  it('is proven for that owner and that address alone', async () => {
     await send(directory, await save('listing.create', 1))
     await send(directory, await confirm(owner.address))
     await send(directory, await save('listing.update', 3, anAccount().address))
@@ -717,7 +717,7 @@ describe('the address that is paid', () => {
     expect(await proof()).toBeNull()
   })
 
-  it('is believed by its own signature only, for the owner there is, at a listing that is there', async () => {
+  it('is confirmed by its own signature only, for the present owner of an existing listing', async () => {
     expect(await refusal(await confirm(owner.address, 1))).toEqual([404, 'merchant_not_found'])
     await send(directory, await save('listing.create', 1))
     const bySomebody = await confirm(owner.address, 2, owner)
@@ -772,7 +772,7 @@ describe('a contract wallet', () => {
   const wallet = '0x2222222222222222222222222222222222222222'
   const asWallet = (message = {}) => aSignedWrite(other, { message: { owner: wallet, ...message } })
 
-  it('owns a listing when its code stands behind the signature, and is asked each time', async () => {
+  it('owns a listing when its code accepts the signature, and is asked each time', async () => {
     const asked: unknown[] = []
     directory.contract.isContractSignature = async (claim) => asked.push(claim) > 0
     const request = await asWallet()
@@ -816,7 +816,7 @@ describe('the history', () => {
     await send(directory, await aSignedWrite(owner, offer as never))
   }
 
-  it('lets anybody verify again who said what', async () => {
+  it('lets anybody verify every signed write again', async () => {
     await writeThree()
     const { entries, domain, next } = (
       await directory.app.inject('/api/merchants/weather/history')
@@ -869,7 +869,7 @@ describe('the history', () => {
 })
 
 describe('GET /api/signing', () => {
-  it('tells all a client needs', async () => {
+  it('answers everything that a client needs', async () => {
     const response = await directory.app.inject('/api/signing')
     expect(response.headers['cache-control']).toBe('no-store')
     expect(response.json()).toMatchObject({

@@ -84,7 +84,7 @@ describe('POST /discovery/validate', () => {
     })
   })
 
-  it('calls with what the caller gives, and drafts with it', async () => {
+  it("calls with the caller's parameters, and drafts with them", async () => {
     const seen: string[] = []
     const { url } = await anEndpointThat((request, response) => {
       seen.push(`${request.method} ${request.url}`)
@@ -102,7 +102,7 @@ describe('POST /discovery/validate', () => {
     expect(seen).toEqual(['GET /w?city=Rome&days=3', 'POST /w'])
   })
 
-  it('asks for no payout address and no price, and gives no draft of what is wrong', async () => {
+  it('expects no payout address and no price, and drafts nothing from a wrong answer', async () => {
     const other = '0x5555555555555555555555555555555555555555'
     const accepts = [aRequirement({ payTo: other, amount: '7' })]
     const paid = await anEndpointThat((_, response) => ask(response, { accepts }))
@@ -149,7 +149,7 @@ describe('POST /discovery/validate', () => {
     })
   })
 
-  it('answers for what may not be called too, uncounted, as nobody is called', async () => {
+  it('also answers for a URL that may not be called, uncounted, because no call is made', async () => {
     const validate = await aServer({ perCaller: { capacity: 1, refillMs: 60_000 } })
     for (const url of [
       'http://169.254.169.254/latest',
@@ -197,7 +197,7 @@ describe('POST /discovery/validate', () => {
     })
   })
 
-  it('makes so many calls for a caller and then says when to come again', async () => {
+  it('makes a bounded number of calls for a caller, and then says when to try again', async () => {
     const target = await anEndpointThat((_, response) => ask(response))
     const validate = await aServer({ perCaller: { capacity: 2, refillMs: 60_000 } })
     const ask1 = () => validate({ url: target.url, method: 'GET' })
@@ -255,7 +255,7 @@ describe('POST /api/merchants/:id/probe', () => {
   }
   const probed: ProbeSchedule['probeNow'] = async () => ({ state: 'probed', health })
 
-  it('looks at one endpoint', async () => {
+  it('probes one endpoint', async () => {
     const post = await aDirectory(probed)
     const answer = await post('weather', { endpointId: 3 })
     expect(answer.statusCode).toBe(200)
@@ -275,13 +275,13 @@ describe('POST /api/merchants/:id/probe', () => {
     })
   })
 
-  it('looks at five when none is named, longest unseen first', async () => {
+  it('probes five when none is named, those with the oldest probe first', async () => {
     const answer = await (await aDirectory(probed))('weather')
     const ids = answer.json().endpoints.map(({ id }: { id: number }) => id)
     expect(ids).toEqual([7, 6, 5, 4, 3])
   })
 
-  it('shows what was known when the host is busy', async () => {
+  it('shows the earlier result when the host is busy', async () => {
     const answer = await (await aDirectory(async () => ({ state: 'busy' })))('weather', {
       endpointId: 1,
     })

@@ -190,7 +190,7 @@ it('fails what its first look finds wrong: out of the order and the directory, f
   expect(merchants.map((it: { id: string }) => it.id)).toEqual([merchantId])
   expect(await payBesides(`${merchantUrl}/free`, words, stranger)).toEqual({
     status: 'rejected',
-    rejectedReason: expect.stringMatching(/^a look at it found: The endpoint answered 200/),
+    rejectedReason: expect.stringMatching(/^a probe of it found: The endpoint answered 200/),
   })
 })
 

@@ -6,12 +6,12 @@ import { type ListingDomain, listingDomain } from '../../listing-client/listing-
 import type { ListingReader, SignedWrite } from '../../store/listings.js'
 
 const { defaultEntries, maxEntries } = listingLimits.history
-/** Bodies may be large: a page ends past this, with at least one entry. */
+/** Bytes after which a page ends, with at least one entry: bodies may be large. */
 const PAGE_BYTES = 1_048_576
 
 export interface HistoryPage {
   merchantId: string
-  /** What the signatures are over, with the types of `GET /api/signing`. */
+  /** The domain of the signatures, with the types of `GET /api/signing`. */
   domain: ListingDomain
   entries: HistoryEntry[]
   /** `after` of the next page; `null` at the end. */
@@ -28,7 +28,7 @@ interface HistoryEntry {
   acceptedAt: number
 }
 
-/** Reads a page of what owners said, oldest first. */
+/** Creates the read of signed writes by pages, oldest first. */
 export function createHistoryReader(listings: Pick<ListingReader, 'historyOf'>, chainId: number) {
   return async (
     merchantId: string,
@@ -66,7 +66,7 @@ function toEntry(write: SignedWrite): HistoryEntry {
   }
 }
 
-/** Parameters of the history. */
+/** The parameters of the history. */
 export const historyQuery = z.object({
   after: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
     .prefault('0')

@@ -1,26 +1,175 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Operation } from '../../http/openapi/operation.js'
+import type { z } from 'zod'
+import type { Example, Operation } from '../../http/openapi/operation.js'
 import { readQuery } from '../../http/query.js'
 import { describedAs } from '../../http/route-config.js'
-import { listingLimits } from '../../listing-client/listing.js'
+import { listingBody, listingLimits } from '../../listing-client/listing.js'
+import type { ListingAction } from '../../listing-client/listing-write.js'
 import type { ListingReader } from '../../store/listings.js'
+import { historyAnswer, merchantView, signingAnswer } from '../openapi/listing-schemas.js'
 import {
-  historyOperation,
-  merchantOperation,
-  signingOperation,
-} from '../openapi/read-operations.js'
-import {
-  acceptOperation,
-  confirmOperation,
-  deleteOperation,
-  linkOperation,
-  offerOperation,
-  saveOperation,
-} from '../openapi/write-operations.js'
-import { answerWithDetails, missingFault, present, WriteFault } from './faults.js'
+  answerWithDetails,
+  missingFault,
+  ofMerchant,
+  present,
+  unknownMerchant,
+  WriteFault,
+  writeCodes,
+} from './faults.js'
 import { type createHistoryReader, historyQuery } from './history.js'
 import type { ViewMerchant } from './merchant-view.js'
+import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
 import type { Writes } from './writes.js'
+
+const { merchantNotFound, merchantDeleted } = writeCodes
+const tag = 'Directory'
+
+const signingOperation: Operation = {
+  id: 'getSigningTerms',
+  tag,
+  summary: 'The terms for signing a write',
+  answers: {
+    200: {
+      description: 'Domain, types, audience, clock, routes and limits.',
+      schema: signingAnswer,
+    },
+  },
+  examples: { terms: { summary: 'As they are now', status: 200 } },
+}
+
+const merchantOperation: Operation = {
+  id: 'getMerchant',
+  tag,
+  summary: 'One listing as its owner sees it, with the health of each endpoint',
+  params: ofMerchant,
+  answers: { 200: { description: 'The listing.', schema: merchantView } },
+  codes: [merchantNotFound, merchantDeleted],
+  examples: { unknown: unknownMerchant },
+}
+
+const historyOperation: Operation = {
+  id: 'getMerchantHistory',
+  tag,
+  summary: 'Every accepted signed message, to verify again',
+  params: ofMerchant,
+  query: historyQuery,
+  answers: { 200: { description: 'A page, oldest first.', schema: historyAnswer } },
+  codes: [merchantNotFound],
+  examples: { unknown: unknownMerchant },
+}
+
+const owner = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+
+const bodies: Record<ListingAction, unknown> = {
+  'listing.create': {
+    name: 'Penny quotes',
+    description: 'A quote for a cent.',
+    payTo: owner,
+    endpoints: [
+      {
+        url: 'https://api.example.com/quote',
+        method: 'GET',
+        title: 'A quote',
+        price: '10000',
+        example: { queryParams: { topic: 'money' } },
+      },
+    ],
+  },
+  'listing.update': {},
+  'listing.delete': {},
+  'owner.offer': { to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' },
+  'owner.accept': {},
+  'agent.link': { agentId: '7' },
+  'payto.confirm': { owner },
+}
+
+/** Returns a write of the right form, with a made-up signature and a deadline long past. */
+function exampleWrite(action: ListingAction): Example {
+  return {
+    summary: 'Signed in January 2026',
+    params: { id: 'penny-quotes' },
+    body: {
+      message: {
+        action,
+        audience: 'http://localhost:4021',
+        merchantId: 'penny-quotes',
+        owner,
+        payTo: owner,
+        bodyHash: `0x${'b0'.repeat(32)}`,
+        revision: 1,
+        nonce: `0x${'0e'.repeat(32)}`,
+        issuedAt: 1_767_225_600,
+        deadline: 1_767_226_200,
+      },
+      signature: `0x${'51'.repeat(65)}`,
+      body: bodies[action],
+    },
+    status: 400,
+    answer: { error: 'write_expired', message: 'message.deadline passed 86400 seconds ago.' },
+  }
+}
+
+/** Describes a signed write: every code of the table is possible. */
+function writeOperation(
+  id: string,
+  summary: string,
+  body: z.ZodType,
+  more: Partial<Operation> = {},
+): Operation {
+  return {
+    id,
+    tag,
+    summary,
+    description:
+      'An EIP-712 message signed by the wallet of the owner. `GET /api/signing` says how; the deadline is minutes ahead, so the example is too old for a success.',
+    params: ofMerchant,
+    body: writeEnvelope.extend({ body }),
+    answers: { 200: { description: 'The listing as it is now.', schema: merchantView } },
+    codes: Object.values(writeCodes),
+    ...more,
+  }
+}
+
+const saveOperation = writeOperation('saveMerchant', 'Create or replace a listing', listingBody, {
+  answers: {
+    200: { description: 'Replaced.', schema: merchantView },
+    201: { description: 'Created.', schema: merchantView },
+  },
+  examples: { expired: exampleWrite('listing.create') },
+})
+
+const deleteOperation = writeOperation('deleteMerchant', 'Delete a listing', emptyBody, {
+  examples: { expired: exampleWrite('listing.delete') },
+})
+
+const offerOperation = writeOperation(
+  'offerMerchant',
+  'Offer a listing to another owner',
+  offerBody,
+  {
+    examples: { expired: exampleWrite('owner.offer') },
+  },
+)
+
+const acceptOperation = writeOperation('acceptMerchant', 'Accept an offered listing', emptyBody, {
+  examples: { expired: exampleWrite('owner.accept') },
+})
+
+const confirmOperation = writeOperation(
+  'confirmPayTo',
+  'Confirm the owner of a listing with the key that is paid',
+  confirmationBody,
+  { examples: { expired: exampleWrite('payto.confirm') } },
+)
+
+const linkOperation = writeOperation(
+  'linkAgent',
+  'Link the merchant to an ERC-8004 agent',
+  linkBody,
+  {
+    examples: { expired: exampleWrite('agent.link') },
+  },
+)
 
 export interface WriteRoutesOptions {
   writes: Writes
@@ -36,7 +185,7 @@ type WithQuery = { Querystring: Record<string, unknown> }
 
 const { maxBytes } = listingLimits.request
 
-/** `/api/signing` and `/api/merchants/{id}`: listings as their owners write and read them, and what was said about them. */
+/** Serves `/api/signing` and `/api/merchants/{id}`: listings as their owners write and read them, and their history. */
 export async function writeRoutes(
   app: FastifyInstance,
   options: WriteRoutesOptions,
@@ -50,7 +199,7 @@ export async function writeRoutes(
 
   answerWithDetails(app)
   app.addHook('onSend', async (_request, reply) => {
-    // An owner who saved must see it, and the clock is of this moment.
+    // Owners must see what they saved, and the clock must be current.
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })
 
@@ -108,7 +257,7 @@ export async function writeRoutes(
   )
 }
 
-/** Before the body is read, where its length is told; the server's own limit knows no number to name. */
+/** Refuses a large body by its declared length before it is read, with the limit in the message. */
 async function refuseTooLarge(request: FastifyRequest): Promise<void> {
   const length = Number(request.headers['content-length'])
   if (length > maxBytes) {

@@ -2,18 +2,18 @@ import type { Worker } from 'node:worker_threads'
 import { scriptBeside, startThread } from '../../store/thread.js'
 import type { SchemaAnswer, SchemaQuestion } from './schema-worker.js'
 
-/** `slow` when judging took too long or too much memory; `busy` when too many wait already. */
+/** `slow` when the check took too long or too much memory; `busy` when too many checks wait. */
 export type SchemaVerdict = SchemaAnswer | { ok: false; fault: 'slow' | 'busy'; message: string }
 
 export interface SchemaCheck {
-  /** Has a thread ready before the first question. */
+  /** Starts the thread before the first question. */
   start(): void
-  /** Whether a JSON Schema 2020-12 compiles and `value` satisfies it. Rejects only when no thread can be had. */
+  /** Checks that a JSON Schema 2020-12 compiles and that `value` satisfies it. Rejects only when no thread can start. */
   check(schema: Record<string, unknown>, value: unknown): Promise<SchemaVerdict>
   close(): Promise<void>
 }
 
-/** Schemas of strangers can be made to take for ever; an honest one takes a few milliseconds. */
+/** A stranger can write a schema that takes for ever; an honest one takes a few milliseconds. */
 const TIMEOUT_MS = 500
 /** The first question waits for the thread to start as well. */
 const START_TIMEOUT_MS = 20_000
@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 /**
- * Judges schemas on a thread of its own: no pattern, reference or recursion in them can hold up the service. A thread
- * that takes too long is ended, and the next question starts another. Keeps no process alive.
+ * Creates the check of schemas on a thread of its own, so that no pattern, reference or recursion in them can block the
+ * service. A thread that takes too long is ended, and the next question starts another. It keeps no process alive.
  */
 export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   const waiting: Waiting[] = []
@@ -37,12 +37,12 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
   let isClosed = false
   let asked: { waiting: Waiting; timer: NodeJS.Timeout } | undefined
 
-  function settle(tell: (done: Waiting) => void): void {
+  function settle(answer: (done: Waiting) => void): void {
     const done = asked
     if (done === undefined) return
     clearTimeout(done.timer)
     asked = undefined
-    tell(done.waiting)
+    answer(done.waiting)
     askNext()
   }
 
@@ -51,7 +51,7 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
     worker = undefined
     isStarted = false
     ended?.removeAllListeners()
-    // Ending a thread can itself fail it; nobody is interested any more.
+    // Ending a thread can make it fail, which no longer matters.
     ended?.on('error', () => {})
     void ended?.terminate()
   }
@@ -70,11 +70,11 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
     })
     thread.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY')
-        return fail('it takes too much memory to judge')
+        return fail('it takes too much memory to check')
       endThread()
       settle(({ reject }) => reject(error))
     })
-    // Last: a listener takes it back. While a question is open its timer keeps the process.
+    // This comes last, because adding a listener would undo it. The timer of an open question keeps the process alive.
     thread.unref()
     return thread
   }
@@ -84,7 +84,7 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
     if (next === undefined) return
     worker ??= start()
     const limitMs = isStarted ? timeoutMs : START_TIMEOUT_MS
-    const timer = setTimeout(() => fail('it takes too long to judge'), limitMs)
+    const timer = setTimeout(() => fail('it takes too long to check'), limitMs)
     asked = { waiting: next, timer }
     worker.postMessage(next.question)
   }
@@ -96,7 +96,7 @@ export function createSchemaCheck(timeoutMs = TIMEOUT_MS): SchemaCheck {
     check: (schema, value) =>
       new Promise((resolve, reject) => {
         if (isClosed || waiting.length >= MAX_WAITING) {
-          resolve({ ok: false, fault: 'busy', message: 'too many schemas wait to be judged' })
+          resolve({ ok: false, fault: 'busy', message: 'too many schemas wait to be checked' })
           return
         }
         waiting.push({ question: { schema, value }, resolve, reject })

@@ -1,28 +1,28 @@
 import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 
-/** What the worker is asked, one at a time. */
+/** A question to the worker, one at a time. */
 export interface SchemaQuestion {
   schema: Record<string, unknown>
   value: unknown
 }
 
-/** `schema` when it does not compile, `value` when that does not satisfy it. */
+/** `schema` when the schema does not compile, `value` when the value does not satisfy it. */
 export type SchemaAnswer = { ok: true } | { ok: false; fault: 'schema' | 'value'; message: string }
 
-/** Strangers choose these words in part. */
+/** Parts of a message come from a stranger. */
 const MAX_MESSAGE_CHARS = 200
 const WARMING_SCHEMAS = 20
 
 const ajv = new Ajv2020({
-  // Keywords and formats that are not known mean nothing, as the standard has it.
+  // Unknown keywords and formats have no meaning, as the standard says.
   strict: false,
   validateFormats: false,
-  // Copying what is referred to into each place that does so lets a short schema become endless code.
+  // Copying a referenced schema into each place of its use would turn a short schema into endless code.
   inlineRefs: false,
   // A parameter may be called `toString`.
   ownProperties: true,
-  // Each schema is used once: making its code shorter takes longer than running it.
+  // Each schema is used once, and optimizing its code takes longer than running it.
   code: { optimize: false },
   logger: false,
 })
@@ -44,7 +44,7 @@ function answer({ schema, value }: SchemaQuestion): SchemaAnswer {
   }
 }
 
-/** The first schemas of a thread take ten times as long, until what judges them is compiled itself. */
+/** Compiles some schemas: the first ones of a thread take ten times as long, until ajv itself is compiled. */
 function warmUp(): void {
   for (let i = 0; i < WARMING_SCHEMAS; i++) {
     const properties = {
@@ -58,7 +58,7 @@ function warmUp(): void {
 }
 
 function explain(error: unknown): string {
-  // Nothing else runs out of stack: what is asked is not deep.
+  // Nothing else exhausts the stack, because questions are not deep.
   if (error instanceof RangeError) return 'its references lead round in a circle'
   return error instanceof Error ? error.message : 'it cannot be compiled'
 }

@@ -10,9 +10,8 @@ import {
 interface Route {
   method: 'PUT' | 'POST' | 'DELETE'
   path: string
-  /** What the body is, in words. */
+  /** The form of the body. */
   body: string
-  /** Who signs. */
   signer: string
 }
 
@@ -24,7 +23,8 @@ const actions = {
     method: 'PUT',
     path: '/api/merchants/{id}',
     body: listing,
-    signer: 'anybody, who becomes the owner; for what was found in payments, the key of its payTo',
+    signer:
+      'anybody, who becomes the owner; for a merchant found in payments, the key of its payTo',
   },
   'listing.update': {
     method: 'PUT',
@@ -76,7 +76,7 @@ export interface SigningTermsOptions {
   now: () => number
 }
 
-/** All a client needs to sign a write; `time.now` is that of the call. */
+/** Creates the terms that a client needs to sign a write; `time.now` is the time of the call. */
 export function createSigningTerms({
   audience,
   network,

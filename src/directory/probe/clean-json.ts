@@ -7,13 +7,13 @@ export interface JsonLimits {
   stringChars: number
 }
 
-/** Names that mean something to JavaScript itself. */
+/** Names with a meaning in JavaScript. */
 const closedNames = new Set(['__proto__', 'constructor', 'prototype'])
 const MAX_NAME_CHARS = 128
 
 /**
- * Copies a stranger's JSON with its texts cleaned and without dangerous names. `undefined` when it is deeper,
- * larger or longer than the limits: half a schema would be worse than none.
+ * Copies a stranger's JSON with cleaned texts and without dangerous names. Returns `undefined` when it exceeds a limit:
+ * half a schema would be worse than none.
  */
 export function cleanJson(value: unknown, limits: JsonLimits): unknown {
   let nodes = 0

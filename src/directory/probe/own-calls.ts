@@ -1,7 +1,7 @@
 import { parseUrl } from '../../x402/parse-url.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 
-/** Hands a call to our own server, as if it had come over the network. */
+/** Hands a call to this server as if it came over the network. */
 export type Inject = (call: {
   method: 'GET' | 'POST'
   url: string
@@ -13,19 +13,19 @@ export type Inject = (call: {
   body: string
 }>
 
-/** Calls of what we host ourselves. The guard refuses our own addresses, rightly: they may lead to more than that. */
+/** Calls of hosted endpoints. The guard refuses this service's own addresses, because they lead to other routes too. */
 export interface OwnCalls {
-  /** Sends what is ours to our server, everything else through `guarded`. */
+  /** Sends calls of hosted endpoints to this server, and all others through `guarded`. */
   around(guarded: GuardedFetch): GuardedFetch
-  /** Until then our own endpoints cannot be reached. */
+  /** Connects the server; before that hosted endpoints cannot be reached. */
   attach(inject: Inject): void
 }
 
-/** `prefix` is where on `origin` the hosted paths begin; without one nothing is ours. */
+/** `prefix` begins the hosted paths on `origin`; without it no endpoint is hosted. */
 export function createOwnCalls(origin: string, prefix: string | undefined): OwnCalls {
   let server: Inject | undefined
 
-  function isOurs(text: string): boolean {
+  function isHosted(text: string): boolean {
     if (prefix === undefined) return false
     const url = parseUrl(text)
     return url?.origin === origin && url.pathname.startsWith(prefix)
@@ -57,7 +57,7 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
   }
 
   return {
-    around: (guarded) => (request) => (isOurs(request.url) ? call(request) : guarded(request)),
+    around: (guarded) => (request) => (isHosted(request.url) ? call(request) : guarded(request)),
     attach(inject) {
       server = inject
     },

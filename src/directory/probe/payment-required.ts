@@ -2,8 +2,9 @@ import { type Address, getAddress, isAddress } from 'viem'
 import { cleanText } from '../../listing-client/text.js'
 import { parseUint256 } from '../../x402/amounts.js'
 import { hasWrongChecksum } from '../../x402/checksum.js'
-import { findOutsideReference } from '../../x402/json-schema.js'
+import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
+import { readServiceMetadata, type ServiceMetadata } from '../../x402/service-metadata.js'
 import { cleanJson, type JsonLimits } from './clean-json.js'
 import { checkTarget } from './target-rules.js'
 
@@ -169,35 +170,24 @@ function readExtra(extra: unknown): QuotedTerms['extra'] {
 }
 
 /** Claims of a 402 about the resource it sells: texts of a stranger, bounded and cleaned. */
-export interface QuotedResource {
+export interface QuotedResource extends ServiceMetadata {
   url?: string
   description?: string
-  mimeType?: string
-  serviceName?: string
-  tags?: string[]
-  iconUrl?: string
 }
 
-/** x402 v2 bounds name, tags and icon; the other bounds are our choice. */
 const MAX_RESOURCE_URL_CHARS = 2_048
 const MAX_DESCRIPTION_CHARS = 1_000
-const MAX_TAGS = 5
-const serviceName = /^[\x20-\x7e]{1,32}$/
-const mimeType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(; ?[\w-]{1,32}=[\w.-]{1,32})?$/
 
 /** Reads `resource` of a 402, without every member that breaks its rule. */
-export function readQuotedResource(resource: unknown): QuotedResource {
-  if (!isObject(resource)) return {}
-  const tags = readTags(resource.tags)
-  const description = clean(resource.description, MAX_DESCRIPTION_CHARS)
-  const url = clean(resource.url, MAX_RESOURCE_URL_CHARS)
+function readQuotedResource(resource: unknown): QuotedResource {
+  const { iconUrl, ...metadata } = readServiceMetadata(resource)
+  const url = clean(memberOf(resource, 'url'), MAX_RESOURCE_URL_CHARS)
+  const description = clean(memberOf(resource, 'description'), MAX_DESCRIPTION_CHARS)
   return {
+    ...metadata,
     ...(url === undefined ? {} : { url }),
     ...(description === undefined ? {} : { description }),
-    ...matching(resource, 'mimeType', (text) => mimeType.test(text)),
-    ...matching(resource, 'serviceName', (text) => serviceName.test(text) && text.trim() !== ''),
-    ...matching(resource, 'iconUrl', isIconUrl),
-    ...(tags.length === 0 ? {} : { tags }),
+    ...(iconUrl !== undefined && isCallable(iconUrl) ? { iconUrl } : {}),
   }
 }
 
@@ -206,32 +196,9 @@ function clean(value: unknown, maxChars: number): string | undefined {
   return text === '' ? undefined : text
 }
 
-function matching<Name extends string>(
-  resource: Record<string, unknown>,
-  name: Name,
-  isGood: (text: string) => boolean,
-): { [name in Name]?: string } {
-  const value = resource[name]
-  if (typeof value !== 'string' || !isGood(value)) return {}
-  return { [name]: value } as { [name in Name]: string }
-}
-
-/** Tells whether a page may show the icon: its reader calls that address, so it must be one that Arcus would call. */
-function isIconUrl(text: string): boolean {
-  if (text.length > MAX_RESOURCE_URL_CHARS) return false
-  return checkTarget(text, { allowPrivateHosts: false, ownOrigins: [] }).isAllowed
-}
-
-function readTags(value: unknown): string[] {
-  if (!Array.isArray(value)) return []
-  const tags = value
-    .slice(0, 50)
-    .filter((tag): tag is string => typeof tag === 'string' && serviceName.test(tag))
-    .map((tag) => tag.trim())
-  const seen = new Set<string>()
-  const isNew = (tag: string) =>
-    tag !== '' && !seen.has(tag.toLowerCase()) && seen.add(tag.toLowerCase())
-  return tags.filter(isNew).slice(0, MAX_TAGS)
+/** Tells whether a page may show an icon: its reader calls that address, so it must be one that Arcus would call. */
+function isCallable(iconUrl: string): boolean {
+  return checkTarget(iconUrl, { allowPrivateHosts: false, ownOrigins: [] }).isAllowed
 }
 
 /** The bazaar extension of a 402: the endpoint's description of its own calls. */
@@ -267,13 +234,49 @@ export function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
 
 /** Returns the parts of the extension that help to call the endpoint. */
 export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
-  const input = isObject(info.input) ? info.input : {}
-  const part = typeof input.method === 'string' && input.method === 'POST' ? 'body' : 'queryParams'
-  const properties = memberOf(memberOf(memberOf(schema, 'properties'), 'input'), 'properties')
-  const inputSchema = memberOf(properties, part)
+  const { input } = info
+  const method = memberOf(input, 'method')
+  const part = method === 'POST' ? 'body' : 'queryParams'
+  const inputSchema = readInputSchema(schema, method === 'POST' ? 'POST' : 'GET')
   return {
-    ...(typeof input.method === 'string' ? { method: input.method } : {}),
-    ...(Object.hasOwn(input, part) ? { example: input[part] } : {}),
-    ...(isObject(inputSchema) ? { inputSchema: { type: 'object', ...inputSchema } } : {}),
+    ...(typeof method === 'string' ? { method } : {}),
+    ...(isObject(input) && Object.hasOwn(input, part) ? { example: input[part] } : {}),
+    ...(inputSchema === null ? {} : { inputSchema }),
   }
+}
+
+/**
+ * Returns the schema of the parameters inside the schema of `info`; `null` when none can stand alone. References start at
+ * the root of the document: with references into `$defs` the definitions are kept, with others there is no schema.
+ */
+export function readInputSchema(
+  schema: Record<string, unknown>,
+  method: 'GET' | 'POST',
+): Record<string, unknown> | null {
+  const input = memberOf(memberOf(schema, 'properties'), 'input')
+  const part = memberOf(memberOf(input, 'properties'), method === 'POST' ? 'body' : 'queryParams')
+  if (!isObject(part)) return null
+  const { type = 'object' } = part
+  if (type !== 'object') return null
+  const alone = { ...part, type }
+  const definitions = memberOf(schema, '$defs')
+  const targets = referencesOf([part, { $defs: definitions }])
+  if (targets.length === 0) return isDescriptive(alone) ? alone : null
+  if (!isObject(definitions) || Object.hasOwn(part, '$defs')) return null
+  if (!targets.every((target) => target.startsWith('#/$defs/'))) return null
+  return { ...alone, $defs: definitions }
+}
+
+/** Tells whether a schema says anything about the parameters: `{type: 'object'}` alone does not. */
+function isDescriptive(schema: Record<string, unknown>): boolean {
+  return Object.keys(schema).some((key) => key !== 'type')
+}
+
+/** Keywords that point at a place of the document, or name one. */
+const pointing = /^\$(ref|id|anchor|dynamicRef|dynamicAnchor|recursiveRef)$/
+
+function referencesOf(schemas: unknown[]): string[] {
+  return [...schemaKeywords(schemas)].flatMap(([keyword, value]) =>
+    pointing.test(keyword) && typeof value === 'string' ? [value] : [],
+  )
 }

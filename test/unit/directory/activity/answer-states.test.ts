@@ -8,9 +8,9 @@ const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'
 const day = 86_400_000
 
-let judge: ReturnType<typeof createStateRule>
+let stateOf: ReturnType<typeof createStateRule>
 beforeEach(() => {
-  judge = createStateRule()
+  stateOf = createStateRule()
 })
 
 interface Wish extends Partial<Omit<PaymentAnswer, 'payment'>> {
@@ -44,25 +44,27 @@ function anAnswer({ payment, ...over }: Wish = {}): PaymentAnswer {
 const valid = (wish: Wish = {}) =>
   anAnswer({ kind: 'verify', state: 'valid', reason: null, ...wish })
 
-describe('a settle that was answered with no', () => {
-  it('is refused where nobody ever found the payment sound', () => {
-    expect(judge(anAnswer())).toBe('refused')
-    expect(judge(anAnswer({ kind: 'verify', state: 'invalid' }))).toBe('invalid')
-    expect(judge(anAnswer())).toBe('refused')
+describe('a settle that was not successful', () => {
+  it('is refused if the payment was never found valid', () => {
+    expect(stateOf(anAnswer())).toBe('refused')
+    expect(stateOf(anAnswer({ kind: 'verify', state: 'invalid' }))).toBe('invalid')
+    expect(stateOf(anAnswer())).toBe('refused')
   })
 
   it('has failed once verify found the payment valid, and only once', () => {
-    expect(judge(valid())).toBe('valid')
-    expect(judge(anAnswer())).toBe('failed')
-    expect(judge(anAnswer())).toBe('refused')
-    expect(judge(anAnswer({ at: 12 * day }))).toBe('refused')
+    expect(stateOf(valid())).toBe('valid')
+    expect(stateOf(anAnswer())).toBe('failed')
+    expect(stateOf(anAnswer())).toBe('refused')
+    expect(stateOf(anAnswer({ at: 12 * day }))).toBe('refused')
   })
 
   it('has failed where it went on to the chain', () => {
-    expect(judge(anAnswer({ settlementId: 'a', payment: { proof: '0x02' } }))).toBe('failed')
+    expect(stateOf(anAnswer({ settlementId: 'a', payment: { proof: '0x02' } }))).toBe('failed')
     const late = { payer: '0x55' as Address, proof: '0x03' }
-    expect(judge(anAnswer({ state: 'pending', settlementId: 'b', payment: late }))).toBe('pending')
-    expect(judge(anAnswer({ payment: late }))).toBe('failed')
+    expect(stateOf(anAnswer({ state: 'pending', settlementId: 'b', payment: late }))).toBe(
+      'pending',
+    )
+    expect(stateOf(anAnswer({ payment: late }))).toBe('failed')
   })
 
   it.each<[string, NonNullable<Wish['payment']>]>([
@@ -70,38 +72,38 @@ describe('a settle that was answered with no', () => {
     ['another recipient', { payTo: payer }],
     ['another amount', { amount: 11n }],
   ])('is of another payment with %s', (_, payment) => {
-    judge(valid())
-    expect(judge(anAnswer({ payment }))).toBe('refused')
+    stateOf(valid())
+    expect(stateOf(anAnswer({ payment }))).toBe('refused')
   })
 
   it.each(['nonceAlreadyUsed', 'idempotencyKeyConflict'] as const)(
     'is no failure for %s',
     (key) => {
-      judge(valid())
+      stateOf(valid())
       const reason = reasons[key].code
-      expect(judge(anAnswer({ reason }))).toBe('refused')
-      expect(judge(anAnswer({ reason, settlementId: 'a' }))).toBe('refused')
+      expect(stateOf(anAnswer({ reason }))).toBe('refused')
+      expect(stateOf(anAnswer({ reason, settlementId: 'a' }))).toBe('refused')
     },
   )
 
-  it('counts by the doing of a payer once a day, whoever they were to pay', () => {
+  it('counts once a day if a payer can cause it, whoever they were to pay', () => {
     const states = [1, 2, 3].map((n) => {
       const payment = { proof: `0x0${n}`, payTo: n === 3 ? payer : payTo }
-      judge(valid({ payment }))
-      return judge(anAnswer({ payment }))
+      stateOf(valid({ payment }))
+      return stateOf(anAnswer({ payment }))
     })
     expect(states).toEqual(['failed', 'refused', 'refused'])
     const other = { proof: '0x07', payer: payTo }
-    judge(valid({ payment: other }))
-    expect(judge(anAnswer({ payment: other }))).toBe('failed')
+    stateOf(valid({ payment: other }))
+    expect(stateOf(anAnswer({ payment: other }))).toBe('failed')
     const next = { proof: '0x08' }
-    judge(valid({ payment: next }))
-    expect(judge(anAnswer({ payment: next, at: 11 * day }))).toBe('failed')
+    stateOf(valid({ payment: next }))
+    expect(stateOf(anAnswer({ payment: next, at: 11 * day }))).toBe('failed')
   })
 
-  it('counts each time where no payer can bring it about', () => {
+  it('counts each time if no payer can cause it', () => {
     const states = ['gasPriceTooHigh', 'unexpectedSettleError', 'assetPaused'].map((key, n) =>
-      judge(
+      stateOf(
         anAnswer({
           settlementId: key,
           payment: { proof: `0x0${n}` },
@@ -112,16 +114,16 @@ describe('a settle that was answered with no', () => {
     expect(states).toEqual(['failed', 'failed', 'failed'])
   })
 
-  it('is forgotten to have been sound rather than remembered without end', () => {
-    judge(valid())
-    for (let n = 0; n < 10_000; n++) judge(valid({ payment: { proof: `0x${n + 100}` } }))
-    expect(judge(anAnswer())).toBe('refused')
+  it('is forgotten as valid rather than remembered without end', () => {
+    stateOf(valid())
+    for (let n = 0; n < 10_000; n++) stateOf(valid({ payment: { proof: `0x${n + 100}` } }))
+    expect(stateOf(anAnswer())).toBe('refused')
   })
 
   it('is remembered with a proof of any length', () => {
     const [one, two] = ['1', '2'].map((digit) => `0x${'ab'.repeat(8_000)}${digit}`)
-    judge(valid({ payment: { proof: one as string } }))
-    expect(judge(anAnswer({ payment: { proof: two as string } }))).toBe('refused')
-    expect(judge(anAnswer({ payment: { proof: one as string } }))).toBe('failed')
+    stateOf(valid({ payment: { proof: one as string } }))
+    expect(stateOf(anAnswer({ payment: { proof: two as string } }))).toBe('refused')
+    expect(stateOf(anAnswer({ payment: { proof: one as string } }))).toBe('failed')
   })
 })

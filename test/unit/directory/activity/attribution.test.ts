@@ -63,7 +63,7 @@ describe('an answer about a payment', () => {
     expect(await find(otherPayTo, weather)).toBeUndefined()
   })
 
-  it('counts for who is proven to be paid: the key, whom it confirmed, the operator; else for what it may claim', async () => {
+  it('counts for the proven owner of the address: its key, a confirmed owner, the operator; else for the entry it may claim', async () => {
     const urls = ['https://api.example.com/weather']
     const foundId = `payto-${payTo}`
     list('hidden', urls, { hiddenReason: 'fraud' })
@@ -77,7 +77,7 @@ describe('an answer about a payment', () => {
     }
   })
 
-  it('never counts for whoever lists the address of somebody else, alone or first', async () => {
+  it("never counts for a merchant that lists somebody else's address, alone or first", async () => {
     list('copy', ['https://api.example.com/weather'], { owner })
     expect(await anAttributor().find(payTo, weather)).toBeUndefined()
     list('own', [])
@@ -100,7 +100,7 @@ describe('an answer about a payment', () => {
     expect(await anAttributor().find(payTo, weather)).toMatchObject({ merchantId: 'agency' })
   })
 
-  it('is looked up once, until a listing it is about changes', async () => {
+  it('is read once, until one of its listings changes', async () => {
     list('weather', ['https://api.example.com/weather'])
     list('news', [], { owner: otherPayTo, payTo: otherPayTo })
     const attributor = anAttributor()
@@ -131,7 +131,7 @@ describe('an answer about a payment', () => {
     expect(await attributor.find(payTo, weather)).toMatchObject({ merchantId: 'second' })
   })
 
-  it('forgets everything when more changed than it cares to read', async () => {
+  it('forgets everything after too many changes', async () => {
     list('weather', ['https://api.example.com/weather'])
     const attributor = anAttributor()
     await attributor.refresh()

@@ -42,7 +42,7 @@ describe('public totals', () => {
     expect((await read('weather')).all.settled).toBe(2)
   })
 
-  it('are kept for twenty times what it took to read them', async () => {
+  it('are kept for twenty times the time of their read', async () => {
     tookMs = 25
     const read = totals()
     await read('weather')
@@ -53,7 +53,7 @@ describe('public totals', () => {
     expect((await read('weather')).all.settled).toBe(2)
   })
 
-  it('are read once for all who ask together, for each merchant apart', async () => {
+  it('are read once for simultaneous requests, for each merchant apart', async () => {
     const read = totals()
     await Promise.all([read('weather'), read('weather'), read('weather')])
     const ofOne = reads

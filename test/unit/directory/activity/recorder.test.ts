@@ -77,7 +77,7 @@ function aRecorder(over: Over = {}) {
 }
 
 describe('the recorder of activity', () => {
-  it('keeps who paid whom for what, a moment later', async () => {
+  it('keeps payer, recipient and resource of a payment, a moment later', async () => {
     const { recorder, kept, asked } = aRecorder()
     recorder.record(anAnswer())
     expect(kept).toEqual([])
@@ -102,7 +102,7 @@ describe('the recorder of activity', () => {
     expect(kept.map(({ isSelf }) => isSelf)).toEqual([true, true, true, false])
   })
 
-  it('takes for a purchase what names a listed endpoint, and for a possible refund what does not', async () => {
+  it('takes a payment for a listed endpoint as a purchase, and any other as a possible refund', async () => {
     const listed = aRecorder()
     listed.recorder.record(anAnswer())
     await listed.recorder.stop()
@@ -113,7 +113,7 @@ describe('the recorder of activity', () => {
     expect(unlisted.kept.map(({ givesBackOf }) => givesBackOf)).toEqual([payer, payTo])
   })
 
-  it('lets a sale that another process answered be kept before what may be its refund', async () => {
+  it('keeps a sale of another process before its possible refund', async () => {
     let clock = 10_000
     const { recorder, kept } = aRecorder({ isShared: true, now: () => clock })
     const { payment, ...rest } = anAnswer({ at: clock })
@@ -129,7 +129,7 @@ describe('the recorder of activity', () => {
     expect(kept).toHaveLength(3)
   })
 
-  it('keeps all that waits when it stops', async () => {
+  it('keeps all waiting answers when it stops', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 500; i++) recorder.record(anAnswer())
     await recorder.stop()
@@ -137,7 +137,7 @@ describe('the recorder of activity', () => {
     expect(recorder.dropped()).toBe(0)
   })
 
-  it('gives up the oldest rather than grow without end, and counts them', async () => {
+  it('drops the oldest answers rather than grow without end, and counts them', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 20_010; i++) recorder.record(anAnswer({ at: i }))
     expect(recorder.dropped()).toBe(10)
@@ -145,7 +145,7 @@ describe('the recorder of activity', () => {
     expect(kept[0]?.at).toBe(10)
   })
 
-  it('keeps nothing while the disk is nearly full, counts what it left out, and goes on', async () => {
+  it('keeps nothing while the disk is nearly full, counts the dropped answers, and goes on', async () => {
     const { recorder, kept } = aRecorder()
     disk.isLow = true
     for (let i = 0; i < 10; i++) recorder.record(anAnswer())
@@ -157,7 +157,7 @@ describe('the recorder of activity', () => {
     expect(recorder.dropped()).toBe(10)
   })
 
-  it('goes on after a store that failed, and counts what it lost', async () => {
+  it('goes on after the store failed, and counts the lost answers', async () => {
     let calls = 0
     const kept: NewActivity[] = []
     const { recorder } = aRecorder({
@@ -198,7 +198,7 @@ describe('of refused answers', () => {
     anAnswer({ kind: 'verify', state: 'invalid', reason: 'x', settlementId: null, ...over })
   const isKept = ({ isSumOnly }: NewActivity) => isSumOnly !== true
 
-  it('few are kept an hour, the rest counted for the merchant as a whole', async () => {
+  it('few get a row within an hour, the others are counted for the merchant as a whole', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 500; i++) recorder.record(refused())
     await recorder.stop()
@@ -211,7 +211,7 @@ describe('of refused answers', () => {
     expect(new Set(sums.map(({ endpointId }) => endpointId))).toEqual(new Set([null]))
   })
 
-  it('none stands in the way of what is sound, or has settled', async () => {
+  it('none displaces a valid or a settled payment', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 500; i++) recorder.record(refused())
     recorder.record(refused({ state: 'valid' }))
@@ -221,7 +221,7 @@ describe('of refused answers', () => {
     expect(kept.slice(500).every(isKept)).toBe(true)
   })
 
-  it('valid verifies are kept so many an hour, and counted by endpoint beyond', async () => {
+  it('a bounded number of valid verifies gets a row within an hour, the others are counted by endpoint', async () => {
     const { recorder, kept } = aRecorder()
     for (let i = 0; i < 2_500; i++) recorder.record(refused({ state: 'valid' }))
     await recorder.stop()

@@ -119,7 +119,7 @@ describe('domain', () => {
   const at = (...urls: string[]) => urls.map((url) => ({ url }))
   const wellKnown = (host: string) => `https://${host}/.well-known/agent-registration.json`
 
-  it('asks every host once, over https however it is listed', async () => {
+  it('reads every host once, over https however it is listed', async () => {
     const { get, asked } = aWeb({
       [wellKnown('a.example')]: naming,
       [wellKnown('b.example')]: naming,

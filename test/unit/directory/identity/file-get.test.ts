@@ -24,7 +24,7 @@ it('gives any other status as the reason, and none of the body', async () => {
   expect(await get(url)).toEqual({ ok: false, reason: 'the host answered 404' })
 })
 
-it('gives what the guard says as the end of a sentence', async () => {
+it('gives the message of the guard as the end of a sentence', async () => {
   const get = createFileGet(async () => ({ kind: 'blocked', message: 'The host is private.' }))
   expect(await get(url)).toEqual({ ok: false, reason: 'the host is private' })
 })

@@ -100,7 +100,7 @@ describe('a check right after a write', () => {
     expect(await listings.store.findMerchant('m')).toMatchObject({ agentId: '7', identity: null })
   })
 
-  it('changes nothing when the chain is silent', async () => {
+  it('changes nothing when the chain does not answer', async () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')
@@ -124,7 +124,7 @@ describe('a check right after a write', () => {
     })
   })
 
-  it('does not keep what it found for an agent that was unlinked meanwhile', async () => {
+  it('does not keep the result for an agent that was unlinked meanwhile', async () => {
     await listings.list('m')
     await link('m', '7')
     onRead = () => link('m', null)
@@ -177,7 +177,7 @@ describe('watching', () => {
     await expect.poll(() => identity()).toMatchObject({ agentId: '7' })
   })
 
-  it('checks again within a day, and not each time it looks', async () => {
+  it('checks again within a day, and not at each tick', async () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')
@@ -190,7 +190,7 @@ describe('watching', () => {
     expect(reads).toHaveLength(2)
   })
 
-  it('checks at once whom an event names, by agent or by operator', async () => {
+  it('checks a merchant at once when an event names its agent or operator', async () => {
     await listings.list('m')
     await listings.list('n')
     await link('m', '7')
@@ -206,7 +206,7 @@ describe('watching', () => {
     await expect.poll(() => identity('m')).toMatchObject({ checks: { control: { passed: false } } })
   })
 
-  it('keeps every identity while the chain is silent from the start on, and looks when it is back', async () => {
+  it('keeps every identity while the chain does not answer from the start, and checks when it answers again', async () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')
@@ -220,7 +220,7 @@ describe('watching', () => {
     await expect.poll(() => identity()).toEqual(identityOf('7', true))
   })
 
-  it('drops identities when the registry is gone, and finds them again when it is back', async () => {
+  it('drops identities when the registry is gone, and finds them again when it returns', async () => {
     await listings.list('m')
     await link('m', '7')
     await watch.checkNow('m')

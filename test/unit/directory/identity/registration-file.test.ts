@@ -93,7 +93,7 @@ describe('an agent in registrations', () => {
     expect(names({ agentRegistry: registry, agentId: 2 ** 60 }, (2n ** 60n).toString())).toBe(false)
   })
 
-  it('is not named by what has another shape', () => {
+  it('is not named by an entry of another shape', () => {
     expect(names(null)).toBe(false)
     expect(names([registry, 0])).toBe(false)
     expect(

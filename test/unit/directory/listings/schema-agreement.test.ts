@@ -21,7 +21,7 @@ function aCheck(verdict: SchemaVerdict) {
 }
 
 describe('the schemas of a listing', () => {
-  it('are judged with the parameters of a GET and the body of a POST', async () => {
+  it('are checked with the parameters of a GET and the body of a POST', async () => {
     const { asked, check } = aCheck({ ok: true })
     await checkSchemas(listed(), [], { check })
     await checkSchemas(listed({ method: 'POST', example: { body: [1] } }), [], { check })
@@ -31,7 +31,7 @@ describe('the schemas of a listing', () => {
     ])
   })
 
-  it('are not judged again when schema and example are those accepted before', async () => {
+  it('are not checked again when schema and example were accepted before', async () => {
     const { asked, check } = aCheck({ ok: true })
     const before = listed() as Endpoint[]
     await checkSchemas(listed({ title: 'Another' }), before, { check })

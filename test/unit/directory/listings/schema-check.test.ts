@@ -13,7 +13,7 @@ const faultOf = async (schema: Record<string, unknown>, value: unknown = {}) => 
 }
 
 describe('a schema and its example', () => {
-  it('agree, or it is said which of them is wrong', async () => {
+  it('agree, or the answer names the wrong one', async () => {
     const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
     expect(await faultOf(schema, { a: 1 })).toBeUndefined()
     expect(await schemas.check(schema, { a: 'x' })).toEqual({
@@ -26,7 +26,7 @@ describe('a schema and its example', () => {
     expect(await faultOf({ type: 'object', pattern: '(' })).toBe('schema')
   })
 
-  it('are judged as 2020-12 says: unknown keywords and formats mean nothing', async () => {
+  it('are checked by the rules of 2020-12: unknown keywords and formats mean nothing', async () => {
     expect(await faultOf({ type: 'object', 'x-note': 1, format: 'none' })).toBeUndefined()
     const tuple = { prefixItems: [{ type: 'string' }], items: false }
     expect(await faultOf({ properties: { a: tuple } }, { a: ['x', 1] })).toBe('value')
@@ -43,7 +43,7 @@ describe('a schema and its example', () => {
     }
   })
 
-  it('may have data that looks like keywords, and no keyword that leads elsewhere', () => {
+  it('may have data that resembles keywords, but no keyword that leads outside', () => {
     const data = { $ref: 'https://evil.example/s.json', $async: true }
     for (const keyword of ['const', 'default']) {
       expect(schemaProblem({ properties: { a: { [keyword]: data } } })).toBeUndefined()
@@ -59,7 +59,7 @@ describe('a schema and its example', () => {
     }
   })
 
-  it('are told apart from those judged before, under the same anchors', async () => {
+  it('are told apart from earlier ones under the same anchors', async () => {
     const anchored = (type: string) => ({
       $defs: { a: { $anchor: 'a', type } },
       properties: { a: { $ref: '#a' } },

@@ -11,7 +11,7 @@ describe('the budget for calls', () => {
     return fault.headers['retry-after']
   }
 
-  it('is little a caller', async () => {
+  it('is small for one caller', async () => {
     const { spend } = createCallBudget({
       now: () => 0,
       perCaller: { capacity: 2, refillMs: 3_000 },
@@ -21,14 +21,14 @@ describe('the budget for calls', () => {
     expect(await spend('you', 'c', work)).toBe('done')
   })
 
-  it('is little a host, whoever asks', async () => {
+  it('is small for one host, whoever calls', async () => {
     const { spend } = createCallBudget({ now: () => 0, perHost: { capacity: 2, refillMs: 3_000 } })
     for (const caller of ['a', 'b']) expect(await spend(caller, 'host', work)).toBe('done')
     expect(await retryAfter(spend('c', 'host', work))).toBe('3')
     expect(await spend('c', 'other', work)).toBe('done')
   })
 
-  it('is few at once, and free again when one ends, well or not', async () => {
+  it('allows few calls at once, and a new one when one ends, well or not', async () => {
     const { spend } = createCallBudget({ now: () => 0, maxConcurrent: 1 })
     let end: (error: Error) => void = () => undefined
     const first = spend(

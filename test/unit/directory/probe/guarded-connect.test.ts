@@ -6,7 +6,7 @@ import {
 } from '../../../../src/directory/probe/guarded-connect.js'
 import { aTarget } from './a-target.js'
 
-it('sends nothing over a connection that came out at another address than was judged', async () => {
+it('sends nothing over a connection that reached another address than was checked', async () => {
   let requests = 0
   const target = await aTarget((_, response) => {
     requests++

@@ -74,7 +74,7 @@ describe('a name that is bound anew', () => {
     return { state, resolve }
   }
 
-  it('is resolved once: the address that was judged is the one that is called', async () => {
+  it('is resolved once: the checked address is the one that is called', async () => {
     const target = await open((_, response) => response.end('{}'))
     const { state, resolve } = rebinding(['127.0.0.1'], ['10.255.255.1'])
     const answer = await get(`http://api.example.com:${target.port}/`, { resolve })
@@ -82,7 +82,7 @@ describe('a name that is bound anew', () => {
     expect(state.asked).toBe(1)
   })
 
-  it('is not asked for again when the address that was judged takes no connection', async () => {
+  it('is not resolved again when the checked address takes no connection', async () => {
     const target = await open((_, response) => response.end('secret'))
     // Loopback too, but no server listens there.
     const { state, resolve } = rebinding(['127.0.0.2'], ['127.0.0.1'])
@@ -272,7 +272,7 @@ describe('a call', () => {
     })
   })
 
-  it('says what is not HTTP, not listening or closed early in a word of its own', async () => {
+  it('names each failure: not HTTP, not listening, closed early', async () => {
     const garbage = await openRaw((socket) =>
       socket.on('error', () => undefined).end('SSH-2.0-OpenSSH\r\n'),
     )

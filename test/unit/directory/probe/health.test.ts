@@ -18,7 +18,7 @@ const failed = { record: record('unreachable'), accepts: [], extras: {} }
 const fresh = freshHealth({ network, asset, payTo, price: 10_000n })
 
 describe('the health of an endpoint', () => {
-  it('begins unverified, with the requirement the listing makes', () => {
+  it('begins unverified, with the requirement of the listing', () => {
     expect(fresh).toEqual({
       accepts: [aRequirement({ maxTimeoutSeconds: 300 })],
       extras: {},
@@ -29,7 +29,7 @@ describe('the health of an endpoint', () => {
     })
   })
 
-  it('is live after one success, with what the 402 quoted and said of itself, and looked at again after six hours', () => {
+  it('is live after one success, with the terms and texts of the 402, and probed again after six hours', () => {
     const failing: EndpointHealth = { ...fresh, status: 'failing', failures: 9 }
     for (const previous of [fresh, failing]) {
       expect(nextHealth(previous, live, now, middle)).toEqual({
@@ -65,7 +65,7 @@ describe('the health of an endpoint', () => {
     expect(health).toMatchObject({ status: 'live', failures: 1 })
   })
 
-  it('is looked at again after five minutes, then twice as late each time, to a day', () => {
+  it('is probed again after five minutes, then twice as late each time, up to a day', () => {
     let health = fresh
     const waits: number[] = []
     for (let i = 0; i < 12; i++) {

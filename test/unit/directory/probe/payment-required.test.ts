@@ -132,7 +132,7 @@ describe('the requirements of a 402', () => {
   })
 })
 
-describe('what a 402 says of its resource', () => {
+describe('the resource of a 402', () => {
   it('is kept where it is sound', () => {
     const resource = {
       url: 'https://api.example.com/weather',
@@ -213,7 +213,7 @@ describe('the bazaar extension of a 402', () => {
     expect(read({ ...bazaar, schema: { $ref: '#/$defs/a', $defs: { a: {} } } })).not.toBeNull()
   })
 
-  it('loses names that mean something to JavaScript', () => {
+  it('loses names with a meaning in JavaScript', () => {
     const info = JSON.parse('{"input":{"type":"http","__proto__":{"polluted":1},"constructor":{}}}')
     expect(JSON.stringify(read({ ...bazaar, info }))).not.toMatch(/polluted|constructor/)
   })

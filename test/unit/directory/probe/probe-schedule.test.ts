@@ -64,7 +64,7 @@ const atOnce = (calls: Call[], at: number) =>
   calls.filter(({ from, to }) => from <= at && at < to).length
 
 describe('the schedule', () => {
-  it('looks at what is due, keeps what it finds, and leaves the rest alone', async () => {
+  it('probes due endpoints, keeps the results, and leaves the other endpoints alone', async () => {
     const { schedule, calls, rows } = open([
       anEndpoint({ id: 1, nextProbeAt: start - 5 }),
       anEndpoint({ id: 2, nextProbeAt: start + 3_600 }),
@@ -78,7 +78,7 @@ describe('the schedule', () => {
     expect(rows.get(2)).toMatchObject({ status: 'unverified', nextProbeAt: start + 3_600 })
   })
 
-  it('looks again and again: failing after three failures, live after one success, never dropped', async () => {
+  it('repeats probes: failing after three failures, live after one success, never dropped', async () => {
     let verdict = 'unreachable'
     const { schedule, rows, saved } = open([anEndpoint({ status: 'live' })], {
       verdict: () => verdict,
@@ -97,7 +97,7 @@ describe('the schedule', () => {
     expect(rows.get(1)).toMatchObject({ status: 'live', failures: 0 })
   })
 
-  it('looks at four at once and no more, most overdue first', async () => {
+  it('runs at most four probes at once, most overdue first', async () => {
     const endpoints = many(10, (id) => ({ nextProbeAt: start - id }))
     const { schedule, calls } = open(endpoints, { takesMs: 5_000 })
     schedule.start()
@@ -109,7 +109,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('calls one host once at a time, with a second between, and others meanwhile', async () => {
+  it('calls one host once at a time with a second between, and other hosts meanwhile', async () => {
     const same = many(4, (id) => ({ url: `https://one.example.com/${id}` }))
     const { schedule, calls } = open([...same, anEndpoint({ id: 9 })])
     schedule.start()
@@ -122,7 +122,7 @@ describe('the schedule', () => {
     }
   })
 
-  it('lets a host with hundreds of endpoints keep nobody else waiting, and drops none of them', async () => {
+  it('does not let a host with hundreds of endpoints delay others, and drops none of them', async () => {
     const crowd = many(300, (id) => ({ url: `https://crowd.example.com/${id}`, nextProbeAt: 0 }))
     const other = anEndpoint({ id: 999, nextProbeAt: start - 1 })
     const { schedule, calls } = open([...crowd, other])
@@ -169,7 +169,7 @@ describe('the schedule', () => {
     )
   })
 
-  it('stops: starts nothing more, waits for what is under way, and keeps none of it', async () => {
+  it('stops: starts nothing more, waits for running probes, and keeps none of their results', async () => {
     const { schedule, calls, saved } = open(many(10), { takesMs: 5_000 })
     schedule.start()
     await vi.advanceTimersByTimeAsync(100)
@@ -185,7 +185,7 @@ describe('the schedule', () => {
   })
 })
 
-describe('a look by hand', () => {
+describe('a probe on request', () => {
   const soon = { nextProbeAt: start + 999 }
 
   it('comes before its time', async () => {
@@ -233,8 +233,8 @@ describe('a look by hand', () => {
   })
 })
 
-describe('a look that is asked for', () => {
-  it('comes before its time and before all that is due, as soon as its host may be called', async () => {
+describe('an early probe', () => {
+  it('comes before its time and before all due probes, as soon as its host may be called', async () => {
     const due = many(8, (id) => ({ url: `https://due-${id}.example/` }))
     const wanted = anEndpoint({ id: 9, nextProbeAt: start + 3_600 })
     const { schedule, calls } = open([...due, wanted])

@@ -292,7 +292,7 @@ describe('a save is refused when the endpoint', () => {
   })
 })
 
-describe('an endpoint cannot be judged now when it', () => {
+describe('an endpoint cannot be checked now when it', () => {
   it.each([500, 502, 503, 408, 429])('answers %i', async (status) => {
     const result = await look((_, response) => response.writeHead(status).end())
     expect(result.isDefinite).toBe(false)

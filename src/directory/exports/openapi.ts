@@ -1,0 +1,291 @@
+import type { Address } from 'viem'
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { livePriceOf } from '../../store/live-price.js'
+import { formatAtomic } from '../../x402/amounts.js'
+import { schemaKeywords, schemasByName } from '../../x402/json-schema.js'
+import { isObject } from '../../x402/json-walk.js'
+import { parseUrl } from '../../x402/parse-url.js'
+import { createPause } from '../listings/pause.js'
+import { propertiesOf, publishedIdentity } from '../listings/published.js'
+import { nameTools } from './tools.js'
+
+export interface OpenApiOptions {
+  facilitator: string
+  checksum: (address: Address) => Address
+}
+
+/**
+ * Describes a merchant's endpoints as OpenAPI 3.1, from the store alone. Returns the document as pieces of JSON text, made
+ * in slices: a hundred endpoints with large schemas are megabytes.
+ */
+export async function writeOpenApi(
+  merchant: Merchant,
+  endpoints: readonly Endpoint[],
+  options: OpenApiOptions,
+): Promise<string[]> {
+  const pause = createPause()
+  const described = endpoints.filter(({ url }) => parseUrl(url) !== undefined)
+  const server = described[0] === undefined ? undefined : new URL(described[0].url).origin
+  const names = nameTools(described)
+  /** Members of each path item, as text. */
+  const paths = new Map<string, Map<string, string>>()
+  const schemas: string[] = []
+  for (const [i, endpoint] of described.entries()) {
+    const name = names[i] as string
+    const base = `#/components/schemas/${name}`
+    const { origin, pathname } = new URL(endpoint.url)
+    const method = endpoint.method.toLowerCase()
+    // Two endpoints may differ in host or query alone. A fragment, which is never sent, makes their paths differ.
+    const path = paths.get(pathname)?.has(method) ? `${pathname}#${name}` : pathname
+    const operation = toOperation(endpoint, merchant, name, base)
+    const servers = origin === server ? {} : { servers: [{ url: origin }] }
+    const item = paths.get(path) ?? new Map<string, string>()
+    paths.set(path, item.set(method, member(method, { ...operation, ...servers })))
+    if (needsComponent(endpoint)) {
+      schemas.push(member(name, rebaseSchema(endpoint.inputSchema, base)))
+    }
+    await pause()
+  }
+  const items = [...paths].map(
+    ([path, item]) => `${JSON.stringify(path)}:{${[...item.values()].join()}}`,
+  )
+  return [
+    JSON.stringify(headOf(merchant, server, options)).slice(0, -1),
+    ',"paths":{',
+    ...separated(items),
+    '},"components":{"schemas":{',
+    ...separated(schemas),
+    `},${member('responses', { PaymentRequired: paymentRequired })}}}\n`,
+  ]
+}
+
+function headOf(
+  merchant: Merchant,
+  server: string | undefined,
+  { facilitator, checksum }: OpenApiOptions,
+) {
+  const { description } = merchant
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: merchant.name,
+      version: String(merchant.revision),
+      ...(description === '' ? {} : { description }),
+    },
+    ...(server === undefined ? {} : { servers: [{ url: server }] }),
+    'x-x402': {
+      facilitator,
+      merchant: merchant.id,
+      network: merchant.network,
+      asset: checksum(merchant.asset),
+      payTo: checksum(merchant.payTo),
+      identity: publishedIdentity(merchant),
+    },
+  }
+}
+
+function member(name: string, value: unknown): string {
+  return `${JSON.stringify(name)}:${JSON.stringify(value)}`
+}
+
+function separated(members: readonly string[]): string[] {
+  return members.map((text, i) => (i === 0 ? text : `,${text}`))
+}
+
+const paymentRequired = {
+  description:
+    'Payment is asked for. Sign one of `accepts` and send the same request again with PAYMENT-SIGNATURE (x402 version 2).',
+  headers: {
+    'PAYMENT-REQUIRED': {
+      description: 'Base64 of JSON with `accepts`, the requirements of which one must be met.',
+      required: true,
+      schema: { type: 'string', contentEncoding: 'base64', contentMediaType: 'application/json' },
+    },
+  },
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  json: 'application/json',
+  text: 'text/plain',
+  html: 'text/html',
+  csv: 'text/csv',
+  xml: 'application/xml',
+}
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9*][a-z0-9.+-]*$/
+
+/** Describes an endpoint as an Operation of OpenAPI 3.1. `base` is the place of its input schema. */
+function toOperation(
+  endpoint: Endpoint,
+  merchant: Merchant,
+  operationId: string,
+  base: string,
+): Record<string, unknown> {
+  const { title, description, tags, method } = endpoint
+  return {
+    operationId,
+    summary: title,
+    ...(description === '' ? {} : { description }),
+    ...(tags.length === 0 ? {} : { tags }),
+    parameters: [
+      ...fixedParameters(endpoint),
+      ...(method === 'GET' ? queryParameters(endpoint, base) : []),
+    ],
+    ...(method === 'POST' ? { requestBody: requestBody(endpoint, base) } : {}),
+    responses: {
+      '200': success(endpoint),
+      '402': { $ref: '#/components/responses/PaymentRequired' },
+    },
+    'x-payment-info': paymentInfo(endpoint, merchant),
+  }
+}
+
+/**
+ * Tells whether the document needs the input schema as a whole: for a body it does; the parameters of a GET stand alone
+ * unless they refer to one another.
+ */
+function needsComponent({ method, inputSchema }: Endpoint): boolean {
+  if (inputSchema === null) return false
+  return (
+    method === 'POST' ||
+    [...schemaKeywords(inputSchema)].some(([keyword]) => references.has(keyword))
+  )
+}
+
+/** Returns the parameters of a GET, each with its part of the schema and the example. */
+function queryParameters({ inputSchema, example, url }: Endpoint, base: string) {
+  const values = 'queryParams' in example ? example.queryParams : {}
+  const schemas = propertiesOf(inputSchema)
+  const required = Array.isArray(inputSchema?.required) ? inputSchema.required : []
+  const fixed = parseUrl(url)?.searchParams ?? new URLSearchParams()
+  const names = [...new Set([...Object.keys(schemas), ...Object.keys(values)])]
+  return names
+    .filter((name) => name !== '' && !fixed.has(name))
+    .map((name) => {
+      const schema = Object.hasOwn(schemas, name) ? schemas[name] : typeOf(values[name])
+      const about = isObject(schema) ? schema.description : undefined
+      return {
+        name,
+        in: 'query',
+        required: required.includes(name),
+        ...(typeof about === 'string' ? { description: about } : {}),
+        schema: rebaseSchema(schema, base),
+        ...(Object.hasOwn(values, name) ? { example: values[name] } : {}),
+      }
+    })
+}
+
+/** Returns the query of the URL itself as parameters with one value, because a path of OpenAPI has no query. */
+function fixedParameters({ url }: Endpoint) {
+  const query = parseUrl(url)?.searchParams ?? new URLSearchParams()
+  return [...new Set(query.keys())].map((name) => {
+    const values = query.getAll(name)
+    const schema =
+      values.length === 1 ? { type: 'string', const: values[0] } : { type: 'array', const: values }
+    return { name, in: 'query', required: true, schema }
+  })
+}
+
+function requestBody({ inputSchema, example }: Endpoint, base: string) {
+  const body = 'body' in example ? example.body : undefined
+  const schema = inputSchema === null ? typeOf(body) : { $ref: base }
+  return {
+    required: true,
+    content: {
+      'application/json': { schema, ...(body === undefined ? {} : { example: body }) },
+    },
+  }
+}
+
+function success({ output, extras }: Endpoint) {
+  const type = output?.type ?? ''
+  const said = typeof extras.mimeType === 'string' ? extras.mimeType : type
+  const contentType = MEDIA_TYPE.test(said) ? said : contentTypes[type]
+  const example = output !== null && 'example' in output ? { example: output.example } : {}
+  return {
+    description: 'The paid answer.',
+    headers: {
+      'PAYMENT-RESPONSE': {
+        description: 'Base64 of the settlement as JSON, with the hash of its transaction.',
+        schema: { type: 'string' },
+      },
+    },
+    content: { [contentType ?? '*/*']: example },
+  }
+}
+
+/** Returns the price, live before listed, in the form that other directories read, and the quoted requirements. */
+function paymentInfo(endpoint: Endpoint, merchant: Merchant) {
+  const { pricing, price, accepts } = endpoint
+  const amount = formatAtomic(livePriceOf(endpoint, merchant) ?? price)
+  return {
+    price:
+      pricing === 'fixed'
+        ? { mode: 'fixed', currency: 'USD', amount }
+        : { mode: 'dynamic', currency: 'USD', min: '0', max: amount },
+    protocols: [{ x402: { x402Version: 2, accepts } }],
+  }
+}
+
+function typeOf(value: unknown): Record<string, unknown> {
+  if (value === undefined || value === null) return {}
+  if (Array.isArray(value)) return { type: 'array' }
+  return { type: typeof value }
+}
+
+/** Deeper than any schema that is let in. */
+const MAX_DEPTH = 64
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12). */
+const nested = new Set([
+  'items',
+  'contains',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contentSchema',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'prefixItems',
+])
+/** Keywords that hold for a whole document, which the schema no longer is. */
+const ofDocument = new Set([
+  '$id',
+  '$schema',
+  '$anchor',
+  '$dynamicAnchor',
+  '$vocabulary',
+  '$recursiveAnchor',
+])
+const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
+
+/**
+ * Copies a schema to a place (`base`) in another document, such as `#/components/schemas/Input`. References within it are
+ * adjusted; others are left out, so that no reader fetches an address of a stranger.
+ */
+export function rebaseSchema(schema: unknown, base: string, depth = 0): unknown {
+  if (!isObject(schema)) return typeof schema === 'boolean' ? schema : {}
+  if (depth > MAX_DEPTH) return {}
+  const deeper = (value: unknown) => rebaseSchema(value, base, depth + 1)
+  const members: [string, unknown][] = []
+  for (const [key, value] of Object.entries(schema)) {
+    if (ofDocument.has(key)) continue
+    if (references.has(key)) {
+      const isWithin = typeof value === 'string' && (value === '#' || value.startsWith('#/'))
+      if (isWithin) members.push(['$ref', base + value.slice(1)])
+    } else if (schemasByName.has(key) && isObject(value)) {
+      const entries = Object.entries(value)
+      members.push([key, Object.fromEntries(entries.map(([name, it]) => [name, deeper(it)]))])
+    } else if (nested.has(key)) {
+      members.push([key, Array.isArray(value) ? value.map(deeper) : deeper(value)])
+    } else {
+      members.push([key, value])
+    }
+  }
+  return Object.fromEntries(members)
+}

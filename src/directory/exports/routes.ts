@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { isKnown } from '../../http/cached-reply.js'
+import { cached } from '../../http/openapi/cached-answer.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { choiceParameter, readQuery } from '../../http/query.js'
+import { describedAs } from '../../http/route-config.js'
+import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { ofMerchant, presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { createPause } from '../listings/pause.js'
+import { shownEndpoints } from '../listings/published.js'
+import { openApiAnswer, toolsAnswer } from '../openapi/listing-schemas.js'
+import { writeLlmsText } from './llms-text.js'
+import { writeOpenApi } from './openapi.js'
+import { toolFormats, toTools } from './tools.js'
+
+const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
+const tag = 'Directory'
+
+const merchantOpenApiOperation: Operation = {
+  id: 'getMerchantOpenApi',
+  tag,
+  summary: 'The endpoints of a merchant as an OpenAPI document',
+  params: ofMerchant,
+  answers: cached('OpenAPI 3.1.', openApiAnswer),
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
+const toolsQuery = z.object({
+  format: choiceParameter(toolFormats)
+    .prefault('function')
+    .describe('`function` unless said; `mcp` is the answer to `tools/list`.'),
+})
+
+const merchantToolsOperation: Operation = {
+  id: 'getMerchantTools',
+  tag,
+  summary: 'The endpoints of a merchant as tools of a language model',
+  params: ofMerchant,
+  query: toolsQuery,
+  answers: cached('The tools, and by name what a call of each is made of.', toolsAnswer),
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
+const merchantLlmsOperation: Operation = {
+  id: 'getMerchantLlmsText',
+  tag,
+  summary: 'The endpoints of a merchant as an llms.txt',
+  params: ofMerchant,
+  answers: cached('Markdown: what there is, what it costs, where to read on.', 'text/markdown'),
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
+export interface ExportRoutesOptions {
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
+  /** `BASE_URL`. */
+  facilitator: string
+  checksum: (address: Address) => Address
+}
+
+type OfMerchant = { Params: { id: string } }
+
+/** Serves a merchant as an OpenAPI document, as a list of tools and as an `llms.txt`. */
+export async function exportRoutes(
+  app: FastifyInstance,
+  { store, facilitator, checksum }: ExportRoutesOptions,
+): Promise<void> {
+  app.get<OfMerchant>(
+    '/api/merchants/:id/openapi.json',
+    describedAs(merchantOpenApiOperation),
+    async (request, reply) => {
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const document = await writeOpenApi(merchant, endpoints, { facilitator, checksum })
+      return sendTagged(request, reply, document, json)
+    },
+  )
+
+  app.get<OfMerchant & { Querystring: Record<string, unknown> }>(
+    '/api/merchants/:id/tools.json',
+    describedAs(merchantToolsOperation),
+    async (request, reply) => {
+      const { format } = readQuery(toolsQuery, request.query)
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const tools = toTools(merchant, endpoints, format, checksum)
+      return sendTagged(request, reply, [JSON.stringify(tools)], json)
+    },
+  )
+
+  app.get<OfMerchant>(
+    '/api/merchants/:id/llms.txt',
+    describedAs(merchantLlmsOperation),
+    async (request, reply) => {
+      const [merchant, endpoints] = await readMerchant(request.params.id)
+      const text = writeLlmsText(merchant, endpoints, { facilitator, checksum })
+      return sendTagged(request, reply, [text], 'text/markdown; charset=utf-8')
+    },
+  )
+
+  async function readMerchant(id: string): Promise<[Merchant, Endpoint[]]> {
+    const merchant = presentInPublic(await store.findMerchant(id))
+    return [merchant, shownEndpoints(merchant, await store.endpointsOf(id))]
+  }
+}
+
+const json = 'application/json; charset=utf-8'
+
+async function sendTagged(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: readonly string[],
+  type: string,
+): Promise<FastifyReply> {
+  const pause = createPause()
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    hash.update(part)
+    await pause()
+  }
+  const etag = `W/"${hash.digest('base64url').slice(0, 22)}"`
+  return isKnown(request, reply.type(type), etag) ? reply : reply.send(parts.join(''))
+}

@@ -1,0 +1,377 @@
+import { LRUCache } from 'lru-cache'
+import { createHourlyCounts } from '../../http/limiter.js'
+import { asSentence } from '../../listing-client/text.js'
+import type { Endpoint, ListingStore } from '../../store/listings.js'
+import { bazaarOf, parseBazaar } from '../../x402/bazaar.js'
+import type { BazaarStatus } from '../../x402/extension-responses.js'
+import { draftUnclaimed } from './draft.js'
+import type { InfoCheck } from './info-check.js'
+import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
+import { findPlace, healthOfFound, isStale, type Place } from './place.js'
+
+export interface AutoCatalogOptions extends OfferRules {
+  store: Pick<
+    ListingStore,
+    'findMerchant' | 'merchantsPaidTo' | 'endpointsOf' | 'findByUrl' | 'saveUnclaimed'
+  >
+  /** Best on a thread of its own, so that strangers' schemas do not delay owners. */
+  infoCheck: InfoCheck
+  /** Has an endpoint probed as soon as its host's turn comes. */
+  probeSoon: (endpointId: number) => void
+  /** Unix milliseconds. */
+  now: () => number
+  /** Nothing new is kept while the disk is nearly full. */
+  isDiskLow: () => boolean
+  log: {
+    info(details: object, message: string): void
+    warn(details: object, message: string): void
+  }
+  /** New entries in an hour; for tests. */
+  growth?: Partial<GrowthBounds>
+}
+
+export interface AutoCatalog {
+  /**
+   * Takes in the resource that a settled payment describes; `undefined` when it describes none. Resolves once the
+   * extension is checked, within a quarter of a second; the entry is made later. Never throws and never rejects.
+   */
+  offer(settled: SettledPayment): Promise<BazaarStatus> | undefined
+  /** Starts to check the extension before the payment has settled, so that `offer` does not wait for it. Never throws. */
+  prepare(payload: unknown): void
+  /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
+  expect(payload: unknown): void
+  /** Resolves when every offer so far is handled. */
+  idle(): Promise<void>
+  /** Drops the waiting offers; resolves when the running one has ended. */
+  stop(): Promise<void>
+}
+
+const MAX_WAITING = 500
+const MAX_WAITING_PER_PAY_TO = 20
+/** New entries in an hour. One payTo has at most fifty entries; a host may serve several merchants. */
+const growthBounds: GrowthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
+/** How long an answer is repeated for the same offer; a rejection as long as discovery may be cached. */
+const STANDING_MS = 1_000
+const REJECTED_MS = 60_000
+/** The answer to a payment waits no longer than this for the catalog. */
+const ANSWER_MS = 250
+
+const processing: BazaarStatus = { status: 'processing' }
+
+/**
+ * Creates the catalog of resources found in settled payments, which stand until an owner lists them. The URL comes from a
+ * buyer, so a probe must confirm it.
+ */
+export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
+  const { store, infoCheck, now, log } = options
+  const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
+  const recent = createRecentOffers(now)
+  const nowSeconds = () => Math.floor(now() / 1000)
+  const queue = createOfferQueue({
+    async run(offer) {
+      keepRejected(offer, await addEntry(offer))
+    },
+    onError: (err, { settlementId }) =>
+      log.warn({ err, settlementId }, 'paid resource could not be listed'),
+  })
+
+  /** Answers in the making, even if nobody waits for them any more. */
+  const answering = new Set<Promise<BazaarStatus>>()
+
+  const placeOf = ({ resource: { url, method }, terms: { network, payTo } }: Offer) =>
+    findPlace(store, { url, method, network, payTo })
+
+  function keepRejected(
+    { key, fingerprint, settlementId, resource: { url } }: Offer,
+    status: BazaarStatus,
+  ): void {
+    if (status.status !== 'rejected') return
+    recent.keep(key, fingerprint, status, REJECTED_MS)
+    const { rejectedReason } = status
+    log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
+  }
+
+  async function addEntry(offer: Offer): Promise<BazaarStatus> {
+    const { resource, terms, blockedBecause } = offer
+    const verdict = await infoCheck.check(resource)
+    if (!verdict.ok) return rejected(verdict.rejectedReason)
+    const drafted = draftUnclaimed(resource, terms)
+    if (!drafted.ok) return rejected(drafted.rejectedReason)
+    const { merchant, endpoint, accepts } = drafted.draft
+    const place = await placeOf(offer)
+    const standing = statusAt(offer, place)
+    if (standing !== undefined) return standing
+    if (options.isDiskLow()) return rejected('no new resources are kept at the moment.')
+    if (place.state === 'free') {
+      const { payer, payTo } = terms
+      const full = growth({ payer, payTo, host: new URL(resource.url).host })
+      if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
+    }
+    const health = healthOfFound(accepts, blockedBecause, nowSeconds())
+    const evicted = place.state === 'free' ? place.evicted : undefined
+    const saved = await store.saveUnclaimed(
+      merchant,
+      { ...endpoint, ...health },
+      nowSeconds(),
+      evicted,
+    )
+    if (saved.state === 'owned') return rejected('its owner lists this URL.')
+    if (saved.state === 'known') return processing
+    if (blockedBecause !== undefined) return rejected(neverLive(blockedBecause))
+    options.probeSoon(saved.endpointId)
+    return processing
+  }
+
+  /** Returns the status of a resource whose place is taken; `undefined` when it needs an entry. */
+  function statusAt({ terms }: Offer, place: Place): BazaarStatus | undefined {
+    if (place.state === 'free') return undefined
+    if (place.state === 'taken') {
+      if (place.rival !== undefined) probeAgain(place.rival)
+      return rejected(place.rejectedReason)
+    }
+    const { endpoint } = place
+    const isAsPaid = agrees(endpoint.accepts, [terms.requirement])
+    if (place.state === 'listed') {
+      if (!isAsPaid) probeAgain(endpoint)
+      return { status: 'success' }
+    }
+    const { status, probe } = endpoint
+    if (status === 'live') {
+      if (isAsPaid) return { status: 'success' }
+      probeAgain(endpoint)
+      return rejected('the endpoint itself asks for other terms than were paid.')
+    }
+    if (status === 'failing') {
+      if (isStale(endpoint, nowSeconds())) return undefined
+      return rejected(`a probe of it found: ${probe?.message ?? 'no answer.'}`)
+    }
+    const isNeverCalled = endpoint.nextProbeAt === null
+    return isNeverCalled ? rejected(neverLive(probe?.message ?? '')) : processing
+  }
+
+  /** Probes an endpoint again after a payment on other terms or to somebody else: it may have changed. */
+  function probeAgain(endpoint: Endpoint): void {
+    if (isStale(endpoint, nowSeconds())) options.probeSoon(endpoint.id)
+  }
+
+  async function answer(offer: Offer): Promise<BazaarStatus> {
+    const { key, fingerprint } = offer
+    const known = recent.find(key, fingerprint)
+    if (known !== undefined) return known
+    const standing = statusAt(offer, await placeOf(offer))
+    if (standing !== undefined) {
+      recent.keep(key, fingerprint, standing, STANDING_MS)
+      return standing
+    }
+    // An extension that cannot be checked now is checked in its turn.
+    const verdict = await infoCheck.check(offer.resource).catch(() => undefined)
+    if (verdict?.ok === false) {
+      const refused = rejected(verdict.rejectedReason)
+      keepRejected(offer, refused)
+      return refused
+    }
+    if (queue.add(offer)) return processing
+    return rejected('too many resources wait; the next payment offers it again.')
+  }
+
+  function unreadable(err: unknown, { settlementId }: SettledPayment): BazaarStatus {
+    log.warn({ err, settlementId }, 'extension could not be read')
+    return rejected('the extension could not be read.')
+  }
+
+  return {
+    offer(settled) {
+      try {
+        const read = readOffer(settled, options)
+        if (read === undefined) return undefined
+        if (!read.ok) return Promise.resolve(rejected(read.rejectedReason))
+        const work = answer(read.offer).catch((err) => unreadable(err, settled))
+        answering.add(work)
+        void work.finally(() => answering.delete(work))
+        return within(ANSWER_MS, work)
+      } catch (err) {
+        return Promise.resolve(unreadable(err, settled))
+      }
+    },
+    prepare: createPreparation(infoCheck, now),
+    expect(payload) {
+      if (bazaarOf(payload) !== undefined) infoCheck.start()
+    },
+    async idle() {
+      await Promise.all(answering)
+      await queue.idle()
+    },
+    async stop() {
+      await queue.stop()
+      await Promise.all(answering)
+    },
+  }
+}
+
+/** Returns the status, or `processing` if it takes longer. */
+function within(ms: number, work: Promise<BazaarStatus>): Promise<BazaarStatus> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms, processing)
+    void work.then(resolve).finally(() => clearTimeout(timer))
+  })
+}
+
+function neverLive(reason: string): string {
+  return `${reason} It is kept as unverified, outside the default order.`
+}
+
+function rejected(rejectedReason: string): BazaarStatus {
+  return { status: 'rejected', rejectedReason: asSentence(rejectedReason) }
+}
+
+/** New entries of strangers within an hour: in all, and by payer, recipient and host. */
+interface GrowthBounds {
+  inAll: number
+  perPayer: number
+  perPayTo: number
+  perHost: number
+}
+
+/** Takes a new entry into the counts, or returns the bound that is reached, as the end of a sentence. */
+type GrowthLimit = (entry: { payer: string; payTo: string; host: string }) => string | undefined
+
+/**
+ * Creates the limit on new entries. The bounds of one payer, recipient and host are far below the bound of all, so that
+ * nobody uses it up alone: that takes many funded payers, recipients and hosts. `now` is in Unix milliseconds.
+ */
+function createGrowthLimit(bounds: GrowthBounds, now: () => number): GrowthLimit {
+  const counts = createHourlyCounts(now)
+  return ({ payer, payTo, host }) => {
+    const parts = [
+      { key: 'all', max: bounds.inAll, scope: 'within the hour' },
+      { key: `payer ${payer}`, max: bounds.perPayer, scope: 'of this payer within the hour' },
+      { key: `payTo ${payTo}`, max: bounds.perPayTo, scope: 'of this payTo within the hour' },
+      { key: `host ${host}`, max: bounds.perHost, scope: 'of this host within the hour' },
+    ]
+    const full = parts.find(({ key, max }) => counts.of(key) >= max)
+    if (full !== undefined) return full.scope
+    for (const { key } of parts) counts.add(key, 1)
+    return undefined
+  }
+}
+
+/** A queue of offers, handled one at a time, each in a loop turn of its own. */
+interface OfferQueue {
+  /** Adds an offer, in place of a waiting one with the same key; `false` when the queue is full. */
+  add(offer: Offer): boolean
+  /** Resolves when nothing waits and nothing runs. */
+  idle(): Promise<void>
+  /** Drops the waiting offers; resolves when the running one has ended. */
+  stop(): Promise<void>
+}
+
+function createOfferQueue(options: {
+  run(offer: Offer): Promise<void>
+  onError(error: unknown, offer: Offer): void
+}): OfferQueue {
+  const waiting = new Map<string, Offer>()
+  /** Waiting offers by payTo, so that one cannot fill the queue. */
+  const groups = new Map<string, number>()
+  let running: Promise<void> | undefined
+  let isStopped = false
+
+  function count(group: string, change: number): void {
+    const size = (groups.get(group) ?? 0) + change
+    if (size === 0) groups.delete(group)
+    else groups.set(group, size)
+  }
+
+  async function drain(): Promise<void> {
+    for (;;) {
+      // Requests that came meanwhile go first.
+      await new Promise((resolve) => setImmediate(resolve))
+      const [next] = waiting
+      if (next === undefined) break
+      const [key, offer] = next
+      waiting.delete(key)
+      count(offer.terms.payTo, -1)
+      await options.run(offer).catch((error) => options.onError(error, offer))
+    }
+    running = undefined
+  }
+
+  return {
+    add(offer) {
+      const { key } = offer
+      const group = offer.terms.payTo
+      if (isStopped) return false
+      const isKnown = waiting.has(key)
+      const isFull =
+        waiting.size >= MAX_WAITING || (groups.get(group) ?? 0) >= MAX_WAITING_PER_PAY_TO
+      if (!isKnown && isFull) return false
+      if (!isKnown) count(group, 1)
+      waiting.set(key, offer)
+      running ??= drain()
+      return true
+    },
+    idle: async () => running,
+    async stop() {
+      isStopped = true
+      waiting.clear()
+      groups.clear()
+      await running
+    },
+  }
+}
+
+/** The last answers to offers, so that many payments for one resource cause few reads and checks. */
+interface RecentOffers {
+  find(key: string, fingerprint: string): BazaarStatus | undefined
+  keep(key: string, fingerprint: string, status: BazaarStatus, forMs: number): void
+}
+
+const MAX_RECENT = 5_000
+
+/** `now` is in Unix milliseconds. */
+function createRecentOffers(now: () => number): RecentOffers {
+  const kept = new LRUCache<string, { fingerprint: string; status: BazaarStatus; until: number }>({
+    max: MAX_RECENT,
+  })
+  return {
+    find(key, fingerprint) {
+      const offer = kept.get(key)
+      const isSame = offer?.fingerprint === fingerprint && offer.until > now()
+      return isSame ? offer.status : undefined
+    },
+    keep(key, fingerprint, status, forMs) {
+      kept.set(key, { fingerprint, status, until: now() + forMs })
+    },
+  }
+}
+
+/** Early checks at once; few, because nothing is paid for them yet. */
+const MAX_UNDER_WAY = 8
+const PAUSE_AFTER_SLOW_MS = 60_000
+
+/**
+ * Creates the early check of extensions whose payments may settle soon. A schema made to be slow stops it for a minute;
+ * other extensions are then checked after their payment. `now` is in Unix milliseconds. Never throws.
+ */
+export function createPreparation(
+  infoCheck: Pick<InfoCheck, 'check'>,
+  now: () => number,
+): (payload: unknown) => void {
+  let underWay = 0
+  let pausedUntil = 0
+
+  async function check(payload: unknown): Promise<void> {
+    const parsed = parseBazaar(payload)
+    if (parsed?.ok !== true) return
+    const verdict = await infoCheck.check(parsed.resource)
+    if (!verdict.ok && verdict.isSlow === true) pausedUntil = now() + PAUSE_AFTER_SLOW_MS
+  }
+
+  return (payload) => {
+    if (underWay >= MAX_UNDER_WAY || now() < pausedUntil) return
+    underWay++
+    check(payload)
+      // The settle will answer what is wrong.
+      .catch(() => {})
+      .finally(() => underWay--)
+  }
+}

@@ -1,0 +1,135 @@
+import type { Address } from 'viem'
+import { endpointBody, listingLimits } from '../../listing-client/listing.js'
+import { cleanText } from '../../listing-client/text.js'
+import type {
+  DescribedEndpoint,
+  ListedEndpoint,
+  Merchant,
+  QuotedRequirement,
+} from '../../store/listings.js'
+import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
+import type { BazaarResource } from '../../x402/bazaar.js'
+import { isObject, memberOf } from '../../x402/json-walk.js'
+import { cleanJson } from '../probe/clean-json.js'
+import { readInputSchema } from '../probe/payment-required.js'
+
+/** A resource in the form in which the catalog keeps it, within the limits of owners. */
+export interface Draft {
+  merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>
+  endpoint: DescribedEndpoint
+  accepts: QuotedRequirement[]
+}
+
+interface Terms {
+  network: string
+  /** Lower case. */
+  asset: Address
+  payTo: Address
+  amount: bigint
+  requirement: QuotedRequirement
+}
+
+const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
+
+/** Drafts the entry of a paid resource, or returns the reason why not even its URL and price can be listed. */
+export function draftUnclaimed(
+  resource: BazaarResource,
+  { network, asset, payTo, amount, requirement }: Terms,
+): { ok: true; draft: Draft } | { ok: false; rejectedReason: string } {
+  const described = describeEndpoint(resource, amount)
+  if (!described.ok) return described
+  const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
+  return { ok: true, draft: { merchant, endpoint: described.endpoint, accepts: [requirement] } }
+}
+
+/** The description of an endpoint in a payment or a 402: texts of a stranger, bounded. */
+export type EndpointClaims = Pick<BazaarResource, 'url' | 'method'> &
+  Partial<Omit<BazaarResource, 'example'>>
+
+/** Describes an endpoint by a stranger's claims, in the form and within the limits of owners. */
+export function describeEndpoint(
+  claims: EndpointClaims,
+  amount: bigint,
+): { ok: true; endpoint: DescribedEndpoint } | { ok: false; rejectedReason: string } {
+  const described = claims.info !== undefined && claims.schema !== undefined
+  const bare = { info: claims.info ?? {}, schema: claims.schema ?? {} }
+  const cleaned = cleanJson(bare, jsonLimits)
+  const info = memberOf(cleaned, 'info')
+  const schema = memberOf(cleaned, 'schema')
+  if (!isObject(info) || !isObject(schema)) {
+    return { ok: false, rejectedReason: 'info and schema hold a text that is too long.' }
+  }
+  const listed = readEndpoint({ ...claims, info, schema }, amount)
+  if (!listed.ok) return listed
+  const extras = extrasOf(claims, described ? { info, schema } : undefined)
+  return { ok: true, endpoint: { ...listed.endpoint, extras } }
+}
+
+/** Reads an endpoint by the rules for owners. Optional members that break a rule are left out. */
+function readEndpoint(
+  {
+    url,
+    method,
+    tags = [],
+    description = '',
+    info,
+    schema,
+  }: EndpointClaims & Pick<BazaarResource, 'info' | 'schema'>,
+  amount: bigint,
+): { ok: true; endpoint: ListedEndpoint } | { ok: false; rejectedReason: string } {
+  const bare = {
+    url,
+    method,
+    title: cleanText(`${method} ${new URL(url).pathname}`, listingLimits.title.maxChars),
+    description: cleanText(description, listingLimits.endpointDescription.maxChars),
+    price: amount.toString(),
+    tags,
+  }
+  const optional = {
+    example: exampleOf(info, method),
+    inputSchema: readInputSchema(schema, method),
+    output: outputOf(info),
+  }
+  let kept: Partial<typeof optional> = optional
+  for (;;) {
+    const parsed = endpointBody.safeParse({ ...bare, ...kept })
+    if (parsed.success) return { ok: true, endpoint: parsed.data }
+    const [name] = parsed.error.issues[0]?.path ?? []
+    if (typeof name !== 'string' || !Object.hasOwn(kept, name)) {
+      const reason = parsed.error.issues[0]?.message ?? 'cannot be listed'
+      return { ok: false, rejectedReason: `${String(name ?? 'the resource')} ${reason}.` }
+    }
+    kept = Object.fromEntries(Object.entries(kept).filter(([member]) => member !== name))
+  }
+}
+
+function exampleOf(info: Record<string, unknown>, method: 'GET' | 'POST') {
+  const input = memberOf(info, 'input')
+  if (method === 'GET') {
+    const queryParams = memberOf(input, 'queryParams')
+    return isObject(queryParams) ? { queryParams } : undefined
+  }
+  const body = memberOf(input, 'body')
+  return body === undefined ? undefined : { body }
+}
+
+function outputOf(info: Record<string, unknown>) {
+  const output = memberOf(info, 'output')
+  const type = memberOf(output, 'type')
+  const example = memberOf(output, 'example')
+  if (typeof type !== 'string') return undefined
+  return { type: type.toLowerCase(), ...(example === undefined ? {} : { example }) }
+}
+
+function extrasOf(
+  { serviceName, iconUrl, mimeType, routeTemplate }: EndpointClaims,
+  described: { info: Record<string, unknown>; schema: Record<string, unknown> } | undefined,
+): Record<string, unknown> {
+  const template = routeTemplate === undefined ? {} : { routeTemplate }
+  return {
+    ...(serviceName === undefined ? {} : { serviceName }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(described === undefined ? {} : { extensions: { bazaar: { ...described, ...template } } }),
+  }
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { schemaProblem } from '../../listing-client/listing.js'
+import { asSentence } from '../../listing-client/text.js'
+import type { SchemaCheck, SchemaVerdict } from '../listings/schema-check.js'
+
+/** The result of the check; its reason goes to the merchant. */
+export type InfoVerdict =
+  | { ok: true }
+  /** `isSlow` when the check was given up. */
+  | { ok: false; rejectedReason: string; isSlow?: boolean }
+
+/** Parts of an extension that `parseBazaar` read, so bounded in bytes, depth and count. */
+export interface Described {
+  info: Record<string, unknown>
+  schema: Record<string, unknown>
+}
+
+export interface InfoCheck {
+  /** Starts the thread, which takes longer than a check. */
+  start(): void
+  /** Rejects when the service is too busy to check. */
+  check(described: Described): Promise<InfoVerdict>
+}
+
+/** Results remembered; all payments for one resource carry the same pair. */
+const MAX_KNOWN = 2_000
+/** A check that was too slow on a busy machine may pass later. */
+const SLOW_KNOWN_MS = 600_000
+
+interface Known {
+  verdict: InfoVerdict
+  /** Unix milliseconds. */
+  until: number
+}
+
+/**
+ * Creates the check of `info` against its `schema` (JSON Schema 2020-12). Both come from a stranger: the thread of
+ * `schemas` compiles them and is ended when it takes too long. Every result is remembered. `now` is in Unix milliseconds.
+ */
+export function createInfoCheck(
+  schemas: Pick<SchemaCheck, 'start' | 'check'>,
+  now: () => number,
+): InfoCheck {
+  const verdicts = new LRUCache<string, Known>({ max: MAX_KNOWN })
+  const underWay = new Map<string, Promise<InfoVerdict>>()
+
+  function find(key: string): InfoVerdict | undefined {
+    const known = verdicts.get(key)
+    return known !== undefined && known.until > now() ? known.verdict : undefined
+  }
+
+  function remember(key: string, verdict: InfoVerdict, until = Number.POSITIVE_INFINITY) {
+    verdicts.set(key, { verdict, until })
+    return verdict
+  }
+
+  async function ask(key: string, { info, schema }: Described): Promise<InfoVerdict> {
+    const problem = schemaProblem(schema)
+    if (problem !== undefined) return remember(key, rejected(`schema ${problem}`))
+    const verdict = await schemas.check(schema, info)
+    if (verdict.ok) return remember(key, verdict)
+    if (verdict.fault === 'busy') throw new Error(verdict.message)
+    const refused = rejected(reasonOf(verdict))
+    if (verdict.fault !== 'slow') return remember(key, refused)
+    return remember(key, { ...refused, isSlow: true }, now() + SLOW_KNOWN_MS)
+  }
+
+  return {
+    start: schemas.start,
+    async check(described) {
+      const key = keyOf(described)
+      const known = find(key)
+      if (known !== undefined) return known
+      const waiting = underWay.get(key)
+      if (waiting !== undefined) return waiting
+      const asked = ask(key, described).finally(() => underWay.delete(key))
+      underWay.set(key, asked)
+      return asked
+    },
+  }
+}
+
+function reasonOf({ fault, message }: Extract<SchemaVerdict, { ok: false }>): string {
+  if (fault === 'value') return `info does not match its schema: ${message}`
+  return `schema cannot be used: ${message}`
+}
+
+function rejected(reason: string) {
+  return { ok: false, rejectedReason: asSentence(reason) } as const
+}
+
+function keyOf({ info, schema }: Described): string {
+  return createHash('sha256')
+    .update(JSON.stringify([info, schema]))
+    .digest('base64')
+}

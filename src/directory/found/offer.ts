@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { Address } from 'viem'
+import type { QuotedRequirement } from '../../store/listings.js'
+import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
+import { memberOf } from '../../x402/json-walk.js'
+import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
+import { checkTarget, type TargetRules } from '../probe/target-rules.js'
+
+/** A settled payment, with its request. */
+export interface SettledPayment {
+  network: string
+  /** Lower case. */
+  asset: Address
+  payTo: Address
+  payer: Address
+  amount: bigint
+  /** `paymentRequirements` and `paymentPayload` as they came. */
+  requirements: unknown
+  payload: unknown
+  settlementId: string
+}
+
+/** A resource that may get an entry, with the terms on which it was paid. */
+export interface Offer {
+  /** The key of its entry. */
+  key: string
+  /** The hash of all its content. */
+  fingerprint: string
+  resource: BazaarResource
+  terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
+    requirement: QuotedRequirement
+  }
+  /** The reason, in a sentence, if its URL is never called. */
+  blockedBecause: string | undefined
+  settlementId: string
+}
+
+export interface OfferRules {
+  /** Networks whose endpoints the directory lists, each with its stablecoin in lower case. */
+  networks: ReadonlyMap<string, { asset: Address }>
+  /** An entry whose URL may not be called never becomes live. */
+  targetRules: TargetRules
+  /** Tells whether the operator blocks a recipient; takes lower-case addresses. */
+  isPayToBlocked: (payTo: Address) => boolean
+}
+
+/** Reads the offer of a payment to the catalog, with the checks that need no I/O; `undefined` when there is none. */
+export function readOffer(
+  settled: SettledPayment,
+  rules: OfferRules,
+): { ok: true; offer: Offer } | { ok: false; rejectedReason: string } | undefined {
+  const parsed = parseBazaar(settled.payload)
+  if (parsed === undefined || !parsed.ok) return parsed
+  const { resource } = parsed
+  const requirement = readAgreedTerms(settled)
+  if (requirement === undefined) {
+    return rejected('accepted and paymentRequirements must agree on what was paid, and to whom.')
+  }
+  const { network, asset, payTo, payer, settlementId } = settled
+  const amount = BigInt(requirement.amount)
+  if (rules.networks.get(network)?.asset !== asset) {
+    return rejected(`payments on ${network} are not listed here.`)
+  }
+  if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
+  const target = checkTarget(resource.url, rules.targetRules)
+  const offer = {
+    key: `${payTo} ${network} ${resource.method} ${resource.url}`,
+    fingerprint: fingerprintOf([resource, requirement]),
+    resource,
+    terms: { network, asset, payTo, payer, amount, requirement: { ...requirement } },
+    blockedBecause: target.isAllowed ? undefined : target.message,
+    settlementId,
+  }
+  return { ok: true, offer }
+}
+
+/** Returns the requirement as discovery shows it, if payload and requirements agree with the settled payment. */
+function readAgreedTerms(settled: SettledPayment): QuotedTerms | undefined {
+  const requirement = readQuotedTerms(settled.requirements)
+  const accepted = readQuotedTerms(memberOf(settled.payload, 'accepted'))
+  if (requirement === undefined || accepted === undefined) return undefined
+  const isPaid =
+    requirement.network === settled.network &&
+    requirement.asset.toLowerCase() === settled.asset &&
+    requirement.payTo.toLowerCase() === settled.payTo &&
+    requirement.amount === settled.amount.toString()
+  if (!isPaid) return undefined
+  const asked = { ...requirement, amount: askedAmount(requirement, accepted) }
+  return agrees([{ ...asked }], [{ ...accepted }]) ? asked : undefined
+}
+
+/** Returns the amount that the endpoint asks for. Of a metered price the merchant settles a part; the ceiling is asked for. */
+function askedAmount(requirement: QuotedTerms, accepted: QuotedTerms): string {
+  const isPart =
+    requirement.scheme === 'batch-settlement' &&
+    BigInt(requirement.amount) < BigInt(accepted.amount)
+  return isPart ? accepted.amount : requirement.amount
+}
+
+function fingerprintOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64')
+}
+
+function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {
+  return { ok: false, rejectedReason }
+}
+
+/** Tells whether a live endpoint asks for exactly the terms that were paid. */
+export function agrees(
+  quoted: readonly QuotedRequirement[],
+  paid: readonly QuotedRequirement[],
+): boolean {
+  const terms = ({ scheme, network, asset, payTo, amount }: QuotedRequirement) =>
+    JSON.stringify([scheme, network, asset, payTo, amount]).toLowerCase()
+  const asked = new Set(quoted.map(terms))
+  return paid.every((requirement) => asked.has(terms(requirement)))
+}

@@ -1,0 +1,67 @@
+import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
+import { memberOf } from '../../x402/json-walk.js'
+import { nextHealth } from '../probe/health.js'
+import type { ProbeResult } from '../probe/probe.js'
+import type { ProbeEffect } from '../probe/probe-schedule.js'
+import { describeEndpoint, type EndpointClaims } from './draft.js'
+import type { InfoCheck } from './info-check.js'
+
+export interface ProbeEffectsOptions {
+  infoCheck: Pick<InfoCheck, 'check'>
+  /** 0 to 1; `Math.random` unless a test gives another. */
+  random?: () => number
+}
+
+/**
+ * Creates the effects of probes on entries. An owner's listing keeps its description and becomes `failing` after several
+ * failures. An entry from a payment takes the description of its own 402 once it is live, and the first definite wrong
+ * answer makes it `failing`, because nobody vouches for it.
+ */
+export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEffectsOptions) {
+  async function describe(
+    { endpoint }: CatalogEntry,
+    { quote }: ProbeResult,
+  ): Promise<DescribedEndpoint | undefined> {
+    if (quote === undefined) return undefined
+    const { quoted, chosen } = quote
+    const { url, method } = endpoint
+    const template = memberOf(memberOf(endpoint.extras.extensions, 'bazaar'), 'routeTemplate')
+    const claims: EndpointClaims = {
+      ...quoted.resource,
+      url,
+      method,
+      ...(typeof template === 'string' ? { routeTemplate: template } : {}),
+      ...(await agreedBazaar(quoted.bazaar, method)),
+    }
+    const described = describeEndpoint(claims, BigInt(chosen.amount))
+    return described.ok ? described.endpoint : undefined
+  }
+
+  /** Returns the bazaar extension of the 402 if it is about this method and matches its schema. */
+  async function agreedBazaar(
+    bazaar: NonNullable<ProbeResult['quote']>['quoted']['bazaar'],
+    method: string,
+  ) {
+    if (bazaar === null || memberOf(bazaar.info.input, 'method') !== method) return {}
+    const { ok } = await infoCheck.check(bazaar).catch(() => ({ ok: false }))
+    return ok ? bazaar : {}
+  }
+
+  return async (
+    entry: CatalogEntry,
+    result: ProbeResult,
+    nowSeconds: number,
+  ): Promise<ProbeEffect> => {
+    const after = (previous: EndpointHealth) => nextHealth(previous, result, nowSeconds, random)
+    if (!isUnclaimed(entry.merchant)) return { after }
+    if (result.isDefinite) {
+      return { after: (previous) => ({ ...after(previous), status: 'failing' }) }
+    }
+    if (result.record.verdict !== 'live') return { after }
+    const described = await describe(entry, result)
+    if (described !== undefined) return { after, described }
+    // It is live with terms that no listing can have, such as an amount of zero.
+    return { after: (previous) => ({ ...after(previous), status: 'failing' }) }
+  }
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { isKnown } from '../../http/cached-reply.js'
+import { cached } from '../../http/openapi/cached-answer.js'
+import { address } from '../../http/openapi/fields.js'
+import type { Operation } from '../../http/openapi/operation.js'
+import { RequestFault } from '../../http/request-fault.js'
+import { describedAs } from '../../http/route-config.js'
+import { merchantIdKind } from '../../listing-client/listing.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
+import { catalogAnswer, ownedAnswer } from '../openapi/listing-schemas.js'
+import { type Catalog, catalogBytes, streamCatalog } from './catalog.js'
+import { createPause } from './pause.js'
+
+const tag = 'Directory'
+
+const catalogOperation: Operation = {
+  id: 'listMerchants',
+  tag,
+  summary: 'The directory: every merchant with its endpoints and prices',
+  answers: cached('All of it, as a stream.', catalogAnswer),
+  examples: { all: { summary: 'All of it', status: 200 } },
+}
+
+const ownerOperation: Operation = {
+  id: 'listMerchantsOfOwner',
+  tag,
+  summary: 'The merchants that a wallet owns, is offered, and may claim',
+  params: z.object({ address }),
+  answers: { 200: { description: 'Listings by role.', schema: ownedAnswer } },
+  examples: {
+    none: {
+      summary: 'A wallet that has none',
+      params: { address: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' },
+      status: 200,
+      answer: { owner: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', merchants: [] },
+    },
+    malformed: {
+      summary: 'Not an address',
+      params: { address: '0x12' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'address must be a 20-byte hex address with 0x prefix.',
+      },
+    },
+  },
+}
+
+export interface CatalogRoutesOptions extends OwnerRoutesOptions {
+  catalog: Catalog
+  /** `BASE_URL`. */
+  facilitator: string
+}
+
+/** Serves `GET /api/merchants`, the directory catalog, and the merchants of a wallet. */
+export async function catalogRoutes(
+  app: FastifyInstance,
+  { catalog, store, facilitator, checksum, now }: CatalogRoutesOptions,
+): Promise<void> {
+  // Change numbers of another database begin at 1 again, so the tag differs with each start.
+  const boot = randomBytes(6).toString('base64url')
+  ownerRoutes(app, { store, checksum, now })
+
+  app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
+    const snapshot = await catalog.read()
+    reply.type('application/json; charset=utf-8')
+    if (isKnown(request, reply, `W/"${boot}-${snapshot.sequence}"`)) return reply
+    const bytes = catalogBytes(snapshot, facilitator)
+    if (bytes !== undefined) reply.header('content-length', bytes)
+    return reply.send(streamCatalog(snapshot, facilitator))
+  })
+}
+
+interface OwnerRoutesOptions {
+  store: Pick<
+    ListingReader,
+    'merchantsOwnedBy' | 'merchantsOfferedTo' | 'merchantsPaidTo' | 'endpointStates'
+  >
+  checksum: (address: Address) => Address
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** The role of a wallet: `payTo` may claim an unclaimed merchant that pays to it. */
+type Role = 'owner' | 'offered' | 'payTo'
+
+/** Listings of one wallet in an answer. */
+const MAX_OWNED = 500
+
+/** Tells whether a merchant can be claimed; the service's own entries cannot. */
+function isClaimable({ id, owner }: Merchant): boolean {
+  return owner === null && merchantIdKind(id) !== 'reserved'
+}
+
+/** Serves `GET /api/owners/{address}/merchants`: the merchants that a wallet owns, is offered, and may claim. Nothing is secret. */
+function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutesOptions): void {
+  async function rolesOf(address: Address): Promise<[Role, Merchant][]> {
+    const [owned, offered, paid] = await Promise.all([
+      store.merchantsOwnedBy(address, MAX_OWNED),
+      store.merchantsOfferedTo(address, Math.floor(now() / 1000)),
+      store.merchantsPaidTo(address),
+    ])
+    const as = (role: Role) => (merchant: Merchant) => [role, merchant] as [Role, Merchant]
+    const unclaimed = paid.filter(isClaimable)
+    return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
+  }
+
+  async function toAnswer(role: Role, merchant: Merchant) {
+    const { id, name, revision, payTo, hiddenReason, offer, updatedAt } = merchant
+    const isOffered = offer !== null && offer.until > now() / 1000
+    return {
+      id,
+      name,
+      role,
+      revision,
+      payTo: checksum(payTo),
+      hidden: hiddenReason !== null,
+      endpoints: await store.endpointStates(id),
+      offer: isOffered ? { to: checksum(offer.to), until: offer.until } : null,
+      updatedAt,
+    }
+  }
+
+  app.get<{ Params: { address: string } }>(
+    '/api/owners/:address/merchants',
+    describedAs(ownerOperation),
+    async (request, reply) => {
+      const address = request.params.address.toLowerCase()
+      if (!/^0x[0-9a-f]{40}$/.test(address)) {
+        throw new RequestFault({
+          statusCode: 400,
+          code: 'invalid_request',
+          message: 'address must be a 20-byte hex address with 0x prefix.',
+        })
+      }
+      const pause = createPause()
+      const merchants = []
+      for (const [role, merchant] of await rolesOf(address as Address)) {
+        merchants.push(await toAnswer(role, merchant))
+        await pause()
+      }
+      // An owner who saved must see it.
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ owner: checksum(address as Address), merchants })
+    },
+  )
+}

@@ -1,0 +1,316 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Address } from 'viem'
+import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
+import { createPause } from './pause.js'
+import {
+  isPublished,
+  livePrices,
+  paramNames,
+  priceUsd,
+  publishedIdentity,
+  shownEndpoints,
+} from './published.js'
+
+export interface CatalogOptions {
+  store: Pick<
+    ListingReader,
+    'findMerchant' | 'endpointsOf' | 'scanMerchants' | 'lastChange' | 'changesAfter'
+  >
+  checksum: (address: Address) => Address
+  /** JSON that is kept in memory; further merchants are rendered for each answer. 64 MiB by default. */
+  maxReadyBytes?: number
+}
+
+/** The catalog at one moment; later changes do not affect it. */
+export interface CatalogSnapshot {
+  /** The number of the last change in it. */
+  sequence: number
+  blocks: readonly Block[]
+  /** Renders a merchant that is not kept; `undefined` when it left the catalog meanwhile. */
+  build(id: string): Promise<Buffer | undefined>
+}
+
+export interface Catalog {
+  /** Returns a snapshot with every change committed before the call. The first call loads everything. */
+  read(): Promise<CatalogSnapshot>
+}
+
+const MAX_READY_BYTES = 64 * 1024 * 1024
+const PAGE = 100
+
+/** Creates the catalog: it keeps the JSON of every merchant, and renders again only the merchants that changed. */
+export function createCatalog(options: CatalogOptions): Catalog {
+  const { store, checksum, maxReadyBytes = MAX_READY_BYTES } = options
+  let blocks: readonly Block[] = []
+  let sequence = -1
+  let refreshing: Promise<void> | undefined
+
+  /** Renders a merchant; `undefined` for an unclaimed one without a live endpoint. */
+  async function fragmentOf(merchant: Merchant): Promise<Buffer | undefined> {
+    const shown = shownEndpoints(merchant, await store.endpointsOf(merchant.id))
+    if (shown.length === 0 && isUnclaimed(merchant)) return undefined
+    return toFragment(merchant, shown, checksum)
+  }
+
+  async function build(id: string): Promise<Buffer | undefined> {
+    const merchant = await store.findMerchant(id)
+    return merchant !== undefined && isPublished(merchant) ? fragmentOf(merchant) : undefined
+  }
+
+  async function load(): Promise<void> {
+    const pause = createPause()
+    const target = await store.lastChange()
+    const loaded: Block[] = []
+    let readyBytes = 0
+    for (let after = ''; ; ) {
+      const page = await store.scanMerchants(after, PAGE)
+      const last = page.at(-1)
+      if (last === undefined) break
+      const pieces: Piece[] = []
+      for (const merchant of page) {
+        const isKept = readyBytes < maxReadyBytes
+        const bytes = isKept ? await fragmentOf(merchant) : undefined
+        readyBytes += bytes?.length ?? 0
+        if (!isKept || bytes !== undefined) pieces.push({ id: merchant.id, bytes })
+        await pause()
+      }
+      loaded.push(...packBlocks(pieces))
+      after = last.id
+    }
+    blocks = loaded
+    sequence = target
+  }
+
+  async function follow(): Promise<void> {
+    const pause = createPause()
+    const changes = await store.changesAfter(sequence, PAGE)
+    const readyBytes = blocks.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0)
+    const changed = new Map<string, Piece | undefined>()
+    for (const { merchantId: id } of changes) {
+      if (changed.has(id)) continue
+      const bytes = await build(id)
+      const isKept = readyBytes < maxReadyBytes
+      changed.set(id, bytes === undefined ? undefined : { id, bytes: isKept ? bytes : undefined })
+      await pause()
+    }
+    blocks = changeBlocks(blocks, changed)
+    sequence = changes.at(-1)?.sequence ?? (await store.lastChange())
+  }
+
+  return {
+    async read() {
+      const target = await store.lastChange()
+      while (sequence < target) {
+        refreshing ??= (sequence < 0 ? load() : follow()).finally(() => {
+          refreshing = undefined
+        })
+        await refreshing
+      }
+      return { sequence, blocks, build }
+    },
+  }
+}
+
+/** Renders one merchant of the catalog as JSON after a comma: the members of the specification first, then ours. */
+function toFragment(
+  merchant: Merchant,
+  endpoints: readonly Endpoint[],
+  checksum: (address: Address) => Address,
+): Buffer {
+  const { id, name, network } = merchant
+  const json = JSON.stringify({
+    id,
+    name,
+    network,
+    asset: checksum(merchant.asset),
+    endpoints: endpoints.map((endpoint) => toCatalogEndpoint(endpoint, merchant)),
+    description: merchant.description,
+    payTo: checksum(merchant.payTo),
+    official: merchant.isOfficial,
+    partner: merchant.isPartner,
+    claimed: merchant.owner !== null,
+    identity: publishedIdentity(merchant),
+  })
+  return Buffer.from(`,${json}`)
+}
+
+function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): Record<string, unknown> {
+  const { method, url, title, pricing, price } = endpoint
+  return {
+    method,
+    url,
+    title,
+    pricing,
+    price: price.toString(),
+    priceUsd: priceUsd(price),
+    ...livePrices(endpoint, merchant),
+    params: paramNames(endpoint),
+    description: endpoint.description,
+    tags: endpoint.tags,
+    status: endpoint.status,
+    hostedByArcus: endpoint.isHosted,
+  }
+}
+
+/** One merchant of the catalog. */
+export interface Piece {
+  id: string
+  /** A comma and the merchant's JSON; `undefined` where it is not kept. */
+  bytes: Buffer | undefined
+}
+
+/**
+ * Neighbours in order of id, with their JSON in one buffer. An answer consists of buffers that exist already, and leaves
+ * no garbage. Blocks never change.
+ */
+export interface Block {
+  ids: readonly string[]
+  /** Bytes of each merchant within `bytes`. */
+  sizes: readonly number[]
+  /** `undefined` when one of them is not kept. */
+  bytes: Buffer | undefined
+}
+
+const BLOCK_BYTES = 64 * 1024
+/** The assumed size of a merchant that is not kept. */
+const UNKNOWN_BYTES = 1024
+
+/** Packs pieces in order of id, at least one, into blocks of about 64 KiB. */
+export function packBlocks(pieces: readonly Piece[]): Block[] {
+  const sizes = pieces.map(({ bytes }) => bytes?.length ?? UNKNOWN_BYTES)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  // Even parts, so that a block that outgrew its size leaves no tiny one.
+  const target = total / Math.max(1, Math.round(total / BLOCK_BYTES))
+  const blocks: Block[] = []
+  let start = 0
+  let filled = 0
+  for (const [i, size] of sizes.entries()) {
+    filled += size
+    if (filled < target && i < pieces.length - 1) continue
+    blocks.push(toBlock(pieces.slice(start, i + 1)))
+    start = i + 1
+    filled = 0
+  }
+  return blocks
+}
+
+/** Returns the blocks after some merchants changed or left (`undefined`). Blocks without a change stay the same objects. */
+export function changeBlocks(
+  blocks: readonly Block[],
+  changed: ReadonlyMap<string, Piece | undefined>,
+): Block[] {
+  const byBlock = new Map<number, string[]>()
+  for (const id of [...changed.keys()].sort()) {
+    const at = findBlock(blocks, id)
+    const ids = byBlock.get(at)
+    if (ids === undefined) byBlock.set(at, [id])
+    else ids.push(id)
+  }
+  if (blocks.length === 0) return packBlocks(presentPieces(changed, byBlock.get(0) ?? []))
+  return blocks.flatMap((block, at) => {
+    const ids = byBlock.get(at)
+    if (ids === undefined) return [block]
+    const kept = toPieces(block).filter(({ id }) => !changed.has(id))
+    const pieces = [...kept, ...presentPieces(changed, ids)]
+    return packBlocks(pieces.sort((one, other) => (one.id < other.id ? -1 : 1)))
+  })
+}
+
+function presentPieces(changed: ReadonlyMap<string, Piece | undefined>, ids: string[]): Piece[] {
+  return ids.map((id) => changed.get(id)).filter((piece) => piece !== undefined)
+}
+
+/** Returns the last block that begins at or before the id, or the first block. */
+function findBlock(blocks: readonly Block[], id: string): number {
+  let low = 0
+  let high = blocks.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((blocks[middle]?.ids[0] ?? '') <= id) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function toBlock(pieces: readonly Piece[]): Block {
+  const ids = pieces.map(({ id }) => id)
+  const parts = pieces.map(({ bytes }) => bytes).filter((bytes) => bytes !== undefined)
+  const isReady = parts.length === pieces.length
+  return {
+    ids,
+    sizes: parts.map(({ length }) => length),
+    bytes: isReady ? Buffer.concat(parts) : undefined,
+  }
+}
+
+function toPieces({ ids, sizes, bytes }: Block): Piece[] {
+  let from = 0
+  return ids.map((id, i) => {
+    const size = sizes[i] ?? 0
+    const piece = { id, bytes: bytes?.subarray(from, from + size) }
+    from += size
+    return piece
+  })
+}
+
+/** Without this bound a fast reader would get the whole catalog in one turn of the event loop. */
+const BYTES_A_TURN = 256 * 1024
+const HIGH_WATER_BYTES = 64 * 1024
+
+const END = Buffer.from(']}\n')
+
+/** Streams the catalog as JSON. */
+export function streamCatalog(snapshot: CatalogSnapshot, facilitator: string): Readable {
+  return Readable.from(chunksOf(snapshot, facilitator), {
+    objectMode: false,
+    highWaterMark: HIGH_WATER_BYTES,
+  })
+}
+
+/** Returns the bytes of the stream; `undefined` if some merchants must be rendered first. */
+export function catalogBytes(snapshot: CatalogSnapshot, facilitator: string): number | undefined {
+  let total = catalogHead(facilitator).length + END.length
+  for (const { bytes } of snapshot.blocks) {
+    if (bytes === undefined) return undefined
+    total += bytes.length
+  }
+  // The first merchant is sent without its comma.
+  return total - Math.min(1, snapshot.blocks.length)
+}
+
+function catalogHead(facilitator: string): Buffer {
+  return Buffer.from(`{"facilitator":${JSON.stringify(facilitator)},"merchants":[`)
+}
+
+async function* chunksOf(snapshot: CatalogSnapshot, facilitator: string): AsyncGenerator<Buffer> {
+  let turnBytes = 0
+  let isFirst = true
+  yield catalogHead(facilitator)
+  for await (const bytes of partsOf(snapshot)) {
+    yield isFirst ? bytes.subarray(1) : bytes
+    isFirst = false
+    turnBytes += bytes.length
+    if (turnBytes < BYTES_A_TURN) continue
+    turnBytes = 0
+    await nextTurn()
+  }
+  yield END
+}
+
+/** Yields the JSON of merchants, each after a comma. */
+async function* partsOf({ blocks, build }: CatalogSnapshot): AsyncGenerator<Buffer> {
+  for (const { ids, bytes } of blocks) {
+    if (bytes !== undefined) {
+      yield bytes
+      continue
+    }
+    for (const id of ids) {
+      const made = await build(id)
+      if (made !== undefined) yield made
+      // Rendering takes so long that other work runs after each.
+      await nextTurn()
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
+import { formatAtomic } from '../../x402/amounts.js'
+import { isObject } from '../../x402/json-walk.js'
+
+/** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
+export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {
+  const isControlled = identity?.checks.control.passed === true && identity.agentId === agentId
+  return isControlled ? { agentId: identity.agentId } : null
+}
+
+/** Tells whether the public may see a merchant. */
+export function isPublished({ hiddenReason, deletedAt }: Merchant): boolean {
+  return hiddenReason === null && deletedAt === null
+}
+
+/** Returns the endpoints that the catalog shows: of an unclaimed merchant only live ones. */
+export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[]): Endpoint[] {
+  const isWaiting = ({ status }: Endpoint) => isUnclaimed(merchant) && status !== 'live'
+  return endpoints.filter((endpoint) => !isWaiting(endpoint))
+}
+
+/** Returns the price that the endpoint's 402 asked for; both members are `null` where it is unknown. */
+export function livePrices(endpoint: Endpoint, merchant: Merchant) {
+  const { livePrice, livePriceUsd } = tellLivePrice(endpoint, merchant)
+  return { livePrice, livePriceUsd: livePriceUsd === null ? null : Number(livePriceUsd) }
+}
+
+/** Describes the cost of a call: the price of its 402, and the listed price where that differs. */
+export function costOf(endpoint: Endpoint, merchant: Merchant): string {
+  const { price, pricing } = endpoint
+  const live = livePriceOf(endpoint, merchant) ?? price
+  const cost = `${pricing === 'metered' ? 'at most ' : ''}${formatAtomic(live)} USD a call`
+  return live === price
+    ? cost
+    : `${cost} by its own 402, though listed at ${formatAtomic(price)} USD`
+}
+
+/** Returns dollars as the nearest number to the exact decimal: 10000 is 0.01. */
+export function priceUsd(price: bigint): number {
+  return Number(formatAtomic(price))
+}
+
+/** Returns the names of the parameters from the schema, or else from the example. */
+export function paramNames({ inputSchema, example }: Endpoint): string[] {
+  const fromSchema = Object.keys(propertiesOf(inputSchema))
+  if (fromSchema.length > 0) return fromSchema
+  const values = 'queryParams' in example ? example.queryParams : example.body
+  return isObject(values) ? Object.keys(values) : []
+}
+
+/** Returns `properties` of an object schema; empty where there are none. */
+export function propertiesOf(schema: Record<string, unknown> | null): Record<string, unknown> {
+  return isObject(schema?.properties) ? schema.properties : {}
+}

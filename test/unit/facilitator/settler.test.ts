@@ -1,9 +1,11 @@
+import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
 import type { Intent, Judgement } from '../../../src/facilitator/judge.js'
 import { createSettler, type SettlerOptions } from '../../../src/facilitator/settler.js'
 import type { Relayer } from '../../../src/relayer/relayer.js'
 import type { Claim, Job } from '../../../src/store/settlement-journal.js'
+import type { Payment } from '../../../src/x402/payment.js'
 import { reasons } from '../../../src/x402/reasons.js'
 import { aJob, anOutcome } from '../store/store-contract.js'
 import { aBody, aPayment, network, nowSeconds } from '../x402/a-payment.js'
@@ -48,7 +50,7 @@ function aSettler(
     },
   } as unknown as Relayer
   const settle = createSettler({
-    judge: async (_payment, marginSeconds) => {
+    judge: async (_payment: Payment, marginSeconds: number) => {
       marginsSeconds.push(marginSeconds)
       return world.judgement ?? { state: 'valid', intent }
     },
@@ -60,7 +62,7 @@ function aSettler(
     deliveries: { take: async () => world.turn },
     relayers: new Map([[network, relayer]]),
     settleWaitSeconds: 30,
-    checksum: (address) => address,
+    checksum: (address: Address) => address,
     paymentUrl: () => 'https://arcus.example/payments',
     now: Date.now,
     log: { error() {} },

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Block } from './page.js'
+
+/** Runs a block of commands to its end. Rejects with what it printed if it fails. */
+export async function run(command: string, cwd: string, env: Record<string, string> = {}) {
+  const { child, printed } = start(command, cwd, env)
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
+  if (code !== 0) throw new Error(`${command.trim()} ended with ${code}:\n${printed()}`)
+  return printed()
+}
+
+/** Starts a command that goes on; `stop` ends it with all that it started. */
+export function start(command: string, cwd: string, env: Record<string, string> = {}) {
+  const child = spawn('sh', ['-e', '-c', command], {
+    cwd,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk) => {
+    text += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    text += chunk
+  })
+  return { child, printed: () => text, stop: () => stop(child) }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.pid === undefined) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  process.kill(-child.pid, 'SIGTERM')
+  await ended
+}
+
+/** An empty folder with the files of a section. */
+export function openFolder(blocks: readonly Block[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quickstart-'))
+  for (const block of blocks) {
+    if (block.kind !== 'file') continue
+    const path = join(folder, block.name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, block.text)
+  }
+  return folder
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Resolves once the condition holds. Throws with `describe()` after the time given. */
+export async function until(
+  isTrue: () => Promise<boolean> | boolean,
+  describe: () => string,
+  ms = 90_000,
+): Promise<void> {
+  const deadline = Date.now() + ms
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error(describe())
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+export async function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

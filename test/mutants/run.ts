@@ -33,6 +33,12 @@ const COPIES = 2
 const TEST_TIMEOUT_MS = 10_000
 const RUN_TIMEOUT_MS = 120_000
 
+/** Files run one after another in a thread, with nothing set up before them. */
+const config = `export default {
+  test: { include: ['test/**/*.test.ts'], isolate: false, pool: 'threads' },
+}
+`
+
 type Verdict = 'noticed' | 'not noticed' | 'does not load'
 
 process.exitCode = await main(process.argv.slice(2))
@@ -139,11 +145,6 @@ function copyTree(): string {
   writeFileSync(join(folder, 'vitest.config.js'), config)
   return folder
 }
-
-const config = `export default {
-  test: { include: ['test/**/*.test.ts'], isolate: false, pool: 'threads' },
-}
-`
 
 function readSources(folder: string): Map<string, string> {
   const paths = ['src', 'packages']

@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { constants, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
@@ -102,7 +102,8 @@ export function lowerThreadPriority(): boolean {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     if (!Number.isInteger(thread) || thread === process.pid) return false
-    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL)
+    const lower = getPriority(thread) + constants.priority.PRIORITY_BELOW_NORMAL
+    setPriority(thread, Math.min(lower, constants.priority.PRIORITY_LOW))
     return true
   } catch {
     return false

@@ -10,6 +10,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3 make g+
 ENV npm_config_nodedir=/usr/local
 WORKDIR /arcus
 COPY package.json package-lock.json ./
+COPY packages/merchant/package.json packages/merchant/
 RUN npm ci
 COPY . .
 RUN npm run build
@@ -30,6 +31,8 @@ ENV NODE_ENV=production
 WORKDIR /arcus
 COPY --from=production-packages /arcus/node_modules ./node_modules
 COPY --from=build /arcus/dist ./dist
+COPY --from=build /arcus/packages/merchant/dist ./packages/merchant/dist
+COPY packages/merchant/package.json packages/merchant/
 COPY package.json ./
 COPY migrations ./migrations
 RUN mkdir data && chown node:node data

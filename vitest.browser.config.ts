@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 /** Real Chromium against the real service; `npm run test:browser`. */
 export default defineConfig({
+  // The packages of this repository are tested from their sources.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['test/browser/**/*.test.ts'],
     globalSetup: ['test/browser/support/built-console.ts'],

@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 /** The fast suite; `npm test`. The twins on PostgreSQL run with `npm run test:postgres`. */
 export default defineConfig({
+  // The packages of this repository are tested from their sources.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],

@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  // The packages of this repository are tested from their sources.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['test/faults/**/*.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],

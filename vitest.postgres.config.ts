@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 /** The contracts of the stores and several replicas, on a real PostgreSQL; `npm run test:postgres`. */
 export default defineConfig({
+  // The packages of this repository are tested from their sources.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.postgres.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],

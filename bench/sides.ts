@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { devnetPayer, devnetRelayers } from '../src/devnet/accounts.js'
-import { startAnvil } from '../src/devnet/anvil-process.js'
+import { startAnvil } from '../src/devnet/anvil.js'
 import { mintUsdc, placeContracts } from '../src/devnet/fixtures.js'
-import { freePort } from '../src/devnet/ports.js'
+import { freePort } from '../src/devnet/process.js'
 
 export type SideName = 'arcus' | 'reference' | 'stock'
 

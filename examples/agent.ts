@@ -1,14 +1,14 @@
 /**
- * An agent's purchase, from a question in words to a paid answer: it searches the catalog by MCP, reads how the best
- * resource is called, looks at what it asks for now, and pays within limits that are set here and nowhere else.
+ * Buys as an agent, from a question in words to a paid answer: it searches the catalog by MCP, reads the parameters of the
+ * best resource, asks for its current price, and pays within limits that are set here and nowhere else.
  *
  * With `npm run dev` in another terminal, which sells two endpoints of its own:
  *
  *   npx tsx examples/agent.ts fees
  *   npx tsx examples/agent.ts summary --param text="A long story. Short." --max 0.03
  *
- * ARCUS_URL is the service (http://localhost:4021). PRIVATE_KEY pays: it signs only, and needs no gas; without it the
- * payer of the devnet does.
+ * ARCUS_URL is the service, default http://localhost:4021. PAYER_KEY is the key of the payer, which signs and needs no
+ * gas. The default is the payer of the devnet.
  */
 import { parseArgs } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -33,14 +33,14 @@ const { values, positionals } = parseArgs({
 })
 const question = positionals.join(' ')
 if (!/^\d+(\.\d{1,6})?$/.test(values.max)) {
-  say(`--max wants dollars with at most six decimals, as 0.05, not ${values.max}`)
+  say(`--max wants dollars with at most six decimals such as 0.05, not ${values.max}`)
   process.exit(1)
 }
 const maxAmount = parseUnits(values.max, 6)
-// What the model, or here the command line, fills in.
+// The parameters that a model would fill in. Here the command line does.
 const params = Object.fromEntries(values.param.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
 
-/** What this agent reads of the answers. All of it was written by sellers: compared and passed on, never obeyed. */
+/** The members of the answers that this agent reads. Sellers wrote them: they are compared and passed on, never obeyed. */
 interface Resource {
   resource: string
   method: 'GET' | 'POST'
@@ -76,8 +76,8 @@ async function buy(): Promise<number> {
   say(`Found     ${method} ${url}  ${JSON.stringify(chosen.title)}`)
 
   const wanted = { url, method }
-  const told = await use<{ resources: [Description] }>('describe_resource', wanted)
-  const { input, inputSchema } = told.resources[0].metadata
+  const described = await use<{ resources: [Description] }>('describe_resource', wanted)
+  const { input, inputSchema } = described.resources[0].metadata
   const known = Object.keys(inputSchema.properties ?? {})
   const unknown = Object.keys(params).filter((name) => known.length > 0 && !known.includes(name))
   if (unknown.length > 0)
@@ -91,20 +91,20 @@ async function buy(): Promise<number> {
   )
   if (!terms.isAsListed) throw new Error(`Not paid: ${terms.message}`)
   const price = terms.accepts.find(isPayable)
-  if (price === undefined) throw new Error(`Not paid: it asks for more than $${values.max} now.`)
-  say(`Asks for  ${price.amount} millionths of a dollar`)
+  if (price === undefined) throw new Error(`Not paid: it costs more than $${values.max} now.`)
+  say(`Asks for  ${price.amount} atomic units, millionths of a dollar`)
 
   return pay(url, method, filled, price.amount)
 }
 
-/** The limit is in the client: a 402 that asks for more than was told a moment ago is refused before it is signed. */
+/** Pays with a limit in the client: a 402 that asks for more than a moment ago is refused before anything is signed. */
 async function pay(
   url: string,
   method: string,
   filled: Record<string, unknown>,
   maxAmountPerPayment: string,
 ): Promise<number> {
-  const account = privateKeyToAccount((process.env.PRIVATE_KEY as Hex | undefined) ?? devnetKey)
+  const account = privateKeyToAccount((process.env.PAYER_KEY as Hex | undefined) ?? devnetKey)
   const client = x402Client.fromConfig({
     schemes: [{ network, client: new ExactEvmScheme(account) }],
     spendControls: {

@@ -1,12 +1,12 @@
 /**
- * Calls a paid URL with the official client, pays what it asks, and prints the answer and the transaction.
+ * Calls a paid URL with the official client, pays its price, and prints the answer and the transaction.
  *
- * With `npm run dev` in another terminal, whose sample API asks for a cent:
+ * With `npm run dev` in another terminal, whose sample API costs a cent:
  *
  *   npx tsx examples/buyer.ts
  *   npx tsx examples/buyer.ts http://localhost:4023/story
  *
- * PRIVATE_KEY pays. It signs only, and needs no gas; without it the payer of the devnet does.
+ * PAYER_KEY is the key of the payer, which signs and needs no gas. The default is the payer of the devnet.
  */
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -18,11 +18,11 @@ const url = process.argv[2] ?? 'http://localhost:4022/quote'
 const network = 'eip155:5042'
 // A public test key of anvil. Never send it money.
 const devnetKey = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
-const account = privateKeyToAccount((process.env.PRIVATE_KEY as Hex | undefined) ?? devnetKey)
+const account = privateKeyToAccount((process.env.PAYER_KEY as Hex | undefined) ?? devnetKey)
 
 const client = x402Client.fromConfig({
   schemes: [{ network, client: new ExactEvmScheme(account) }],
-  // The client pays no token it does not know, and Arc's it does not. At most ten cents a call, in millionths.
+  // The client does not know Arc's token, and pays no unknown one. The limit is ten cents a call, in atomic units.
   spendControls: {
     allowedAssets: [
       {
@@ -35,7 +35,7 @@ const client = x402Client.fromConfig({
 })
 const fetchPaid = wrapFetchWithPayment(fetch, client)
 
-// Nobody is there, or the client itself refuses: an asset or a price it was not allowed.
+// The server does not answer, or the client refuses an asset or a price that is not allowed.
 const response = await fetchPaid(url).catch((error: Error) => {
   const { cause } = error as { cause?: Error }
   process.stderr.write(`Not called: ${error.message}${cause ? ` (${cause.message})` : ''}\n`)
@@ -43,7 +43,7 @@ const response = await fetchPaid(url).catch((error: Error) => {
 })
 process.stdout.write(`${response.status} ${await response.text()}\n`)
 
-// What was settled, or why it was not, is in a header; so is why a payment was refused before.
+// One header holds the settlement or its failure, another the reason why a payment was refused.
 const settlement = response.headers.get('PAYMENT-RESPONSE')
 const refusal = response.headers.get('PAYMENT-REQUIRED')
 if (settlement !== null) {

@@ -6,7 +6,7 @@
  *   npx tsx examples/express-merchant.ts
  *   npx tsx examples/buyer.ts http://localhost:4024/quote
  *
- * FACILITATOR_URL, PAY_TO and PORT change where it settles, who is paid and where it listens.
+ * FACILITATOR_URL, PAY_TO and PORT set the facilitator, the address that is paid and the port.
  */
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
@@ -22,10 +22,10 @@ const resources = new x402ResourceServer(facilitator).register(network, new Exac
 const accepts = {
   scheme: 'exact',
   network,
-  // The merchant of the devnet. Take an address of your own: the money goes straight there.
+  // The merchant of the devnet. Set an address of your own: the money goes straight there.
   payTo: process.env.PAY_TO ?? '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
-  // A price such as "$0.01" would throw: the official packages know no asset on Arc. So it is named: a cent, in
-  // millionths of a dollar, and the token with the EIP-712 domain of its contract.
+  // The official packages know no asset on Arc, so a price such as "$0.01" would throw. This is a cent in atomic units,
+  // with the token and the EIP-712 domain of its contract.
   price: {
     amount: '10000',
     asset: '0x3600000000000000000000000000000000000000',

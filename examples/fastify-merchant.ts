@@ -6,22 +6,21 @@
  *   npx tsx examples/fastify-merchant.ts
  *   npx tsx examples/buyer.ts "http://localhost:4023/weather?city=Lisbon"
  *
- * FACILITATOR_URL, PAY_TO and PORT change where it settles, who is paid and where it listens.
+ * FACILITATOR_URL, PAY_TO and PORT set the facilitator, the address that is paid and the port.
  */
 import { Readable } from 'node:stream'
+import { x402 } from '@arcus/merchant'
 import fastify from 'fastify'
-// In a project of your own: import { x402 } from 'arcus/merchant'
-import { x402 } from '../src/merchant/x402.js'
 
 const app = fastify()
 
 await app.register(x402, {
   facilitator: process.env.FACILITATOR_URL ?? 'http://localhost:4021',
-  // The merchant of the devnet. Take an address of your own: the money goes straight there.
+  // The merchant of the devnet. Set an address of your own: the money goes straight there.
   payTo: process.env.PAY_TO ?? '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
 })
 
-// A price is all a route needs. Its schema tells catalogs and agents how to call it.
+// A route needs only a price. Its schema shows catalogs and agents how to call it.
 const querystring = {
   type: 'object',
   properties: { city: { type: 'string', examples: ['Lisbon'] } },
@@ -34,11 +33,11 @@ app.get<{ Querystring: { city: string } }>(
     config: { x402: { price: '$0.01', description: 'The weather of a city, made up.' } },
     schema: { querystring },
   },
-  // Runs when the payment has been verified; it is settled when this has succeeded. Whatever fails costs nothing.
+  // The handler runs after the payment is verified. The payment settles when the handler has succeeded.
   async ({ query, payment }) => ({ city: query.city, degrees: 21, paidBy: payment?.payer }),
 )
 
-// What comes bit by bit is settled when the first bytes are there, and then passed on as it comes.
+// The payment of a stream settles when its first bytes are there. Then the stream is passed on.
 app.get(
   '/story',
   { config: { x402: { price: '$0.002', streaming: 'settle-first' } } },

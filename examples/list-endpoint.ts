@@ -1,12 +1,12 @@
 /**
  * Lists a paid API in an Arcus directory from a terminal.
  *
- * The directory calls the URL once, without payment: it must answer 402 and ask for the directory's stablecoin, paid to
- * the address of the listing. Then the listing is live. Run again with the same id and key, it replaces the listing.
+ * The directory calls the URL once, without payment. The URL must answer 402 and ask for the directory's stablecoin, paid to
+ * the address of the listing. Then the listing is live. Another run with the same id and key replaces the listing.
  *
- * With `npm run dev` in another terminal, this lists its sample API as its merchant (a public test key of anvil):
+ * With `npm run dev` in another terminal, this lists its sample API as the devnet's merchant (a public test key of anvil):
  *
- *   PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts \
+ *   OWNER_KEY=0x... npx tsx examples/list-endpoint.ts \
  *     --id penny-quotes --name "Penny quotes" --url http://localhost:4022/quote \
  *     --title "A quote" --price 0.01 --pay-to 0x...
  *
@@ -19,14 +19,14 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { createListingClient, ListingError } from '../src/listing-client/client.js'
 import type { Listing, ListingEndpoint } from '../src/listing-client/listing.js'
 
-const usage = `PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
+const usage = `OWNER_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
 
   --id ID              merchant id: 3 to 40 of a-z, 0-9 and hyphens
   --name TEXT          name of the merchant
   --url URL            the paid endpoint
   --title TEXT         what the endpoint gives
   --price DOLLARS      as 0.01, at most six decimals
-  --pay-to ADDRESS     who is paid; the signer's own address unless given
+  --pay-to ADDRESS     the address that is paid, default the signer's own
   --about TEXT         description of the merchant
   --method METHOD      GET (default) or POST
   --example JSON       example parameters for GET, example body for POST: {"city":"Lisbon"}
@@ -34,7 +34,7 @@ const usage = `PRIVATE_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
   --metered            the price is a ceiling
   --directory URL      default http://localhost:4021
 
-PRIVATE_KEY is the key of the listing's owner. It signs; it is not sent, and needs no funds.`
+OWNER_KEY is the key of the listing's owner. It only signs: it is not sent, and needs no funds.`
 
 process.exitCode = await main()
 
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${usage}\n`)
     return 0
   }
-  const { directoryUrl, key, id, listing } = readWish(options)
+  const { directoryUrl, key, id, listing } = readRequest(options)
   const signer = privateKeyToAccount(key)
   const client = createListingClient({ directoryUrl, signer })
   try {
@@ -64,22 +64,22 @@ async function main(): Promise<number> {
   }
 }
 
-interface Wish {
+interface ListingRequest {
   directoryUrl: string
   key: Hex
   id: string
   listing: Omit<Listing, 'payTo'> & { payTo: Address | undefined }
 }
 
-function readWish(options: ReturnType<typeof readOptions>): Wish {
+function readRequest(options: ReturnType<typeof readOptions>): ListingRequest {
   const { id, name, url, title, price, 'pay-to': payTo, ...rest } = options
-  const key = process.env.PRIVATE_KEY ?? ''
-  if (!isHex(key) || key.length !== 66) misuse('PRIVATE_KEY must be 32 bytes of hex with 0x.')
+  const key = process.env.OWNER_KEY ?? ''
+  if (!isHex(key) || key.length !== 66) misuse('OWNER_KEY must be 32 bytes of hex with 0x.')
   if (!id || !name || !url || !title || !price) {
     misuse('--id, --name, --url, --title and --price are needed.')
   }
   if (!/^\d+(\.\d{1,6})?$/.test(price)) {
-    misuse(`--price wants dollars with at most six decimals, as 0.01, not ${price}`)
+    misuse(`--price wants dollars with at most six decimals such as 0.01, not ${price}`)
   }
   if (payTo !== undefined && !isAddress(payTo)) misuse(`--pay-to wants an address, not ${payTo}`)
   const endpoint: ListingEndpoint = {

@@ -1,20 +1,22 @@
 import type { FastifyInstance } from 'fastify'
+import type { ConsoleSettings } from './api/service.js'
 import { RpcResponseError, RpcUnavailableError } from './chain/rpc-errors.js'
 import { type FacilitatorRoutesOptions, facilitatorRoutes } from './facilitator/routes.js'
-import { type ConsoleSettings, consoleSettingsRoute } from './http/console-settings.js'
-import { installCors } from './http/cors.js'
-import type { Dashboard } from './http/dashboard.js'
+import { type Console, consoleSettingsRoute } from './http/console.js'
+import { installOpenApi } from './http/docs.js'
 import { installErrorHandling } from './http/errors.js'
+import { installCors, installSecurityHeaders } from './http/headers.js'
 import { healthRoutes, type ReadReadiness, readinessRoutes } from './http/health.js'
-import { installFaultCount, type MetricsPage, metricsRoutes, type OnFault } from './http/metrics.js'
 import { installNotFound } from './http/not-found.js'
-import { installOpenApi } from './http/openapi/routes.js'
-import { installRateLimit } from './http/rate-limit.js'
-import type { CountExchange } from './http/request-counter.js'
-import { installSecurityHeaders } from './http/security-headers.js'
+import { type CountExchange, installRateLimit } from './http/rate-limit.js'
 import { createServer, type ServerOptions } from './http/server.js'
-import type { ReadStatus } from './metrics/status.js'
-import { statusRoutes } from './metrics/status-routes.js'
+import {
+  installFaultCount,
+  type MetricsPage,
+  metricsRoutes,
+  type OnFault,
+} from './metrics/routes.js'
+import { type ReadStatus, statusRoutes } from './metrics/status.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
 
 export interface AppOptions {
@@ -22,17 +24,17 @@ export interface AppOptions {
   /** Public addresses, for the description of the service. */
   servers: readonly string[]
   rateLimit: { max: number; windowSeconds: number }
-  /** Where callers are counted together with other processes. */
+  /** Present if callers are counted together with other processes. */
   countExchange?: CountExchange | undefined
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance) => Promise<void>
-  /** Routes of agents. */
+  /** Routes for agents. */
   mcp?: (app: FastifyInstance) => Promise<void>
-  /** What the operator sells himself. */
+  /** Routes of the operator's own paid endpoints. */
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
   readiness: ReadReadiness
-  console: { dashboard: Dashboard; settings: ConsoleSettings; readStatus: ReadStatus }
+  console: { pages: Console; settings: ConsoleSettings; readStatus: ReadStatus }
   /** `undefined` leaves `/metrics` out. */
   metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
 }
@@ -49,8 +51,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  const { dashboard, settings, readStatus } = options.console
-  installNotFound(app, dashboard.answerPage)
+  const { pages, settings, readStatus } = options.console
+  installNotFound(app, pages.answerPage)
   await installCors(app)
   const limiter = installRateLimit(app, options.rateLimit, options.countExchange)
   installOpenApi(app, { servers: options.servers })
@@ -58,16 +60,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   readinessRoutes(app, options.readiness)
   consoleSettingsRoute(app, settings)
   statusRoutes(app, readStatus)
-  await dashboard.install(app)
+  await pages.install(app)
   if (options.metrics !== undefined) {
     installFaultCount(app, options.metrics.countFault)
     metricsRoutes(app, options.metrics.render)
   }
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
   const { directory, mcp, hosted } = options
-  // In a scope of its own: what it adds to every answer is no business of a payment.
+  // The directory gets a scope of its own, so that its hooks do not touch payments.
   if (directory !== undefined) await app.register(async (scope) => directory(scope))
-  // Its bodies are read in a way of their own.
+  // The MCP routes have a body parser of their own.
   if (mcp !== undefined) await app.register(async (scope) => mcp(scope))
   if (hosted !== undefined) await app.register(async (scope) => hosted(scope))
   return app

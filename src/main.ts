@@ -8,16 +8,16 @@ import { readSettings } from './config/settings.js'
 import { gasWarnings } from './config/warnings.js'
 import { StoreUnavailableError } from './store/store-unavailable.js'
 
-/** What a settle may still take after the longest wait. */
+/** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000
-/** A node or a database that starts together with the service gets this long. */
+/** The time that a node or a database gets if it starts together with the service. */
 const START_PATIENCE_MS = 15_000
 const START_RETRY_MS = 500
-/** What a start that failed has closed may linger for so long. */
+/** The time after which a failed start ends the process, whatever is still open. */
 const CLOSE_PATIENCE_MS = 1_000
 
-// What a payment leaves behind is garbage within a second: collected when the heap has grown by half instead of
-// by V8's own measure, 54,000 payments left 196 MB resident instead of 247.
+// Most memory of a payment is garbage within a second. If the collector runs when the heap has grown by half, instead of
+// by V8's own measure, 54,000 payments leave 196 MB resident instead of 247.
 setFlagsFromString('--heap-growing-percent=50')
 
 try {
@@ -43,7 +43,7 @@ async function serve(): Promise<void> {
   try {
     await arcus.app.listen({ host: config.host, port: config.port })
   } catch (error) {
-    // Nobody could reach it, and its relayers would work on.
+    // Nobody could reach the service, and its relayers would go on.
     await arcus.app.close()
     await arcus.close()
     throw error

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { startAnvil } from '../../src/devnet/anvil-process.js'
+import { startAnvil } from '../../src/devnet/anvil.js'
 import { placeContracts } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { enter, type Room, type Running, start } from './room.js'
 
 type Say = (line: string) => void

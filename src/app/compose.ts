@@ -21,8 +21,7 @@ import { createSettler } from '../facilitator/settler.js'
 import { createVerifiedCheck, createVerifiedPayments } from '../facilitator/verified.js'
 import { createVerifier } from '../facilitator/verifier.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
-import { toConsoleSettings } from '../http/console-settings.js'
-import { openDashboard } from '../http/dashboard.js'
+import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
@@ -46,25 +45,25 @@ export interface Arcus {
   close(): Promise<void>
 }
 
-/** Old Idempotency-Keys are forgotten this often. */
+/** Interval at which old Idempotency-Keys are deleted. */
 const SWEEP_MS = 600_000
-/** Who was told of a success long ago asks no more; the key that was told stays with the payment. */
+/** After this time nobody repeats a request with its key. The key of a delivered success stays with the payment. */
 const KEYS_KEPT_MS = 7 * 86_400_000
-/** Keys of one commit. */
+/** Keys that one commit deletes. */
 const SWEEP_KEYS = 500
-/** How often one replica looks whether another has told of a success. */
+/** Interval at which one replica checks whether another has delivered a success. */
 const DELIVERY_POLL_MS = 100
 
 /**
- * Builds every value of the service from its settings: the one place where rooms meet.
- * Rejects with `TokenMismatchError`, `RpcUnavailableError` or `MigrationError` when the world is not as set.
+ * Builds every value of the service from its settings. Rejects with `TokenMismatchError`, `RpcUnavailableError` or
+ * `MigrationError` if chain or database are not as the settings say.
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
   const teardown = createTeardown(log)
   try {
     return { app: await open(config, secrets, log, teardown), close: teardown.run }
   } catch (error) {
-    // Whoever tries again must find no relayer of an earlier try at work.
+    // The next attempt must not find a relayer of this one still running.
     await teardown.run()
     throw error
   }
@@ -168,7 +167,7 @@ async function open(
     hostedPrivateKey: secrets.hostedPrivateKey,
     records: stores.hostedRecords,
     listings: directory.reads.listings,
-    look: directory.reads.probe,
+    probe: directory.reads.probe,
     findPayment: payments.byNonce,
     network: listed.token.network as Network,
     asset: listed.token.address,
@@ -178,9 +177,9 @@ async function open(
     isKeeper,
     log,
   })
-  teardown.add('till', () => hosted.close())
-  const dashboard = openDashboard(config)
-  if (!dashboard.isBuilt) log.warn('the console is not built: run "npm run build"')
+  teardown.add('hosted endpoints', () => hosted.close())
+  const pages = openConsole(config)
+  if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const readReadiness = createReadiness({
     checks: createReadinessChecks(
       journal,
@@ -224,7 +223,7 @@ async function open(
     hosted: hosted.routes,
     readiness: readReadiness,
     console: {
-      dashboard,
+      pages,
       settings: toConsoleSettings(config, tokens, listed.token.network),
       readStatus,
     },
@@ -237,7 +236,7 @@ async function open(
   for (const { relayer } of networks) await relayer.start()
   directory.start()
   ownCalls.attach((call) => app.inject(call))
-  // Whoever is called is there by then.
+  // The endpoints must answer before their probes come.
   app.addHook('onListen', async () => {
     await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })

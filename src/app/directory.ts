@@ -49,11 +49,11 @@ import { toItem } from '../discovery/item.js'
 import { createPace, createUrgency } from '../discovery/pace.js'
 import { discoveryRoutes } from '../discovery/routes.js'
 import type { Catalogue } from '../facilitator/routes.js'
-import { installCompression } from '../http/compression.js'
+import { installCompression } from '../http/headers.js'
 import { createTokenBuckets } from '../http/limiter.js'
 import { mcpRoutes } from '../mcp/routes.js'
 import { createCatalogTools } from '../mcp/tools.js'
-import type { WatchedDirectory } from '../metrics/directory.js'
+import type { WatchedDirectory } from '../metrics/metrics.js'
 import type { ListingReader, ListingStore } from '../store/listings.js'
 import type { Stores } from '../store/stores.js'
 import { scriptBeside } from '../store/thread.js'
@@ -65,15 +65,15 @@ import type { SignerRecovery } from '../x402/signer-recovery.js'
 interface ComposedDirectory {
   /** Its routes, as a plugin. */
   routes(app: FastifyInstance): Promise<void>
-  /** Takes in what payments say of the resources they were for. */
+  /** Lists the resources that settled payments name. */
   catalogue: Catalogue
   onAnswer(answer: PaymentAnswer): void
-  /** What is watched of it. */
+  /** Figures for operators. */
   figures: WatchedDirectory
-  /** What agents are told of the catalog. */
+  /** Reads of the catalog for agents. */
   reads: { answers: CatalogAnswers; listings: ListingStore; liveTerms: LiveTerms; probe: Probe }
   start(): void
-  /** Before the database is closed. */
+  /** Call it before the database is closed. */
   close(): Promise<void>
 }
 
@@ -90,10 +90,10 @@ interface DirectoryWorld {
   recovery: SignerRecovery
   checksum: (address: Address) => Address
   isRelayer: (address: Address) => boolean
-  /** Wallets that pay refunds for another address, with that address; lower-case. */
+  /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
   refundWallets: ReadonlyMap<Address, Address>
   isPayToBlocked: (payTo: Address) => boolean
-  /** Whether what could be left out should be: the disk is nearly full. */
+  /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
   /** Unix milliseconds. */
   now: () => number
@@ -104,7 +104,7 @@ interface DirectoryWorld {
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const { config, rpc, token, keccak256, recovery, checksum, now } = world
   const { network, chainId } = token
-  const log = world.log.child({ room: 'directory' })
+  const log = world.log.child({ module: 'directory' })
   const { listings: store, activity } = world.stores
   const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
@@ -206,7 +206,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       discovery.giveWay()
-      // Listings are about one network: what is paid in the coins of another is nobody's revenue.
+      // Listings are about one network, so payments on another are nobody's revenue.
       if (answer.payment.network === network) recorder.record(answer)
     },
     figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
@@ -272,7 +272,7 @@ interface ProbingWorld {
   log: Logger
 }
 
-/** Builds everything that calls addresses strangers gave us: one guard, one pace and one budget for all of it. */
+/** Builds everything that calls addresses of strangers, with one guard, one pace and one budget for all of it. */
 function composeProbing(world: ProbingWorld) {
   const { config, ownCalls, store, network, asset, now, log } = world
   const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = config
@@ -297,7 +297,7 @@ function composeProbing(world: ProbingWorld) {
     schedule: createProbeSchedule({ store, probe, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, asset, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
-    /** Gives up every call under way. */
+    /** Aborts every call under way. */
     stop: () => stopping.abort(),
     /** Call it after the last probe. */
     close: () => schemas.close(),
@@ -305,13 +305,13 @@ function composeProbing(world: ProbingWorld) {
 }
 
 interface ComposedDiscovery extends DiscoveryAnswers {
-  /** Makes answers from the parameters as they were written, and keeps them while nothing changes. */
+  /** Makes answers from query parameters, and keeps them while nothing changes. */
   answers: CatalogAnswers
   routes(app: FastifyInstance): Promise<void>
 }
 
 interface DiscoveryWorld {
-  /** `Stores.threadSource`: the database that a thread may read by itself. */
+  /** `Stores.threadSource`: the database that a thread can open by itself. */
   threadSource: string | undefined
   store: ListingReader
   onFault: (error: unknown) => void
@@ -347,7 +347,7 @@ function answersHere(store: ListingReader, onFault: DiscoveryWorld['onFault']): 
   return { start, stop, figures, answer, giveWay: urgency.raise }
 }
 
-/** Builds what agents call: the catalog by the Model Context Protocol. */
+/** Builds the routes for agents: the catalog by the Model Context Protocol. */
 export function composeMcp(
   { baseUrl, directoryUrl, mcpAllowedOrigins }: Config,
   reads: ComposedDirectory['reads'],

@@ -15,8 +15,8 @@ const pace = createPace(createUrgency(urgency))
 const catalog = createCatalogReader({
   source,
   pace,
-  onFault: (error) => tell({ kind: 'fault', error }),
-  onRead: () => tell({ kind: 'figures', figures: catalog.figures() }),
+  onFault: (error) => post({ kind: 'fault', error }),
+  onRead: () => post({ kind: 'figures', figures: catalog.figures() }),
 })
 const answers = createDiscoveryAnswers({ catalog, items: source, pace })
 
@@ -32,13 +32,13 @@ async function answer({ id, question, sequence }: Exclude<ThreadQuestion, 'stop'
     // A body is handed over instead of copied. A small one shares its memory with others and cannot be.
     const { buffer, byteLength } = made.state === 'made' ? made.body.bytes : new Uint8Array()
     const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
-    tell({ kind: 'answer', id, answer: made, figures: catalog.figures() }, isOwn ? [buffer] : [])
+    post({ kind: 'answer', id, answer: made, figures: catalog.figures() }, isOwn ? [buffer] : [])
   } catch (error) {
-    tell({ kind: 'failed', id, error, isUnavailable: error instanceof StoreUnavailableError })
+    post({ kind: 'failed', id, error, isUnavailable: error instanceof StoreUnavailableError })
   }
 }
 
-function tell(message: ThreadMessage, transfer: TransferListItem[] = []): void {
+function post(message: ThreadMessage, transfer: TransferListItem[] = []): void {
   parentPort?.postMessage(message, transfer)
 }
 

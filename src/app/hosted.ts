@@ -1,3 +1,6 @@
+import { x402 } from '@arcus/merchant'
+import { createChannels } from '@arcus/merchant/channels'
+import { createRefunds, proofOf, type Refund, type RefundTransfer } from '@arcus/merchant/refunds'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address, Hex } from 'viem'
@@ -7,26 +10,20 @@ import type { Config } from '../config/config.js'
 import type { HostedConfig } from '../config/hosted.js'
 import { createLocalClient, type LocalClientOptions } from '../facilitator/local-client.js'
 import type { PaymentFinder } from '../facilitator/payment-status.js'
-import { createChannelStorage, dropReservations } from '../hosted/channel-storage.js'
 import { mountEndpoints, type ReadFees } from '../hosted/endpoints.js'
-import { type Look, listHosted, unlistHosted } from '../hosted/listing.js'
-import { openRefundRecords } from '../hosted/refund-records.js'
-import { createChannels } from '../merchant/channels.js'
-import type { Refund } from '../merchant/refund-ledger.js'
-import { proofOf, type RefundTransfer } from '../merchant/refund-transfer.js'
-import { createRefunds } from '../merchant/refunds.js'
-import { x402 } from '../merchant/x402.js'
+import { listHosted, type ProbeHosted, unlistHosted } from '../hosted/listing.js'
+import { createChannelStorage, dropReservations, openRefundRecords } from '../hosted/records.js'
 import type { HostedRecords } from '../store/hosted-records.js'
 import type { ListingStore } from '../store/listings.js'
 import type { Network } from '../x402/networks.js'
 
-/** What the operator sells himself, built and not yet started. */
+/** The hosted endpoints, built and not yet started. */
 export interface ComposedHosted {
-  /** Its routes, as a plugin; `undefined` when nothing is hosted. */
+  /** The routes as a plugin; `undefined` when nothing is hosted. */
   routes: ((app: FastifyInstance) => Promise<void>) | undefined
-  /** Once payments are served. Lists what is hosted, or takes it off. */
+  /** Lists the hosted endpoints, or takes them off the catalog. Called once payments are served. */
   start(): Promise<void>
-  /** Before the facilitator stops. */
+  /** Called before the facilitator stops. */
   close(): Promise<void>
 }
 
@@ -35,20 +32,21 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   hostedPrivateKey: Hex | undefined
   records: HostedRecords
   listings: ListingStore
-  look: Look
+  probe: ProbeHosted
   findPayment: PaymentFinder['byNonce']
   network: Network
   asset: Address
-  /** Whether channels can be offered: the contracts stand, of which each change is told. */
+  /** Tells whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: Pick<BatchWatch, 'isDeployed' | 'onChange'>
   readFees: ReadFees
-  /** Whether other processes sell the same from the same database, and whether this one does what one does for all. */
+  /** `true` where other processes sell the same endpoints from the same database. */
   isShared: boolean
+  /** Tells whether this process does the work that one process does for all. */
   isKeeper(): boolean
   log: Logger
 }
 
-/** Builds the operator's own merchant: the plugin of strangers, over this very facilitator. */
+/** Builds the operator's own merchant: the plugin that every merchant installs, over the facilitator of this process. */
 export async function composeHosted(world: HostedWorld): Promise<ComposedHosted> {
   const { config, hostedPrivateKey, listings } = world
   const now = () => Math.floor(Date.now() / 1000)
@@ -60,9 +58,9 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     }
   }
   const { payTo } = config.hosted
-  const { network, asset, look } = world
-  const log = world.log.child({ room: 'hosted' })
-  const { refunds, channels, facilitator, begin, giveUp } = await openTill(
+  const { network, asset, probe } = world
+  const log = world.log.child({ module: 'hosted' })
+  const { refunds, channels, facilitator, begin, giveUp } = await openPayments(
     world,
     config.hosted,
     hostedPrivateKey,
@@ -71,7 +69,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   const list = () =>
     listHosted({
       store: listings,
-      look,
+      probe,
       baseUrl: config.baseUrl,
       network,
       asset,
@@ -94,13 +92,13 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     },
     async start() {
       begin()
-      // What was left behind waits for no schedule.
+      // Claims and refunds of an earlier run start at once, without waiting for the schedule.
       void channels.run()
       void refunds.run()
-      // What the endpoints ask for changes with the contracts, and the catalog says so.
+      // The endpoints offer other schemes once the contracts change, and the catalog must show the same.
       world.batchContracts.onChange(() => {
         void channels.run()
-        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed anew'))
+        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed again'))
       })
       await list()
     },
@@ -112,7 +110,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
   }
 }
 
-/** The wallet that gives back what hosted endpoints did not use, with the address whose payments it gives back of. */
+/** Returns the wallet that refunds calls of hosted endpoints, with the address whose payments it refunds. */
 export function hostedRefundWallets(
   { hosted }: Pick<Config, 'hosted'>,
   key: Hex | undefined,
@@ -122,8 +120,8 @@ export function hostedRefundWallets(
   return new Map([[lower(privateKeyToAccount(key).address), lower(hosted.payTo)]])
 }
 
-/** Where the money of hosted endpoints is counted. */
-async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
+/** Opens refunds and channels of the hosted endpoints over the facilitator of this process. */
+async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, log: Logger) {
   const { records, findPayment, network, isShared, isKeeper } = world
   const { payTo, claimSeconds } = hosted
   let begin = () => {}
@@ -132,7 +130,7 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
     begin = resolve
     giveUp = () => reject(new Error('The service stopped before it had started.'))
   })
-  // Whoever waits for it hears; nobody may be waiting.
+  // Errors go to the callers that wait for it. Without any, the rejection is swallowed.
   started.catch(() => undefined)
   const facilitator = createLocalClient({ ...world, started })
   const signer = privateKeyToAccount(key)
@@ -148,11 +146,11 @@ async function openTill(world: HostedWorld, hosted: HostedConfig, key: Hex, log:
   const isOffered = world.batchContracts.isDeployed
   if (!isOffered()) {
     log.warn(
-      'the contracts of batch-settlement do not stand here; hosted endpoints offer exact only',
+      'the contracts of batch-settlement are not deployed; hosted endpoints offer exact only',
     )
   }
   const storage = createChannelStorage(records)
-  // Another process may be answering the call that holds one: the reservations of a dead one lapse by themselves.
+  // Another process may be answering the call that holds a reservation. Those of a dead process expire on their own.
   if (!isShared) await dropReservations(storage)
   const channels = createChannels({
     facilitator,

@@ -8,21 +8,21 @@ import { MigrationError } from '../store/migration-error.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 import { StoreUnavailableError } from '../store/store-unavailable.js'
 
-/** How often connections that fell idle during the drain are closed: they would linger as keep-alive. */
+/** Interval at which idle connections are closed during the drain; they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50
-/** What `onClose` gets beyond the grace. */
+/** The time that `onClose` gets beyond the grace. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 interface DrainOptions {
   app: FastifyInstance
-  /** Closes what the routes use, once the last answer is out; gets 10 s. */
+  /** Closes the resources of the routes after the last answer was sent. It gets 10 s. */
   onClose: () => Promise<void>
   /** Longest wait for requests in flight. */
   graceMs: number
   log: Logger
   /** Default `process.exit`. */
   exit?: (code: number) => void
-  /** Where signals and stray errors come from; default `process`. */
+  /** The emitter of signals and uncaught errors; default `process`. */
   source?: EventEmitter
 }
 
@@ -34,7 +34,7 @@ interface Drain {
 }
 
 /**
- * Leaves in order on SIGTERM and SIGINT: accept nothing new, finish what is in flight within the grace, close the
+ * Stops in order on SIGTERM and SIGINT: accept nothing new, finish the requests in flight within the grace, close the
  * resources, exit 0. The same signal again exits 1 at once. An uncaught exception leaves the state unknown, so it
  * drains and exits 1.
  */
@@ -139,10 +139,10 @@ async function settledWithin(
   }
 }
 
-/** What was opened on the way and must be closed again, also when the way ends early. */
+/** The list of everything that was opened and must be closed again, also after a start that failed. */
 export interface Teardown {
   add(what: string, close: () => unknown): void
-  /** Last opened, first closed; one that fails does not keep the others open. */
+  /** Closes in reverse order. One failure does not keep the others open. */
   run(): Promise<void>
 }
 
@@ -164,7 +164,7 @@ export function createTeardown(log: { error(o: object, m: string): void }): Tear
   }
 }
 
-/** Why the service did not start: one clear sentence for what an operator can mend, the whole error for a bug. */
+/** Explains why the service did not start: one sentence for a fault that an operator can mend, the whole error for a bug. */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof TokenMismatchError) {
@@ -187,7 +187,7 @@ export function explainStart(error: unknown): string {
     : `Arcus cannot start: ${error.message}. ${mend}`
 }
 
-/** What the system refused, by the call it refused; SQLite has codes of its own. */
+/** Returns the repair for an error of the operating system or of SQLite. */
 function mendOf(error: NodeJS.ErrnoException): string | undefined {
   const { code = '', syscall } = error
   if (code === 'EADDRINUSE') return 'Stop the other process or set PORT.'

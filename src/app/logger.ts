@@ -1,7 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
 import type { LogLevel } from '../config/config.js'
 
-/** Members that are never written, wherever a line carries them up to three levels deep. */
+/** Members that are never logged, up to three levels deep in a line. */
 const secretMembers = [
   'signature',
   'privateKey',
@@ -52,7 +52,7 @@ function redactedPaths(): string[] {
   return [...members, ...headers]
 }
 
-/** Without a message pino takes the error's own, past the serializer. */
+/** Passes the error's message through the scrubber: without a message pino would take it past the serializer. */
 function logScrubbedMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   const [first] = args as [unknown]
   const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
@@ -70,7 +70,7 @@ interface SerializedError {
 }
 
 /**
- * An error as the log keeps it: own members are dropped (a client's error carries its request, URL and body), and
+ * Returns an error as the log keeps it: own members are dropped (a client's error carries its request, URL and body), and
  * URLs and long hex are cut out of the texts, as both may hold a key or a signature.
  */
 export function serializeError(error: unknown, depth = 0): SerializedError {
@@ -91,7 +91,7 @@ export function serializeError(error: unknown, depth = 0): SerializedError {
   return serialized
 }
 
-/** Hashes and nonces (64 digits) stay; a signature has 130, calldata and signed transactions more. */
+/** Removes URLs and long hex. Hashes and nonces (64 digits) stay; a signature has 130, calldata more. */
 function scrub(text: string): string {
   return text
     .replace(/\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'<>)]+/gi, '[url]')

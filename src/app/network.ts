@@ -17,9 +17,8 @@ import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { ServedNetwork } from '../facilitator/judge.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
 import type { ReadFees } from '../hosted/endpoints.js'
-import { createBalances } from '../metrics/balances.js'
+import { createBalances, createRunway } from '../metrics/gas-money.js'
 import type { Metrics } from '../metrics/metrics.js'
-import { createRunway } from '../metrics/runway.js'
 import type { StatusNetwork } from '../metrics/status.js'
 import { priceOf } from '../relayer/fees.js'
 import { createGasModel } from '../relayer/gas-model.js'
@@ -47,7 +46,7 @@ export interface ComposedNetwork {
   status: StatusNetwork
 }
 
-/** What all networks use. */
+/** The values that all networks use. */
 export interface Shared {
   journal: SettlementJournal
   sharing: JobSharing
@@ -55,7 +54,7 @@ export interface Shared {
   budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
-  /** `undefined` when they are off. */
+  /** `undefined` if metrics are off. */
   metrics: Metrics | undefined
   teardown: Teardown
   log: Logger
@@ -63,7 +62,8 @@ export interface Shared {
 }
 
 /**
- * Builds what serves one network. Rejects with `TokenMismatchError` or `RpcUnavailableError` when the chain is not as set.
+ * Builds everything that serves one network. Rejects with `TokenMismatchError` or `RpcUnavailableError` if the chain is
+ * not as the settings say.
  */
 export async function composeNetwork(
   place: NetworkConfig,

@@ -1,17 +1,16 @@
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Token } from '../chain/token.js'
-import { checkToken } from '../doctor/check-chain.js'
-import { checkWallets, readWallets } from '../doctor/check-wallets.js'
+import { checkToken, checkWallets, readWallets } from '../doctor/chain-checks.js'
 import { type Finding, fail, ok, warn } from '../doctor/finding.js'
 import type { ReadinessCheck } from '../http/health.js'
-import type { ReadRunway } from '../metrics/runway.js'
+import type { ReadRunway } from '../metrics/gas-money.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import type { SettlementJournal } from '../store/settlement-journal.js'
 import type { Network } from '../x402/networks.js'
 
-/** What readiness must reach of one served network. */
+/** The parts of one served network that readiness checks. */
 export interface ReadyNetwork {
   network: Network
   chainId: number
@@ -25,7 +24,7 @@ export interface ReadyNetwork {
   readRunway: ReadRunway
 }
 
-/** Everything without which a payment could not be settled, each with its reason; the doctor asks the same. */
+/** Creates the checks of everything without which no payment can be settled. The doctor runs the same checks. */
 export function createReadinessChecks(
   journal: SettlementJournal,
   disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>,
@@ -41,7 +40,7 @@ export function createReadinessChecks(
   ]
 }
 
-/** A warning is no reason to send callers elsewhere. */
+/** Turns a finding into a check. A warning passes, because it is no reason to send callers elsewhere. */
 function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
   return {
     name,
@@ -54,10 +53,10 @@ function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
 
 function checkJournal(isWritable: boolean): Finding {
   if (isWritable) return ok('journal', 'writable')
-  return fail('journal', 'the journal cannot be written: look at the disk', 'Look at the disk.')
+  return fail('journal', 'the journal cannot be written: check the disk', 'Check the disk.')
 }
 
-/** Low room is no reason to send callers elsewhere: payments are kept as long as there is any. */
+/** Returns a warning on little space and no failure: payments are kept as long as there is any space. */
 function checkDisk({ isLow, freeBytes }: Pick<DiskWatch, 'isLow' | 'freeBytes'>): Finding {
   const free = `${Math.floor((freeBytes() ?? 0) / 2 ** 20)} MB free`
   if (!isLow()) return ok('disk', free)

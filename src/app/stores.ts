@@ -8,18 +8,18 @@ import { lockForService } from '../store/sqlite/service-lock.js'
 import type { Stores } from '../store/stores.js'
 import type { Teardown } from './lifecycle.js'
 
-/** The stores, and what this process may do with them at a moment. */
+/** The stores, and the rights of this process over them. */
 export interface ComposedStores {
   stores: Stores
   leases: LeaseKeeper
-  /** Whether this process does what one does for all. */
+  /** Whether this process does the work that one process does for all. */
   isKeeper(): boolean
   disk: DiskWatch
-  /** For whoever is not the keeper no endpoint is due, and nothing is old. */
+  /** The stores of the directory. To a process that is not the keeper no endpoint is due, and no activity is old. */
   forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
 }
 
-/** The lease on what one process does for all: looks at endpoints that are due, and sweeps. */
+/** The lease on the work that one process does for all: probes that are due, and sweeps. */
 export const UPKEEP = 'upkeep'
 
 /** Opens the database of the settings. Rejects with `DatabaseInUseError`, `MigrationError` or `StoreUnavailableError`. */
@@ -29,7 +29,7 @@ export async function composeStores(
   teardown: Teardown,
 ): Promise<ComposedStores> {
   const { database } = config
-  // Before anything is read or migrated; replicas on PostgreSQL share theirs by leases.
+  // The lock comes before anything is read or migrated. Replicas on PostgreSQL share the work by leases.
   if (database.kind === 'sqlite') teardown.add('lock', lockForService(database.path))
   const stores = await openStores(database, (err) =>
     log.warn({ err }, 'a connection to the database broke'),

@@ -1,5 +1,5 @@
 import { backUp } from '../store/copy/snapshot.js'
-import { runSnapshot } from './snapshot-command.js'
+import { runCommand, runSnapshot } from './operator-command.js'
 
 const help = `npm run backup -- FILE [--from sqlite:PATH]
 
@@ -10,9 +10,11 @@ Copies the SQLite database of the settings into FILE while the service runs, as 
 
 PostgreSQL has its own tools: pg_dump --format=custom --file=FILE "$DATABASE_URL"`
 
-process.exitCode = await runSnapshot(process.argv.slice(2), {
-  help,
-  flag: 'from',
-  work: (file, database) => backUp(database, file),
-  done: (file) => `Backed up to ${file}`,
-})
+process.exitCode = await runCommand(() =>
+  runSnapshot(process.argv.slice(2), {
+    help,
+    flag: 'from',
+    copy: (file, database) => backUp(database, file),
+    done: (file) => `Backed up to ${file}`,
+  }),
+)

@@ -1,59 +1,48 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../config/config.js'
-import { ConfigError } from '../config/config-error.js'
 import type { BlockStore } from '../store/blocks.js'
 import { openStores } from '../store/open-stores.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
-import { UsageError } from './arguments.js'
-import { addBlock, parseBlockTarget, removeBlock } from './block-commands.js'
-import { print } from './print.js'
+import { parseArguments, print, UsageError } from './command-line.js'
+import { addBlock, parseBlockTarget, removeBlock } from './merchants/commands.js'
+import { runCommand } from './operator-command.js'
 
-const usage = `Refuse somebody as payer or as recipient; a running service obeys within two seconds.
+const help = `Blocks an address as payer or as recipient. A running service applies it within two seconds.
 
   npm run blocks -- list
   npm run blocks -- add payer|payTo ADDRESS --reason "why"
   npm run blocks -- remove payer|payTo ADDRESS`
 
-await run().catch((error) => {
-  const isKnown =
-    error instanceof ConfigError ||
-    error instanceof UsageError ||
-    error instanceof StoreUnavailableError
-  process.stderr.write(`${isKnown ? error.message : String(error)}\n`)
-  process.exitCode = 1
-})
-
-async function run(): Promise<void> {
-  const { positionals, values } = parseArgs({
+process.exitCode = await runCommand(async () => {
+  const { positionals, values } = parseArguments({
     allowPositionals: true,
     options: { reason: { type: 'string', default: '' }, help: { type: 'boolean' } },
   })
   const [verb, role, address] = positionals
-  if (values.help || verb === undefined) return print(usage)
+  if (values.help || verb === undefined) return print(help)
   const stores = await openStores(readConfig(process.env).database)
   try {
-    print(await obey(stores.blocks, { verb, role, address, reason: values.reason }))
+    print(await run(stores.blocks, { verb, role, address, reason: values.reason }))
   } finally {
     await stores.close()
   }
+})
+
+interface BlockArguments {
+  verb: string
+  role: string | undefined
+  address: string | undefined
+  reason: string
 }
 
-/** Resolves with what to tell. */
-async function obey(
+async function run(
   store: BlockStore,
-  {
-    verb,
-    role,
-    address,
-    reason,
-  }: Record<'verb' | 'role' | 'address' | 'reason', string | undefined>,
+  { verb, role, address, reason }: BlockArguments,
 ): Promise<string> {
   if (verb === 'list') {
     const blocks = await store.listBlocks()
     const lines = blocks.map((block) => `${block.role} ${block.address} ${block.reason}`)
     return [...lines, `${blocks.length} blocked`].join('\n')
   }
-  if (verb === 'add') return addBlock(store, parseBlockTarget(role, address), reason ?? '')
+  if (verb === 'add') return addBlock(store, parseBlockTarget(role, address), reason)
   if (verb === 'remove') return removeBlock(store, parseBlockTarget(role, address))
-  throw new UsageError(`Unknown verb ${JSON.stringify(verb)}.\n\n${usage}`)
+  throw new UsageError(`There is no command ${JSON.stringify(verb)}.\n\n${help}`)
 }

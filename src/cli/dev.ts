@@ -2,9 +2,16 @@ import { formatUnits } from 'viem'
 import { devnetBuyback, devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../devnet/fixtures.js'
 import { type Stack, startStack } from '../devnet/stack.js'
-import { parseArguments, parseHttpUrl, parsePort, UsageError } from './arguments.js'
-import { isRunByNpm, watchNpm } from './parent-watch.js'
-import { print, printError } from './print.js'
+import {
+  isRunByNpm,
+  parseArguments,
+  parseHttpUrl,
+  parsePort,
+  print,
+  printError,
+  UsageError,
+  watchNpm,
+} from './command-line.js'
 
 const help = `npm run dev [-- OPTIONS]
 
@@ -16,19 +23,19 @@ Starts a local chain that poses as Arc (eip155:5042), Arcus, and a sample paid A
   --api-port N     the sample API, default 4022
   --help           this text
 
-Settings of Arcus exported in the environment (LOG_LEVEL, RATE_LIMIT_MAX and so on) apply.`
+Settings of Arcus that are exported in the environment (LOG_LEVEL, RATE_LIMIT_MAX and so on) apply.`
 
 type Options = { port: number; rpcPort: number; apiPort: number; forkUrl?: string; help: boolean }
 
 const defaultPorts = { port: 4021, rpcPort: 8545, apiPort: 4022 }
 
-// A Ctrl-C reaches the children as well, and one of them may end before we hear of it ourselves.
+// Ctrl-C reaches the children too, and one of them may end before this process gets the signal.
 const signalLeadMs = 250
 const shutdownLimitMs = 10_000
 const launcherCheckMs = 500
 
 process.exitCode = await main()
-// Whatever a library still holds open must not keep the terminal.
+// A library may still hold something open, which must not keep the terminal busy.
 process.exit()
 
 async function main(): Promise<number> {
@@ -66,7 +73,7 @@ function readOptions(args: string[]): Options {
 
 /** Runs until a signal; rejects when the stack does not start or a part of it ends by itself. */
 async function run(options: Options): Promise<void> {
-  const signalled = nextEnd()
+  const signalled = untilSignal()
   let stack: Stack | undefined
   const failing = async (): Promise<never> => {
     stack = await startStack({ ...options, env: process.env })
@@ -76,17 +83,17 @@ async function run(options: Options): Promise<void> {
   try {
     await Promise.race([signalled, failing().catch((error) => unlessSignalled(signalled, error))])
   } finally {
-    // What is half started when the signal comes ends with this process.
+    // A stack that is half started when the signal comes ends with this process.
     await Promise.race([stack?.stop(), pause(shutdownLimitMs)])
   }
 }
 
-/** Resolves at a signal, or when whoever started us is gone without having passed one on, as npm and its shell do. */
-function nextEnd(): Promise<void> {
+/** Resolves at a signal, or when the parent is gone without having passed one on, as happens with npm and its shell. */
+function untilSignal(): Promise<void> {
   const launcher = process.ppid
   return new Promise((resolve) => {
     const end = () => resolve()
-    // Repeated signals change nothing: launchers pass a Ctrl-C on a second time.
+    // Later signals are ignored: Ctrl-C reaches this process directly and again through npm.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, end)
     if (isRunByNpm('cli/dev')) watchNpm(end)
     else setInterval(() => process.ppid === launcher || end(), launcherCheckMs).unref()
@@ -127,16 +134,17 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
 
   USDC         ${devnetContracts.usdc}   a mock
   Payer        ${devnetPayer.address}   ${funds} USDC, no gas
+               key ${devnetPayer.privateKey}
   Merchant     ${devnetMerchant.address}
   Buyback      ${devnetBuyback.address}
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}`).join('\n')}
 
 Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
-What the operator says of merchants (docs/directory.md), in another terminal:
+The operator's commands about merchants (docs/directory.md) run in another terminal:
 
   ${settings.join(' ')} npm run merchants -- list
 
-These are the public test keys of anvil: never send them money on a real chain.
+All keys are public test keys of anvil: never send them money on a real chain.
 Ctrl-C stops everything. Now pay for a call, in a second terminal:
 
   npm run pay${custom ? ` -- ${quoteUrl} --rpc ${rpcUrl}` : ''}

@@ -2,19 +2,17 @@ import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.js'
 import { readSettings } from '../config/settings.js'
 import { examine } from '../doctor/examine.js'
-import { type Finding, fail } from '../doctor/finding.js'
-import { writeReport } from '../doctor/report.js'
+import { type Finding, fail, writeReport } from '../doctor/finding.js'
 import { inspectDatabase } from '../store/inspect-database.js'
-import { parseArguments, UsageError } from './arguments.js'
-import { print, printError } from './print.js'
+import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 const help = `npm run doctor [-- --json]
 
-Looks at everything a payment depends on and says how to mend what is wrong: settings, keys, nodes, chain id, token,
-Multicall3, relayer wallets, database, disk, clock, public addresses. Changes nothing and shows no secret; runs before the
-first start and beside a running service. Settings are read as the service reads them, from .env too.
+Checks everything a payment depends on and says how to mend each problem: settings, keys, nodes, chain id, token,
+Multicall3, relayer wallets, database, disk, clock, public addresses. It changes nothing and shows no secret. Run it before
+the first start or beside a running service. Settings are read as the service reads them, from .env too.
 
-Exit code: 0 when payments can be settled, warnings or not; 1 when not; 2 when the command was not understood.`
+Exit code: 0 when payments can be settled, even with warnings; 1 when not; 2 when the command was not understood.`
 
 process.exitCode = await main()
 
@@ -27,7 +25,7 @@ async function main(): Promise<number> {
       print(help)
       return 0
     }
-    const findings = await lookAtEverything()
+    const findings = await checkEverything()
     const isWell = findings.every(({ state }) => state !== 'fail')
     print(values.json ? JSON.stringify({ ok: isWell, findings }, null, 2) : writeReport(findings))
     return isWell ? 0 : 1
@@ -38,8 +36,8 @@ async function main(): Promise<number> {
   }
 }
 
-async function lookAtEverything(): Promise<Finding[]> {
-  // What is already in the environment wins over the file.
+async function checkEverything(): Promise<Finding[]> {
+  // Variables that are already in the environment take precedence over the file.
   if (existsSync('.env')) process.loadEnvFile('.env')
   try {
     const { config, secrets } = readSettings(process.env)

@@ -1,26 +1,21 @@
-import { existsSync } from 'node:fs'
-import { ConfigError } from '../config/config-error.js'
-import { MigrationError } from '../store/migration-error.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
-import { UsageError } from './arguments.js'
+import { print } from './command-line.js'
 import { readCommand } from './merchants/commands.js'
-import { openDesk } from './merchants/desk.js'
-import { Refusal } from './merchants/refusal.js'
-import { print, printError } from './print.js'
+import { openOperatorStores } from './merchants/operator-stores.js'
+import { runCommand } from './operator-command.js'
 
 const help = `npm run merchants -- COMMAND
 
-What only the operator says about merchants. Works while the service runs, which follows within two seconds.
+Decisions about merchants that only the operator makes. It works while the service runs, which follows within two seconds.
 
   list                              every merchant, hidden and deleted ones too
-  show ID                           all that is kept of one
+  show ID                           everything that is stored about one merchant
   official ID on|off                run by the operator; its payTo must be BUYBACK_ADDRESS
   partner ID on|off
-  hosted ID URL [GET|POST] on|off   an endpoint the operator hosts
-  hide ID --reason "why"            out of every public list; the public reads the reason
+  hosted ID URL [GET|POST] on|off   an endpoint that the operator hosts
+  hide ID --reason "why"            removes it from every public list; the reason is public
   unhide ID
   block payer|payTo ADDRESS --reason "why"
-  unblock payer|payTo ADDRESS       as npm run blocks, which also lists them
+  unblock payer|payTo ADDRESS       the same as npm run blocks, which also lists them
   export [--out FILE]               JSON; without --out to the terminal (npm run -s merchants -- export)
   import FILE [--dry-run] [--replace]
                                     checked as a whole before anything is written
@@ -28,48 +23,20 @@ What only the operator says about merchants. Works while the service runs, which
 
 Settings are read as the service reads them: DATABASE_URL, BUYBACK_ADDRESS and so on, from .env too.`
 
-process.exitCode = await main(process.argv.slice(2))
-
-/** 0 when done, 1 when it could not be done, 2 when it was not understood. */
-async function main(args: string[]): Promise<number> {
-  try {
-    await run(args)
-    return 0
-  } catch (error) {
-    printError(explain(error))
-    return error instanceof UsageError ? 2 : 1
-  }
-}
-
-async function run(args: string[]): Promise<void> {
-  const command = readCommand(args)
+process.exitCode = await runCommand(async () => {
+  const command = readCommand(process.argv.slice(2))
   if (command === 'help') return print(help)
-  // What is already in the environment wins over the file.
-  if (existsSync('.env')) process.loadEnvFile('.env')
-  const desk = await openDesk(process.env)
+  const stores = await openOperatorStores(process.env)
   try {
-    await command(desk, writeOut)
+    await command(stores, writeOut)
   } finally {
-    await desk.close()
+    await stores.close()
   }
-}
+})
 
-/** Resolves once the terminal, or what stands behind it, has taken the piece. */
+/** Resolves once the terminal, or the program that reads the output, has taken the piece. */
 function writeOut(piece: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(piece, (error) => (error == null ? resolve() : reject(error)))
   })
-}
-
-/** One sentence for what the operator can mend; the whole error for a bug. */
-function explain(error: unknown): string {
-  if (error instanceof UsageError || error instanceof Refusal || error instanceof ConfigError) {
-    return error.message
-  }
-  if (error instanceof MigrationError || error instanceof StoreUnavailableError)
-    return `The database cannot be used: ${error.message}.`
-  if (error instanceof Error && 'code' in error && /^SQLITE_/.test(String(error.code))) {
-    return `The database cannot be used: ${error.message}.`
-  }
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

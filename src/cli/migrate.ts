@@ -1,37 +1,25 @@
-import { existsSync } from 'node:fs'
 import { parseDatabaseUrl } from '../config/database-url.js'
 import { copyToPostgres } from '../store/copy/copy-to-postgres.js'
-import { parseArguments, UsageError } from './arguments.js'
-import { explainStore } from './explain-store.js'
-import { print, printError } from './print.js'
+import { parseArguments, print, UsageError } from './command-line.js'
+import { runCommand } from './operator-command.js'
 
 const help = `npm run migrate -- [sqlite-to-postgres] --from sqlite:PATH --to postgres://USER:PASSWORD@HOST:PORT/NAME
 
-Copies a SQLite database into an empty PostgreSQL, and checks rows and digest of every table before it is kept. The
-source may be in use; what is written to it after the copy began is not in it, so stop the service for the last copy.
+Copies a SQLite database into an empty PostgreSQL, and compares rows and digest of every table before it keeps the copy.
+The source may be in use. Writes to it after the start of the copy are not copied, so stop the service for the last copy.
 
   --from           default DATABASE_URL if it names SQLite, else sqlite:./data/arcus.db
   --to             default DATABASE_URL if it names PostgreSQL
   --help           this text`
 
-/** What the two engines may be written like. */
+/** Accepted spellings of the one direction. */
 const directions = ['sqlite-to-postgres', 'sqlite→postgres', 'sqlite->postgres']
 
-process.exitCode = await main(process.argv.slice(2))
-
-/** 0 when done, 1 when it could not be done, 2 when it was not understood. */
-async function main(args: string[]): Promise<number> {
-  try {
-    if (existsSync('.env')) process.loadEnvFile('.env')
-    const options = readOptions(args)
-    if (options === 'help') print(help)
-    else await copy(options.path, options.url)
-    return 0
-  } catch (error) {
-    printError(explainStore(error))
-    return error instanceof UsageError ? 2 : 1
-  }
-}
+process.exitCode = await runCommand(async () => {
+  const options = readOptions(process.argv.slice(2))
+  if (options === 'help') print(help)
+  else await copy(options.path, options.url)
+})
 
 function readOptions(args: string[]): 'help' | { path: string; url: string } {
   const { values, positionals } = parseArguments({
@@ -46,23 +34,23 @@ function readOptions(args: string[]): 'help' | { path: string; url: string } {
   if (values.help) return 'help'
   const [direction, ...more] = positionals
   if (more.length > 0 || (direction !== undefined && !directions.includes(direction))) {
-    throw new UsageError(`The only way to go is ${directions[0]}; try --help.`)
+    throw new UsageError(`The only direction is ${directions[0]}; try --help.`)
   }
   const set = process.env.DATABASE_URL?.trim() ?? ''
   const isPostgres = /^postgres(ql)?:/i.test(set)
   const from = values.from ?? (set === '' || isPostgres ? 'sqlite:./data/arcus.db' : set)
   const to = values.to ?? (isPostgres ? set : undefined)
-  if (to === undefined) throw new UsageError('Say where to with --to postgres://…; try --help.')
-  const [source, target] = [parsePlace('--from', from), parsePlace('--to', to)]
+  if (to === undefined) throw new UsageError('Name the target with --to postgres://…; try --help.')
+  const [source, target] = [parseDatabase('--from', from), parseDatabase('--to', to)]
   if (source.kind !== 'sqlite') throw new UsageError('--from must name SQLite, as sqlite:PATH.')
   if (target.kind !== 'postgres') throw new UsageError('--to must name PostgreSQL.')
   return { path: source.path, url: target.url }
 }
 
-function parsePlace(flag: string, text: string) {
-  const place = parseDatabaseUrl(text)
-  if (typeof place === 'string') throw new UsageError(`${flag} ${place}.`)
-  return place
+function parseDatabase(flag: string, text: string) {
+  const database = parseDatabaseUrl(text)
+  if (typeof database === 'string') throw new UsageError(`${flag} ${database}.`)
+  return database
 }
 
 async function copy(path: string, url: string): Promise<void> {
@@ -73,8 +61,8 @@ async function copy(path: string, url: string): Promise<void> {
   print('\nCopied: rows and digest of every table are the same in both.')
   if (hasChangedSince) {
     print(
-      'The source was written to meanwhile, and those writes are not in the copy: stop the service, and copy once more ' +
-        'into an empty database before you switch.',
+      'The source was written to meanwhile, and those writes are not in the copy. Stop the service and copy again into ' +
+        'an empty database before you switch.',
     )
   }
 }

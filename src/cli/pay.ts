@@ -10,32 +10,34 @@ import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch'
 import { type Address, formatUnits } from 'viem'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../devnet/accounts.js'
 import { devnetContracts, nativeBalance, usdcBalance } from '../devnet/fixtures.js'
-import { parseArguments, parseHttpUrl } from './arguments.js'
-import { print, printError } from './print.js'
+import { parseArguments, parseHttpUrl, print, printError } from './command-line.js'
 
 const help = `npm run pay [-- [URL] [OPTIONS]]
 
 Pays a paid API with the official x402 client, from the payer of \`npm run dev\`.
 
   URL              default http://localhost:4022/quote
+  --print          sign the payment, but do not send it: print the body of a request to /verify or /settle as JSON
+                   (npm run -s pay -- --print | curl -d @- -H content-type:application/json URL/verify)
   --rpc URL        the devnet's RPC, default http://127.0.0.1:8545
   --help           this text`
 
 const network: Network = 'eip155:5042'
-// A dollar in 6 decimals: more is never asked on the devnet.
+// A dollar in atomic units. The devnet never asks for more.
 const maxAmountPerPayment = '1000000'
 
 type Balances = { payer: bigint; merchant: bigint; relayers: bigint }
 
 process.exitCode = await main()
-// Connections kept alive must not keep the terminal.
+// Connections that are kept alive must not keep the terminal busy.
 process.exit()
 
 async function main(): Promise<number> {
   try {
     const options = readOptions(process.argv.slice(2))
-    if (!options.help) return await pay(options.url, options.rpcUrl)
-    print(help)
+    if (options.help) print(help)
+    else if (options.print) print(await signRequest(options.url))
+    else return await pay(options.url, options.rpcUrl)
     return 0
   } catch (error) {
     printError(error instanceof Error ? error.message : String(error))
@@ -48,12 +50,14 @@ function readOptions(args: string[]) {
     args,
     allowPositionals: true,
     options: {
+      print: { type: 'boolean', default: false },
       rpc: { type: 'string', default: 'http://127.0.0.1:8545' },
       help: { type: 'boolean', default: false },
     },
   })
   const url = parseHttpUrl('The URL', positionals[0] ?? 'http://localhost:4022/quote')
-  return { url, rpcUrl: parseHttpUrl('--rpc', values.rpc), help: values.help }
+  const rpcUrl = parseHttpUrl('--rpc', values.rpc)
+  return { url, rpcUrl, print: values.print, help: values.help }
 }
 
 async function pay(url: string, rpcUrl: string): Promise<number> {
@@ -66,9 +70,7 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   const fetchPaid = payingFetch((offer) => {
     asked = offer
   })
-  const response = await fetchPaid(url).catch((error: unknown) => {
-    throw new Error(`${url} could not be paid: ${reasonOf(error)}.`)
-  })
+  const response = await fetchPaid(url).catch(cannotBePaid(url))
   const body = await response.text()
   const settlement = settlementOf(response)
   print(`\n${url}\n`)
@@ -81,15 +83,38 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
   return 1
 }
 
-/** The stock client; only the spend controls differ, for it knows no Arc asset of its own. */
-function payingFetch(onAsked: (offer: PaymentRequired) => void) {
+/** Signs a payment for the URL without sending it. Resolves to the JSON that /verify and /settle take. */
+async function signRequest(url: string): Promise<string> {
+  const response = await fetch(url).catch(cannotBePaid(url))
+  const header = response.headers.get('payment-required')
+  if (header === null) {
+    throw new Error(`${url} asks for no payment: it answers ${response.status}.`)
+  }
+  const paymentPayload = await officialClient()
+    .createPaymentPayload(decodePaymentRequiredHeader(header))
+    .catch(cannotBePaid(url))
+  const { x402Version, accepted: paymentRequirements } = paymentPayload
+  return JSON.stringify({ x402Version, paymentPayload, paymentRequirements }, null, 2)
+}
+
+function cannotBePaid(url: string): (error: unknown) => never {
+  return (error) => {
+    throw new Error(`${url} could not be paid: ${reasonOf(error)}.`)
+  }
+}
+
+/** Makes the official client of the devnet's payer. It knows no asset on Arc, so its spend controls allow one. */
+function officialClient(): x402Client {
   const asset = devnetContracts.usdc
-  const client = x402Client.fromConfig({
+  return x402Client.fromConfig({
     schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
     spendControls: { allowedAssets: [{ network, asset, maxAmountPerPayment }] },
   })
-  const httpClient = new x402HTTPClient(client).onPaymentRequired(async ({ paymentRequired }) =>
-    onAsked(paymentRequired),
+}
+
+function payingFetch(onAsked: (offer: PaymentRequired) => void) {
+  const httpClient = new x402HTTPClient(officialClient()).onPaymentRequired(
+    async ({ paymentRequired }) => onAsked(paymentRequired),
   )
   return wrapFetchWithPayment(fetch, httpClient)
 }
@@ -134,7 +159,7 @@ function printBalances(before: Balances, after: Balances): void {
   print(line('USDC', 'before', 'after', 'change'))
   print(balanceLine('payer', before.payer, after.payer, 6))
   print(balanceLine('merchant', before.merchant, after.merchant, 6))
-  // Arc's gas money is the same dollar, kept in 18 decimals.
+  // Gas on Arc is paid in the same dollar, counted in 18 decimals.
   print(balanceLine('relayer gas', before.relayers, after.relayers, 18))
   print()
 }

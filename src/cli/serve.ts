@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { isRunByNpm, watchNpm } from './parent-watch.js'
+import { isRunByNpm, watchNpm } from './command-line.js'
 
 if (isRunByNpm('cli/serve')) watchNpm(() => process.kill(process.pid, 'SIGTERM'))
-// What is already in the environment wins over the file.
+// Variables that are already in the environment take precedence over the file.
 if (existsSync('.env')) process.loadEnvFile('.env')
 await import('../main.js')

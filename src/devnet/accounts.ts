@@ -1,12 +1,12 @@
 import { type Address, type Hex, toHex } from 'viem'
 import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
 
-// The test mnemonic anvil and Hardhat print at start. Everybody has these keys: never send them money.
+// The test mnemonic that anvil and Hardhat print at start. These keys are public: never send them money.
 const publicTestMnemonic = 'test test test test test test test test test test test junk'
 
 export type DevnetAccount = { address: Address; privateKey: Hex; account: HDAccount }
 
-/** Wallets that pay the gas on the devnet; public test keys, like all below. */
+/** Wallets that pay for gas on the devnet. All accounts here are public test keys. */
 export const devnetRelayers: readonly DevnetAccount[] = [0, 1, 2].map(accountAt)
 
 /** Pays for the sample API in `npm run pay`. */
@@ -15,7 +15,7 @@ export const devnetPayer: DevnetAccount = accountAt(3)
 /** Owns the sample API. */
 export const devnetMerchant: DevnetAccount = accountAt(4)
 
-/** Where the hosted endpoints of the devnet are paid. */
+/** Receives the payments of the hosted endpoints. */
 export const devnetBuyback: DevnetAccount = accountAt(5)
 
 /** Signs claims and refunds of the hosted endpoints. */

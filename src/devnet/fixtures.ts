@@ -1,15 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { type Abi, type Address, encodeFunctionData, type Hex, toHex } from 'viem'
-import { type ContractName, readArtifact } from './artifacts.js'
 import { call, callBatch } from './rpc.js'
 
-/** Where Arc's genesis has them, so that client code needs no devnet addresses. */
+/** Addresses of the contracts, the same as in Arc's genesis, so that client code needs no devnet addresses. */
 export const devnetContracts = {
   multicall: '0xcA11bde05977b3631167028862bE2a173976CA11',
   usdc: '0x3600000000000000000000000000000000000000',
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
-  /** ERC-8004, where all mainnets have it. */
+  /** ERC-8004, at its address on all mainnets. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
-  /** x402 `batch-settlement`, where every chain has them. */
+  /** x402 `batch-settlement`, at its addresses on every chain. */
   batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
   erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
 } as const satisfies Record<string, Address>
@@ -23,17 +23,17 @@ const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.erc3009Collector, 'Erc3009Collector'],
 ]
 
-// Any account can mint on the mock; this one signs nothing, anvil impersonates it.
+// Any account can mint on the mock. anvil impersonates this one, so it signs nothing.
 const minter: Address = '0x00000000000000000000000000000000000a5c05'
 const minterGas = 10n ** 18n
-// Left to itself the node takes a fee from a block that may never come: here each has the fee of the one before.
+// Without this, the node takes the fee of a block that may never come: here each block has the fee of its parent.
 const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
  * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry and the contracts
- * of `batch-settlement` at their addresses. The mocks keep their state in namespaces of their own, so that what a forked contract left in storage
- * means nothing to them.
+ * of `batch-settlement` at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
+ * a forked contract does not affect them.
  */
 export async function placeContracts(url: string): Promise<void> {
   await callBatch(
@@ -45,7 +45,7 @@ export async function placeContracts(url: string): Promise<void> {
   )
 }
 
-/** Makes plain accounts of addresses that have code on a forked chain. */
+/** Removes the code that addresses have on a forked chain. */
 export async function clearCode(url: string, addresses: readonly Address[]): Promise<void> {
   await callBatch(
     url,
@@ -53,12 +53,12 @@ export async function clearCode(url: string, addresses: readonly Address[]): Pro
   )
 }
 
-/** Sets the native balance, in 18 decimals, from which gas is paid; the mock's balances are apart from it. */
+/** Sets the native balance, in 18 decimals, which pays for gas. The mock's balances are separate. */
 export async function fundNative(url: string, address: Address, wei: bigint): Promise<void> {
   await call(url, 'anvil_setBalance', [address, toHex(wei)])
 }
 
-/** Mints mock USDC on top of what the address holds, in 6 decimals; works in every mining mode. */
+/** Mints mock USDC to an address, in 6 decimals. It works in every mining mode. */
 export async function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
   const data = encodeFunctionData({
     abi: readArtifact('MockUsdc').abi,
@@ -74,13 +74,13 @@ export async function mintUsdc(url: string, address: Address, atomic: bigint): P
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
 }
 
-/** Mock USDC of an address, in 6 decimals. */
+/** Reads the mock USDC of an address, in 6 decimals. */
 export async function usdcBalance(url: string, address: Address): Promise<bigint> {
   const data = encodeFunctionData({ abi: balanceAbi, functionName: 'balanceOf', args: [address] })
   return BigInt(await call<Hex>(url, 'eth_call', [{ to: devnetContracts.usdc, data }, 'latest']))
 }
 
-/** Native balance of an address, in 18 decimals. */
+/** Reads the native balance of an address, in 18 decimals. */
 export async function nativeBalance(url: string, address: Address): Promise<bigint> {
   return BigInt(await call<Hex>(url, 'eth_getBalance', [address, 'latest']))
 }
@@ -97,7 +97,7 @@ const balanceAbi = [
 
 type Receipt = { status: Hex }
 
-/** Mines a block when the node does not do so by itself, keeping the base fee where it was. */
+/** Waits for a receipt, and mines blocks at an unchanged base fee while the node does not mine by itself. */
 async function minedReceipt(url: string, hash: Hex): Promise<Receipt> {
   const deadline = Date.now() + receiptTimeoutMs
   for (;;) {
@@ -114,4 +114,20 @@ async function mineAtSameFee(url: string): Promise<void> {
     false,
   ])
   await callBatch(url, [['anvil_setNextBlockBaseFeePerGas', [baseFeePerGas]], ['evm_mine']])
+}
+
+export type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployedBytecode: Hex }
+
+export type ContractName =
+  | 'Multicall'
+  | 'MockUsdc'
+  | 'NativeTransferLog'
+  | 'MockIdentityRegistry'
+  | 'BatchSettlement'
+  | 'Erc3009Collector'
+
+/** Reads a compiled contract from `contracts/artifacts`, written by `npm run contracts`. */
+export function readArtifact(name: ContractName | (string & {})): Artifact {
+  const file = new URL(`../../contracts/artifacts/${name}.json`, import.meta.url)
+  return JSON.parse(readFileSync(file, 'utf8')) as Artifact
 }

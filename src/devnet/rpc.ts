@@ -4,7 +4,7 @@ type RpcAnswer = { id: number; result?: unknown; error?: { code: number; message
 
 const timeoutMs = 10_000
 
-/** Makes one JSON-RPC call and answers its result; rejects with the node's message. */
+/** Makes one JSON-RPC call and returns its result. Rejects with the node's message. */
 export async function call<T = unknown>(
   url: string,
   method: string,
@@ -14,7 +14,7 @@ export async function call<T = unknown>(
   return result as T
 }
 
-/** Sends several calls as one JSON-RPC batch and answers their results in order; rejects if one fails. */
+/** Sends several calls as one JSON-RPC batch and returns their results in order. Rejects if one fails. */
 export async function callBatch(url: string, requests: readonly RpcRequest[]): Promise<unknown[]> {
   const body = requests.map(([method, params = []], id) => ({ jsonrpc: '2.0', id, method, params }))
   const response = await fetch(url, {

@@ -1,6 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Hex } from 'viem'
 import {
   devnetBuyback,
   devnetHost,
@@ -8,40 +11,45 @@ import {
   devnetPayer,
   devnetRelayers,
 } from './accounts.js'
-import { startAnvil } from './anvil-process.js'
-import { describeExit, startArcus } from './arcus-process.js'
-import { startBlockProducer } from './block-producer.js'
-import type { ChildExit } from './child.js'
-import { buildDashboard, type DashboardBuild } from './dashboard-build.js'
-import { DevnetError } from './devnet-error.js'
+import { startAnvil, startBlockProducer } from './anvil.js'
 import { clearCode, devnetContracts, fundNative, mintUsdc, placeContracts } from './fixtures.js'
-import { requireFreePort } from './ports.js'
+import {
+  type Child,
+  type ChildExit,
+  DevnetError,
+  requireFreePort,
+  superviseChild,
+} from './process.js'
 import { startSampleApi } from './sample-api.js'
 
 export type StackOptions = {
   port: number
   rpcPort: number
   apiPort: number
-  /** A live chain to fork, with the mock placed over its stablecoin. */
+  /** RPC address of a live chain to fork. The mock replaces its stablecoin. */
   forkUrl?: string
-  /** What the person exported; goes on to Arcus. */
+  /** The environment of the caller, which is passed on to Arcus. */
   env: NodeJS.ProcessEnv
 }
 
 export type Stack = {
-  /** Ends everything, last started first. */
+  /** Ends every part, the last started first. */
   stop(): Promise<void>
-  /** Resolves with the reason when a part of it ends that nobody stopped. */
+  /** Resolves with the reason when a part ends by itself. */
   failed: Promise<DevnetError>
   dashboard: DashboardBuild
-  /** Settings with which a command of the operator finds what this Arcus keeps. */
+  /** Settings with which a command of the operator finds the database of this Arcus. */
   operatorEnv: Record<'DATABASE_URL' | 'MAINNET_RPC_URLS' | 'BUYBACK_ADDRESS', string>
 }
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const dashboardSources = join(root, 'src', 'dashboard')
+const dashboardPage = join(root, 'dist', 'dashboard', 'index.html')
 
 // Gas for some 40,000 settlements each at 20 gwei.
 const relayerFundsWei = 100n * 10n ** 18n
 const payerFundsAtomic = 100n * 10n ** 6n
-// For what metered calls did not use.
+// For refunds of metered calls.
 const hostFundsAtomic = 10n * 10n ** 6n
 const minBaseFeeWei = 20n * 10n ** 9n
 const blockGasLimit = 30_000_000n
@@ -91,14 +99,14 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   stops.push(anvil.stop)
   const { url } = anvil
   await placeContracts(url)
-  // On live chains somebody has delegated these public keys (EIP-7702) to code that sweeps them.
+  // On live chains these public keys are delegated (EIP-7702) to code that takes their money.
   const accounts = [...devnetRelayers, devnetPayer, devnetMerchant, devnetBuyback, devnetHost]
   await clearCode(
     url,
     accounts.map(({ address }) => address),
   )
   for (const { address } of devnetRelayers) await fundNative(url, address, relayerFundsWei)
-  // A payer of x402 needs no gas; without any it shows.
+  // A payer of x402 needs no gas, so the devnet's payer has none.
   await fundNative(url, devnetPayer.address, 0n)
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)
   await mintUsdc(url, devnetHost.address, hostFundsAtomic)
@@ -141,4 +149,145 @@ async function failure(name: string, exited: Promise<ChildExit>): Promise<Devnet
   return new DevnetError(
     `${name} ended by itself (${describeExit(exit)}), so the rest was stopped.`,
   )
+}
+
+const readyTimeoutMs = 30_000
+const pollMs = 50
+// Long enough for a settlement that waits for its block.
+const arcusStopGraceMs = 5_000
+
+type ArcusOptions = {
+  port: number
+  rpcUrl: string
+  relayerKeys: readonly Hex[]
+  /** `sqlite:PATH`. */
+  databaseUrl: string
+  /** The environment of the caller. The settings above take precedence over it. */
+  env: NodeJS.ProcessEnv
+}
+
+type Arcus = { url: string; stop(): Promise<void>; exited: Promise<ChildExit> }
+
+/** Starts the service from its sources in a process of its own. Resolves when `/health` and `/ready` answer 200. */
+async function startArcus(options: ArcusOptions): Promise<Arcus> {
+  const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+    // `tsx` is resolved from here.
+    cwd: root,
+    env: settingsOf(options),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const supervised = superviseChild(child, arcusStopGraceMs)
+  const url = `http://127.0.0.1:${options.port}`
+  try {
+    await becomesReady(url, supervised)
+  } catch (error) {
+    await supervised.stop()
+    throw error
+  }
+  return { url, ...supervised }
+}
+
+function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
+  return {
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    // APIs on this machine may be listed, such as the sample API.
+    PROBE_ALLOW_PRIVATE_HOSTS: 'true',
+    HOSTED_ENDPOINTS: 'true',
+    HOSTED_PRIVATE_KEY: devnetHost.privateKey,
+    BUYBACK_ADDRESS: devnetBuyback.address,
+    HOSTED_CLAIM_SECONDS: '10',
+    // A blank value hides the setting of a `.env` that is meant for production.
+    TESTNET_RPC_URLS: '',
+    MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,
+    DEVNET: 'true',
+    ...options.env,
+    PORT: String(options.port),
+    MAINNET_RPC_URLS: options.rpcUrl,
+    RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
+    RELAYER_PRIVATE_KEYS_FILE: '',
+    DATABASE_URL: options.databaseUrl,
+  }
+}
+
+async function becomesReady(url: string, { exited, isGone }: Child): Promise<void> {
+  const deadline = Date.now() + readyTimeoutMs
+  let complaint = 'no answer'
+  while (!isGone() && Date.now() < deadline) {
+    const answer = (await problemAt(`${url}/health`)) ?? (await problemAt(`${url}/ready`))
+    if (answer === undefined) return
+    complaint = answer
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+  if (isGone())
+    throw new DevnetError(`Arcus stopped while starting (${describeExit(await exited)}).`)
+  throw new DevnetError(
+    `Arcus was not ready within ${readyTimeoutMs / 1000} seconds: ${complaint}.`,
+  )
+}
+
+async function problemAt(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })
+    const text = await response.text()
+    return response.status === 200 ? undefined : text.slice(0, 500)
+  } catch {
+    return 'no answer'
+  }
+}
+
+/** Describes the end of a process as a part of a sentence. */
+function describeExit({ code, signal }: ChildExit): string {
+  if (signal !== null) return `killed by ${signal}`
+  return code === null ? 'it could not be started' : `exit code ${code}`
+}
+
+export type DashboardBuild =
+  | { state: 'fresh' | 'built' }
+  /** `complaint` holds the last lines of the build's output. */
+  | { state: 'failed'; complaint: string }
+
+/** Builds the console when it was never built or its sources are newer, which takes some seconds. Never rejects. */
+export async function buildDashboard(): Promise<DashboardBuild> {
+  if (isFresh()) return { state: 'fresh' }
+  const { code, output } = await run('npm', ['run', '--silent', 'build:dashboard'])
+  if (code === 0) return { state: 'built' }
+  return { state: 'failed', complaint: output.trim().split('\n').slice(-5).join('\n') }
+}
+
+function isFresh(): boolean {
+  if (!existsSync(dashboardPage)) return false
+  const builtAt = statSync(dashboardPage).mtimeMs
+  // An image may hold the build without its sources.
+  if (!existsSync(dashboardSources)) return true
+  return readdirSync(dashboardSources, { recursive: true, encoding: 'utf8' }).every(
+    (name) => statSync(join(dashboardSources, name)).mtimeMs <= builtAt,
+  )
+}
+
+function run(command: string, args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    // A process group of its own, so that every process of the build ends with it.
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      // The NODE_ENV of a test runner would build React for development, three times as large and over the size budget.
+      env: { ...process.env, NODE_ENV: 'production' },
+    })
+    const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGTERM')
+    process.once('exit', end)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    }
+    child.once('error', (error) => resolve({ code: null, output: error.message }))
+    child.once('close', (code) => {
+      process.removeListener('exit', end)
+      resolve({ code, output })
+    })
+  })
 }

@@ -14,7 +14,7 @@ import {
   type RankedQuery,
 } from './search.js'
 
-/** What is asked for: the list in order of creation, the ranked search, either as cards of the console, or changes. */
+/** A question: the list in order of creation, the ranked search, either of them as cards of the console, or changes. */
 export type Question =
   | { kind: 'resources'; query: ListQuery & { isOtherType: boolean } }
   | { kind: 'search'; query: RankedQuery & { isOtherType: boolean } }
@@ -95,7 +95,7 @@ export function createDiscoveryAnswers(
     return entries.filter(({ merchant }) => isPublic(merchant)).map(itemJson)
   }
 
-  const tellChanges = createChangeReader({ source: store, itemsOf })
+  const writeChanges = createChangeReader({ source: store, itemsOf })
 
   async function list(search: CatalogSearch, query: ResourcesQuery): Promise<Made> {
     const { isOtherType, limit, offset } = query
@@ -133,8 +133,8 @@ export function createDiscoveryAnswers(
   }
 
   async function make(catalogList: CatalogList, { kind, query }: Question): Promise<Made> {
-    // A merchant that changes while its items are read is told again with its next change.
-    if (kind === 'changes') return { json: await tellChanges(catalogList, query), isWhole: true }
+    // A merchant that changes while its items are read comes again with its next change.
+    if (kind === 'changes') return { json: await writeChanges(catalogList, query), isWhole: true }
     const search = searchIn(catalogList)
     if (kind === 'resources') return list(search, query)
     return kind === 'search' ? rank(search, query) : browse(search, query)
@@ -177,7 +177,7 @@ function find(search: CatalogSearch, query: BrowseQuery): Found {
   return { ids, total, next: end < total ? String(end) : null }
 }
 
-/** Writes the member that tells what was looked for instead; nothing where that is what was typed. */
+/** Writes the member with the corrected query; nothing if the query was not corrected. */
 function correctionOf({ correctedQuery }: Pick<RankedPage, 'correctedQuery'>): string {
   return correctedQuery === undefined ? '' : `"correctedQuery":${JSON.stringify(correctedQuery)},`
 }

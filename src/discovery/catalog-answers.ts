@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedBody } from '../http/cached-reply.js'
+import { RequestFault } from '../http/errors.js'
 import type { RawQuery } from '../http/query.js'
-import { RequestFault } from '../http/request-fault.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'

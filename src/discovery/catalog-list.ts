@@ -2,7 +2,7 @@ import type { IndexedEndpoint, Merchant } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
 import { waitsForLook } from '../store/unclaimed.js'
 import { fold, foldUrl } from './fold.js'
-import { createWordCounts, type WordCounts } from './word-counts.js'
+import { createWordCounts, type WordCounts } from './spelling.js'
 
 /** A merchant that is neither hidden nor deleted, as far as a search looks at it. */
 export interface ListedMerchant {

@@ -21,7 +21,7 @@ const ENDPOINTS_AT_ONCE = 100
 const PAGE_CHARS = 1_048_576
 
 /**
- * Creates the reader of `GET /discovery/changes`, which tells a crawler each merchant that changed, once, with all items
+ * Creates the reader of `GET /discovery/changes`, which gives a crawler each merchant that changed, once, with all items
  * it has now. What else the crawler holds of that merchant is gone, so a removed item needs no notice of its own.
  */
 export function createChangeReader({ source, itemsOf }: ChangesOptions) {
@@ -38,25 +38,25 @@ export function createChangeReader({ source, itemsOf }: ChangesOptions) {
     // The list goes on following changes while items are read.
     const { sequence: upTo } = list
     const noted = await source.changesAfter(since, MAX_CHANGES)
-    const told: string[] = []
+    const changes: string[] = []
     let next = since
     let chars = 0
     for (const [merchant, sequence] of lastOfEach(noted, upTo)) {
-      if (told.length >= limit || chars >= PAGE_CHARS) break
+      if (changes.length >= limit || chars >= PAGE_CHARS) break
       const items = await itemsOfMerchant(list, merchant)
       const removed = items.length === 0
       const json = `{"merchant":${JSON.stringify(merchant)},"sequence":${sequence},"removed":${removed},"items":[${items.join(',')}]}`
-      told.push(json)
+      changes.push(json)
       chars += json.length
       next = sequence
     }
-    return `{"x402Version":2,"changes":[${told.join(',')}],"next":${next},"hasMore":${next < upTo}}`
+    return `{"x402Version":2,"changes":[${changes.join(',')}],"next":${next},"hasMore":${next < upTo}}`
   }
 }
 
 /**
  * Returns the last change of each merchant, in order. A caller that goes on after one of them misses nothing, because a
- * merchant that was not told by then has a later change.
+ * merchant that was not in the answers by then has a later change.
  */
 function lastOfEach(
   noted: readonly { sequence: number; merchantId: string }[],

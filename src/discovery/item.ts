@@ -1,10 +1,5 @@
-import type {
-  CatalogEntry,
-  Endpoint,
-  Merchant,
-  ProbeRecord,
-  QuotedRequirement,
-} from '../store/listings.js'
+import type { DiscoveryItem, EndpointCard } from '../api/discovery.js'
+import type { CatalogEntry, Endpoint, Merchant, ProbeRecord } from '../store/listings.js'
 import { tellLivePrice } from '../store/live-price.js'
 import type {
   JsonText,
@@ -14,45 +9,6 @@ import type {
 } from '../store/published.js'
 import { isUnclaimed } from '../store/unclaimed.js'
 import { formatAtomic } from '../x402/amounts.js'
-
-/** An element of `items` as the product defines it, with the optional members of the official packages. */
-export interface DiscoveryItem {
-  resource: string
-  type: 'http'
-  x402Version: 2
-  accepts: readonly QuotedRequirement[]
-  /** Unix seconds. */
-  lastUpdated: number
-  metadata: {
-    title: string
-    description: string
-    provider: string
-    merchant: {
-      id: string
-      name: string
-      official: boolean
-      partner: boolean
-      identity: { agentId: string } | null
-    }
-    pricing: Endpoint['pricing']
-    hostedByArcus: boolean
-    input: HttpInput
-    inputSchema: Record<string, unknown>
-    output: Record<string, unknown>
-  }
-  /** Absent for a live endpoint. Others failed their probes, or had none yet. */
-  status?: 'unverified' | 'failing'
-  description?: string
-  mimeType?: string
-  serviceName?: string
-  tags?: readonly string[]
-  iconUrl?: string
-  extensions?: Record<string, unknown>
-}
-
-type HttpInput =
-  | { type: 'http'; method: string; queryParams: Record<string, unknown> }
-  | { type: 'http'; method: string; bodyType: 'json'; body: unknown }
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
@@ -102,7 +58,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
 }
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
-export function toCard({ endpoint, merchant }: CatalogEntry) {
+export function toCard({ endpoint, merchant }: CatalogEntry): EndpointCard {
   const { id, url, method, title, description, tags, pricing, price } = endpoint
   const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
@@ -119,7 +75,7 @@ export function toCard({ endpoint, merchant }: CatalogEntry) {
     hosted: isHosted,
     hasSchema: inputSchema !== null,
     status,
-    probe: probe === null ? null : tellProbe(probe),
+    probe: probe === null ? null : summarizeProbe(probe),
     lastUpdated,
     merchant: {
       id: merchant.id,
@@ -127,18 +83,18 @@ export function toCard({ endpoint, merchant }: CatalogEntry) {
       official: merchant.isOfficial,
       partner: merchant.isPartner,
       unclaimed: isUnclaimed(merchant),
-      identity: tellIdentity(merchant),
+      identity: summarizeIdentity(merchant),
     },
   }
 }
 
-/** Tells the warnings too, because a live endpoint may ask for something that no buyer expects of its listing. */
-function tellProbe({ verdict, warnings, checkedAt }: ProbeRecord) {
+/** Keeps the warnings, because a live endpoint may ask for something that no buyer expects of its listing. */
+function summarizeProbe({ verdict, warnings, checkedAt }: ProbeRecord): EndpointCard['probe'] {
   return { verdict, warnings, checkedAt }
 }
 
-/** Tells all four checks, not only the first, because people are shown which of them hold. */
-function tellIdentity({ agentId, identity }: Merchant) {
+/** Returns all four checks, not only the first, because people are shown which of them hold. */
+function summarizeIdentity({ agentId, identity }: Merchant): EndpointCard['merchant']['identity'] {
   if (identity === null || identity.agentId !== agentId) return null
   const { control, pay, file, domain } = identity.checks
   return {

@@ -5,7 +5,6 @@ import {
   type ListedMerchant,
   lowerBound,
 } from './catalog-list.js'
-import { findCorrections, rewrite } from './corrections.js'
 import {
   type CatalogFilter,
   type EndpointTest,
@@ -15,6 +14,7 @@ import {
   testOf,
 } from './filters.js'
 import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
+import { findCorrections, rewrite } from './spelling.js'
 
 export interface ListQuery {
   filter: CatalogFilter

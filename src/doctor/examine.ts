@@ -3,7 +3,7 @@ import { createRpc, type Rpc } from '../chain/rpc.js'
 import { readToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import { createRunway } from '../metrics/runway.js'
+import { createRunway } from '../metrics/gas-money.js'
 import { createLocalSigner } from '../relayer/signer.js'
 import type { DatabaseInspection } from '../store/inspection.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
@@ -13,16 +13,16 @@ import {
   checkNodes,
   checkRegistry,
   checkToken,
+  checkWallets,
   readIsBlocklisted,
+  readWallets,
   variables,
-} from './check-chain.js'
-import { checkDatabase } from './check-database.js'
-import { checkPublicAddress } from './check-public-address.js'
-import { checkSettings } from './check-settings.js'
-import { checkWallets, readWallets } from './check-wallets.js'
-import { type Finding, fail } from './finding.js'
+} from './chain-checks.js'
+import { type Finding, fail, ok, warn } from './finding.js'
+import { checkDatabase, checkSettings } from './settings-checks.js'
 
-export interface Patient {
+/** The subject of an examination. */
+export interface Installation {
   config: Config
   secrets: Secrets
   env: NodeJS.ProcessEnv
@@ -31,12 +31,12 @@ export interface Patient {
   now: () => number
 }
 
-/** Looks at everything a payment depends on, before or beside a running service; changes nothing. */
-export async function examine(patient: Patient): Promise<Finding[]> {
-  const { config, secrets, env, database } = patient
+/** Checks everything that a payment depends on, before or beside a running service. Changes nothing. */
+export async function examine(installation: Installation): Promise<Finding[]> {
+  const { config, secrets, env, database } = installation
   const keccak256 = await createKeccak256()
   const chains = await Promise.all(
-    config.networks.map((place) => examineNetwork(place, patient, keccak256)),
+    config.networks.map((place) => examineNetwork(place, installation, keccak256)),
   )
   return [
     ...checkSettings(config, secrets, env),
@@ -48,14 +48,14 @@ export async function examine(patient: Patient): Promise<Finding[]> {
 
 async function examineNetwork(
   place: NetworkConfig,
-  { config, secrets, database, now }: Patient,
+  { config, secrets, database, now }: Installation,
   keccak256: Keccak256,
 ): Promise<Finding[]> {
   const { network } = place
   const rpc = createRpc(place.rpcUrls)
   try {
     const nodes = await checkNodes(rpc, place)
-    // What is asked of a chain that does not answer only repeats that.
+    // Further checks of a chain that does not answer would only repeat that.
     if (nodes.every(({ state }) => state === 'fail')) return nodes
     const addresses = secrets.relayerPrivateKeys.map(
       (key) => createLocalSigner(key, keccak256).address,
@@ -99,4 +99,22 @@ async function checkBuyback(
   const isBlocked = await readIsBlocklisted(rpc, place, buyback)
   if (!isBlocked) return []
   return [fail(name, 'the token blocks BUYBACK_ADDRESS', 'Official merchants need another one.')]
+}
+
+const PUBLIC_TIMEOUT_MS = 5_000
+
+/** Checks whether callers reach the service at its public address. */
+export async function checkPublicAddress(baseUrl: string): Promise<Finding> {
+  const name = 'reachable'
+  const mend =
+    'If the service runs, look at DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
+  try {
+    const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
+    const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })
+    const text = await response.text()
+    if (response.ok && text === '{"status":"ok"}') return ok(name, `${baseUrl}/health says ok`)
+    return warn(name, `${baseUrl}/health answers ${response.status}`, mend)
+  } catch {
+    return warn(name, `nothing answers at ${baseUrl}`, mend)
+  }
 }

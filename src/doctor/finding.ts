@@ -1,11 +1,11 @@
-/** How one thing stands on which payments depend. */
+/** The state of one part on which payments depend. */
 export interface Finding {
   name: string
   /** `warn`: it works, but not for long or not well. `fail`: payments would not be settled. */
   state: 'ok' | 'warn' | 'fail'
-  /** What was found; anybody may read it: no addresses of nodes, no paths, no keys. */
+  /** The observation. Anybody may read it: no addresses of nodes, no paths, no keys. */
   detail: string
-  /** What the operator does about it. */
+  /** The repair, for the operator. */
   mend?: string
 }
 
@@ -19,4 +19,23 @@ export function warn(name: string, detail: string, mend: string): Finding {
 
 export function fail(name: string, detail: string, mend: string): Finding {
   return { name, state: 'fail', detail, mend }
+}
+
+const marks = { ok: ' ok ', warn: 'warn', fail: 'FAIL' } as const
+
+/** Writes the findings for a terminal: one line each, and the repair below those that need one. */
+export function writeReport(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  const lines = findings.map(({ name, state, detail, mend }) => {
+    const line = `${marks[state]}  ${name.padEnd(width)}  ${detail}`
+    return mend === undefined ? line : `${line}\n${' '.repeat(width + 8)}${mend}`
+  })
+  return [...lines, '', summarize(findings)].join('\n')
+}
+
+function summarize(findings: readonly Finding[]): string {
+  const count = (state: Finding['state']) => findings.filter((it) => it.state === state).length
+  const failed = count('fail')
+  const verdict = failed === 0 ? 'Payments can be settled' : 'Payments cannot be settled'
+  return `${verdict}: ${count('ok')} ok, ${count('warn')} to look at, ${failed} to mend.`
 }

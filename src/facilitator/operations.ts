@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Operation } from '../http/openapi/operation.js'
-import { describeCodes } from '../http/openapi/responses.js'
+import { describeCodes } from '../api/errors.js'
+import { codesOf, settleAnswer, supportedAnswer, verifyAnswer } from '../api/payments.js'
+import type { Operation } from '../http/operation.js'
 import { paymentRequestSchema } from '../x402/request-schemas.js'
-import { codesOf, settleAnswer, supportedAnswer, verifyAnswer } from './answer-schemas.js'
 import { unpaidPayment, wellFormedPayment } from './example-payments.js'
 
 const { payer } = wellFormedPayment

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { httpCodes } from '../http/http-codes.js'
-import { hash } from '../http/openapi/fields.js'
-import type { Operation } from '../http/openapi/operation.js'
-import { paymentStatus } from './answer-schemas.js'
+import { httpCodes } from '../api/errors.js'
+import { paymentStatus, transactionAnswer } from '../api/payments.js'
+import type { Operation } from '../http/operation.js'
 import { wellFormedPayment } from './example-payments.js'
 
 const { payer, nonce } = wellFormedPayment
@@ -88,7 +87,7 @@ export const transactionOperation: Operation = {
   answers: {
     200: {
       description: 'The payments in their order; one that landed elsewhere after all says where.',
-      schema: z.object({ transaction: hash, payments: z.array(paymentStatus) }),
+      schema: transactionAnswer,
     },
   },
   codes: [httpCodes.notFound],

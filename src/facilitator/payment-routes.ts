@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Address, Hex } from 'viem'
+import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
-import { describedAs } from '../http/route-config.js'
 import {
   paymentOperation,
   paymentParams,

@@ -1,35 +1,11 @@
 import type { Address, Hex } from 'viem'
-import type { Job, JobState, SettlementJournal } from '../store/settlement-journal.js'
+import type { PaymentStatus } from '../api/payments.js'
+import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
 import { reasons } from '../x402/reasons.js'
 import { isReasonKey } from './answers.js'
 import { EXACT, exactKey, readExactDetails } from './exact-job.js'
 import type { Terms } from './ladder.js'
-
-/** What anybody who knows its nonce may learn of a payment. Times ISO 8601, amounts in 6-decimal units. */
-export interface PaymentStatus {
-  network: string
-  asset: Address
-  payer: Address
-  payTo: Address
-  nonce: Hex
-  amount: string
-  /** `queued` accepted and on no node yet, `submitted` sent, `confirmed` on chain, `failed` not settled and not on chain. */
-  state: JobState
-  transaction: Hex | null
-  explorerUrl: string | null
-  blockNumber: number | null
-  errorReason: string | null
-  errorMessage: string | null
-  /** Whether a caller of settle was told of success. */
-  delivered: boolean
-  createdAt: string
-  updatedAt: string
-  validAfter: string
-  validBefore: string
-  /** This payment's share of the gas, in dollars. */
-  gasUsd: string | null
-}
 
 export interface PaymentFinder {
   byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>

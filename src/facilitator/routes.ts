@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
-import '../http/route-config.js'
+import '../http/operation.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
 import type { PaymentAnswer } from '../x402/payment-answer.js'
 import { reportSettle, reportVerify } from './answer-report.js'

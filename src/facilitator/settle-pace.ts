@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import { rateLimitFault } from '../http/errors.js'
 import type { HeldRequest, RateLimiter } from '../http/rate-limit.js'
 import { callerOf } from '../http/rate-limit.js'
-import { rateLimitFault } from '../http/request-fault.js'
 import { createRecentMemory } from './recent-memory.js'
 import type { SettleResult } from './settler.js'
 import type { TakeVerified } from './verified.js'

@@ -1,34 +1,34 @@
+import type { RoutePrice } from '@arcus/merchant'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
-import type { RoutePrice } from '../merchant/x402.js'
 import { formatNative, formatUnits } from '../x402/amounts.js'
-import { summarize } from './summary.js'
 
-/** All paths that are hosted begin with it. */
+/** Every hosted path begins with this. */
 export const HOSTED_PREFIX = '/hosted/'
 
-/** What the chain asks of who settles, as last seen; `undefined` before the first block. */
+/** Returns the fees of the newest block; `undefined` before the first block. */
 export type ReadFees = () => { baseFeePerGas: bigint; blockTime: number } | undefined
 
-/** An endpoint as it is sold and as it is listed. */
+/** A hosted endpoint, as it is sold and listed. */
 export interface HostedEndpoint {
   method: 'GET' | 'POST'
   path: string
   title: string
   tags: string[]
   price: RoutePrice & { price: `$${string}`; description: string; pricing: 'fixed' | 'metered' }
-  /** In units of the stablecoin. */
+  /** Atomic units of the stablecoin. */
   amount: bigint
   example: { queryParams: Record<string, unknown> } | { body: Record<string, unknown> }
   inputSchema: Record<string, unknown>
   handle(readFees: ReadFees): RouteHandlerMethod
 }
 
-/** Characters that one step of the price pays for, and how many steps the ceiling has. */
+/** Characters that one step of the price pays for. */
 const STEP_CHARS = 5_000
+/** Steps up to the ceiling of the price. */
 const MAX_STEPS = 4
 const STEP_DOLLARS_MILLIS = 5
 const MAX_SENTENCES = 20
-/** Of one settlement alone in its transaction. */
+/** Gas of a settlement that is alone in its transaction. */
 const SETTLE_GAS = 113_000n
 
 interface SummaryBody {
@@ -45,7 +45,7 @@ const summaryEndpoint: HostedEndpoint = {
   price: {
     price: '$0.02',
     pricing: 'metered',
-    description: `Picks the sentences of a text that say most. Half a cent for each ${STEP_CHARS} characters begun.`,
+    description: `Picks the most important sentences of a text. Half a cent for each ${STEP_CHARS} characters begun.`,
     mimeType: 'application/json',
     maxTimeoutSeconds: 60,
   },
@@ -75,14 +75,13 @@ const summaryEndpoint: HostedEndpoint = {
 const feesEndpoint: HostedEndpoint = {
   method: 'GET',
   path: `${HOSTED_PREFIX}fees`,
-  title: 'What settling costs on Arc now',
+  title: 'Cost of a settlement on Arc now',
   tags: ['arc', 'gas'],
   amount: 5_000n,
   price: {
     price: '$0.005',
     pricing: 'fixed',
-    description:
-      'Base fee of the newest block, and what it makes of the gas of one settlement, in dollars.',
+    description: 'Base fee of the newest block, and the gas cost of one settlement in dollars.',
     mimeType: 'application/json',
     maxTimeoutSeconds: 60,
   },
@@ -104,7 +103,7 @@ const feesEndpoint: HostedEndpoint = {
 
 export const hostedEndpoints: readonly HostedEndpoint[] = [summaryEndpoint, feesEndpoint]
 
-/** Mounts what is sold; the plugin that sells has been registered in this scope before. */
+/** Mounts the hosted endpoints. The plugin that sells them must be registered in this scope before. */
 export function mountEndpoints(app: FastifyInstance, readFees: ReadFees): void {
   for (const endpoint of hostedEndpoints) {
     const { method, path, price, inputSchema, handle } = endpoint
@@ -133,4 +132,51 @@ const openToBrowsers = {
   ],
   exposedHeaders: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'Retry-After'],
   maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+}
+
+interface Summary {
+  /** The chosen sentences in the order of the text. */
+  summary: string
+  sentences: number
+  words: number
+}
+
+/** Words that carry no meaning of their own. */
+const common = new Set(
+  'a about after all also an and are as at be because been but by can could did do for from had has have he her his if in into is it its more no not of on one or other our out she so some than that the their them then there they this to up was we were what when which who will with would you your'.split(
+    ' ',
+  ),
+)
+
+/**
+ * Picks the sentences that represent the text best, by Luhn's method: the number of times that their meaningful words
+ * occur in the text, times the share of such words. So the length of a sentence alone gives no advantage.
+ */
+function summarize(text: string, maxSentences: number): Summary {
+  const sentences = [...new Intl.Segmenter('en', { granularity: 'sentence' }).segment(text)]
+    .map(({ segment }) => segment.replace(/\s+/g, ' ').trim())
+    .filter((sentence) => sentence !== '')
+  const words = sentences.map(wordsOf)
+  const counts = new Map<string, number>()
+  for (const word of words.flat()) counts.set(word, (counts.get(word) ?? 0) + 1)
+  const scores = words.map((own) => {
+    const meaningful = own.filter((word) => !common.has(word))
+    const sum = meaningful.reduce((total, word) => total + (counts.get(word) ?? 0), 0)
+    return own.length === 0 ? 0 : (sum * meaningful.length) / own.length
+  })
+  const chosen = scores
+    .map((score, place) => ({ score, place }))
+    .sort((a, b) => b.score - a.score || a.place - b.place)
+    .slice(0, maxSentences)
+    .map(({ place }) => place)
+    .sort((a, b) => a - b)
+  return {
+    summary: chosen.map((place) => sentences[place]).join(' '),
+    sentences: sentences.length,
+    words: words.flat().length,
+  }
+}
+
+function wordsOf(sentence: string): string[] {
+  return sentence.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 }

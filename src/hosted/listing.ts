@@ -2,11 +2,11 @@ import type { Address } from 'viem'
 import type { EndpointHealth, ListedEndpoint, ListingStore } from '../store/listings.js'
 import { hostedEndpoints } from './endpoints.js'
 
-/** Nobody else can have it: it is reserved. */
+/** The merchant id of hosted endpoints, which is reserved. */
 export const HOSTED_MERCHANT = 'arcus'
 
-/** Calls an endpoint without payment; `accepts` is empty unless it answers as it should. */
-export type Look = (
+/** Calls an endpoint without payment. `accepts` is empty unless its answer matches the listing. */
+export type ProbeHosted = (
   endpoint: ListedEndpoint,
   payTo: Address,
 ) => Promise<{
@@ -17,7 +17,7 @@ export type Look = (
 
 export interface HostedListingOptions {
   store: Pick<ListingStore, 'saveByOperator' | 'findMerchant' | 'endpointsOf'>
-  look: Look
+  probe: ProbeHosted
   baseUrl: string
   network: string
   asset: Address
@@ -26,12 +26,12 @@ export interface HostedListingOptions {
   now: () => number
 }
 
-/** After so long an endpoint is looked at again, as every listed one. */
-const LOOK_AGAIN_SECONDS = 6 * 3_600
+/** Time until an endpoint is probed again, the same as for every listed one. */
+const PROBE_AGAIN_SECONDS = 6 * 3_600
 
-/** Lists what is hosted, under an official merchant, with what each endpoint itself asks for. */
+/** Lists the hosted endpoints under an official merchant, with the payment terms that each endpoint answers itself. */
 export async function listHosted(options: HostedListingOptions): Promise<void> {
-  const { store, look, baseUrl, network, asset, payTo, now } = options
+  const { store, probe, baseUrl, network, asset, payTo, now } = options
   const endpoints = await Promise.all(
     hostedEndpoints.map(
       async ({ method, path, title, tags, price, amount, example, inputSchema }) => {
@@ -47,7 +47,7 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
           inputSchema,
           output: { type: 'json' },
         }
-        const { accepts, record, extras } = await look(listed, payTo)
+        const { accepts, record, extras } = await probe(listed, payTo)
         const isLive = accepts.length > 0
         return {
           ...listed,
@@ -55,7 +55,7 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
           status: isLive ? ('live' as const) : ('unverified' as const),
           probe: record,
           failures: isLive ? 0 : 1,
-          nextProbeAt: now() + LOOK_AGAIN_SECONDS,
+          nextProbeAt: now() + PROBE_AGAIN_SECONDS,
           extras,
           isHosted: true,
         }
@@ -77,7 +77,7 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
   await store.saveByOperator(merchant, endpoints, now())
 }
 
-/** Takes away what an earlier start listed, when nothing is hosted any more. */
+/** Removes the listing of an earlier start, when nothing is hosted any more. */
 export async function unlistHosted(
   store: HostedListingOptions['store'],
   now: () => number,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** An answer that anybody may keep for a minute and ask for again by its tag. */
+/** An answer that anybody may keep for a minute and revalidate by its tag. */
 export interface CachedBody {
   /** In UTF-8. */
   bytes: Uint8Array
@@ -17,7 +17,7 @@ export function toCachedBody(text: string): CachedBody {
   return { bytes, etag: `W/"${digest}"` }
 }
 
-/** Sends the answer, as JSON unless a type is set, or 304 to a caller that has it. */
+/** Sends the answer, as JSON unless a type is set, or 304 to a caller that has it already. */
 export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,10 +1,52 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { getAddress } from 'viem'
+import type { ErrorAnswer, RouteFamily } from '../api/errors.js'
+import { readNetwork, readPayer } from '../x402/parse-request.js'
 import { reasons } from '../x402/reasons.js'
-import { errorEnvelope, type Problem } from './envelope.js'
-import { RequestFault } from './request-fault.js'
-import type { RouteFamily } from './route-config.js'
+import './operation.js'
 
-/** What Fastify finds wrong with a body, in words for the caller; anything else of its 4xx gets the fallback. */
+interface RequestFaultOptions {
+  statusCode: number
+  /** Wire code, for `error`, `invalidReason` or `errorReason`. */
+  code: string
+  /** One sentence that may be shown to anybody. */
+  message: string
+  headers?: Readonly<Record<string, string>>
+}
+
+/** A request that cannot be served as it was made. Routes and hooks throw it; it is answered and not logged. */
+export class RequestFault extends Error {
+  override readonly name = 'RequestFault'
+  readonly statusCode: number
+  readonly code: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor({ statusCode, code, message, headers = {} }: RequestFaultOptions) {
+    super(message)
+    this.statusCode = statusCode
+    this.code = code
+    this.headers = headers
+  }
+}
+
+/** Returns a 429 with `Retry-After`. */
+export function rateLimitFault(retryAfterSeconds: number): RequestFault {
+  return new RequestFault({
+    statusCode: reasons.rateLimited.status,
+    code: reasons.rateLimited.code,
+    message: `Too many requests from this address; try again in ${retryAfterSeconds} seconds.`,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  })
+}
+
+/** An error before it has the shape of a route family. */
+export interface Problem {
+  code: string
+  /** One sentence that may be shown to anybody. */
+  message: string
+}
+
+/** Fastify's errors about bodies, with messages for the caller. Its other 4xx get the fallback. */
 const bodyFaults: Record<string, string> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty; send a JSON object.',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
@@ -14,42 +56,41 @@ const bodyFaults: Record<string, string> = {
 const encodedBody =
   'The body has a Content-Encoding, and this service reads none; send it as plain JSON.'
 
-/** Fixed sentences: the text of a failure stays in the log. */
+const internalError = {
+  code: 'internal_error',
+  message: 'The request met a fault on our side; try again.',
+}
+
+/** Fixed sentences, because the text of a failure belongs into the log only. */
 const failures: Record<RouteFamily, Problem> = {
   verify: {
     code: reasons.unexpectedVerifyError.code,
-    message: 'The payment could not be judged because of a fault on our side; try again.',
+    message: 'The payment could not be checked because of a fault on our side; try again.',
   },
   settle: {
     code: reasons.unexpectedSettleError.code,
     message: 'Settling met a fault on our side; send the same payment again to learn its state.',
   },
-  mcp: {
-    code: 'internal_error',
-    message: 'The request met a fault on our side; try again.',
-  },
-  plain: {
-    code: 'internal_error',
-    message: 'The request met a fault on our side; try again.',
-  },
+  mcp: internalError,
+  plain: internalError,
 }
 
-/** The same for a chain that could not be read. */
+/** Messages for a chain that could not be read. */
 const chainFailures: Partial<Record<RouteFamily, string>> = {
-  verify: 'The chain could not be read, so the payment was not judged; try again in a moment.',
+  verify: 'The chain could not be read, so the payment was not checked; try again in a moment.',
   settle:
     'The chain could not be read; settle the same payment again in a moment, it is paid once at most.',
 }
 
 export interface ErrorHandlingOptions {
-  /** Whether an error says that the database cannot be reached. */
+  /** Whether an error means that the database cannot be reached. */
   isStoreGone?: (error: unknown) => boolean
-  /** Whether an error says that the chain could not be read. */
+  /** Whether an error means that the chain could not be read. */
   isChainUnread?: (error: unknown) => boolean
 }
 
 /**
- * Answers every error of every route in the shape of its family, and logs failures once. A request that still comes
+ * Answers every error of every route in the shape of its family, and logs failures once. A request that still arrives
  * over a kept-alive connection while the server closes gets 503. Call it before the first route.
  */
 export function installErrorHandling(
@@ -75,15 +116,45 @@ export function installErrorHandling(
     if (fault === undefined) {
       request.log.error({ err: error, route: request.routeOptions.url }, 'request failed')
       const { code, message } = failures[family]
-      const told = isChainUnread(error) ? (chainFailures[family] ?? message) : message
-      return reply.code(500).send(errorEnvelope(family, { code, message: told }, request.body))
+      const shown = isChainUnread(error) ? (chainFailures[family] ?? message) : message
+      return reply.code(500).send(errorAnswer(family, { code, message: shown }, request.body))
     }
     if (fault.statusCode < 500) keepConnection(request, reply)
     return reply
       .code(fault.statusCode)
       .headers(fault.headers)
-      .send(errorEnvelope(family, fault, request.body))
+      .send(errorAnswer(family, fault, request.body))
   })
+}
+
+/**
+ * Puts an error into the shape of the route family. `body` is the parsed body if there is one: payer and network are
+ * echoed from it if they can be read (x402 v2 clients demand `network` of a settle).
+ */
+export function errorAnswer(family: RouteFamily, problem: Problem, body: unknown): ErrorAnswer {
+  const { code, message } = problem
+  if (family === 'plain') return { error: code, message }
+  if (family === 'mcp') {
+    // JSON-RPC has numbers. Those from -32000 on are for servers to choose.
+    const number = code === 'invalid_request' ? -32600 : -32000
+    return { jsonrpc: '2.0', id: null, error: { code: number, message, data: { error: code } } }
+  }
+  if (family === 'verify') {
+    return { isValid: false, invalidReason: code, invalidMessage: message, ...payerOf(body) }
+  }
+  return {
+    success: false,
+    errorReason: code,
+    errorMessage: message,
+    transaction: '',
+    network: readNetwork(body),
+    ...payerOf(body),
+  }
+}
+
+function payerOf(body: unknown): { payer?: string } {
+  const payer = readPayer(body)
+  return payer === undefined ? {} : { payer: getAddress(payer) }
 }
 
 function closingFault(family: RouteFamily): RequestFault {
@@ -137,14 +208,14 @@ function isEncoded({ headers }: FastifyRequest): boolean {
   return !/^(identity)?$/i.test(headers['content-encoding'] ?? '')
 }
 
-/** The connection broke, or timed out, while the body was still coming: nobody hears the answer. */
+/** Tells whether the connection broke or timed out during the upload, so that nobody receives the answer. */
 function isAbortedUpload(error: FastifyError, request: FastifyRequest): boolean {
   return error.code === 'ECONNRESET' && request.raw.readableAborted
 }
 
 /**
  * Fastify closes the connection after a bad body. Closing with bytes unread resets it, and the caller can lose the
- * answer; so the rest is read and dropped instead, for no longer than any request may take to arrive.
+ * answer. So the rest is read and dropped instead, for no longer than any request may take to arrive.
  */
 function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection')

@@ -1,9 +1,9 @@
-import './route-config.js'
 import type { FastifyInstance } from 'fastify'
-import { healthOperation, readyOperation } from './operations.js'
+import { healthAnswer, type ReadinessAnswer, readinessAnswer } from '../api/service.js'
+import type { Operation } from './operation.js'
 
 const CHECK_TIMEOUT_MS = 3_000
-/** Probes of several balancers at once cost one round of checks. */
+/** Several balancers that ask at once cost one round of checks. */
 const CACHE_MS = 1_000
 
 export interface ReadinessResult {
@@ -17,11 +17,6 @@ export interface ReadinessCheck {
   check(): Promise<ReadinessResult>
 }
 
-export interface Readiness {
-  status: 'ready' | 'not_ready'
-  checks: (ReadinessResult & { name: string })[]
-}
-
 export interface ReadinessOptions {
   checks: readonly ReadinessCheck[]
   /** Milliseconds a check may take; 3,000 if absent. */
@@ -30,14 +25,33 @@ export interface ReadinessOptions {
   now?: () => number
 }
 
-/** `GET /health`: the process is alive and its event loop turns; nothing else is looked at. */
+const healthOperation: Operation = {
+  id: 'getHealth',
+  tag: 'Service',
+  summary: 'Whether the process is alive',
+  answers: { 200: { description: 'The process is alive.', schema: healthAnswer } },
+  examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
+}
+
+const readyOperation: Operation = {
+  id: 'getReady',
+  tag: 'Service',
+  summary: 'Whether payments can be settled, with each reason if not',
+  answers: {
+    200: { description: 'Payments can be settled.', schema: readinessAnswer },
+    503: { description: 'Payments cannot be settled.', schema: readinessAnswer },
+  },
+  examples: { ready: { summary: 'Now', status: 200 } },
+}
+
+/** Adds `GET /health`: the process is alive and its event loop turns. Nothing else is checked. */
 export function healthRoutes(app: FastifyInstance): void {
   app.get('/health', { config: { limit: 'exempt', operation: healthOperation } }, () => ({
     status: 'ok',
   }))
 }
 
-/** `GET /ready`: 200 when every check passes, else 503, with each check and its reason. */
+/** Adds `GET /ready`: 200 when every check passes, else 503, with each check and its reason. */
 export function readinessRoutes(app: FastifyInstance, readReadiness: ReadReadiness): void {
   app.get(
     '/ready',
@@ -54,17 +68,17 @@ export function readinessRoutes(app: FastifyInstance, readReadiness: ReadReadine
   )
 }
 
-/** Runs all checks, at most once a second however often it is asked; tells what they throw. Never rejects. */
-export type ReadReadiness = (onThrown: OnThrown) => Promise<Readiness>
+/** Runs all checks, at most once a second however often it is called. Reports what they throw, and never rejects. */
+export type ReadReadiness = (onThrown: OnThrown) => Promise<ReadinessAnswer>
 
 type OnThrown = (name: string, error: unknown) => void
 
 export function createReadiness(options: ReadinessOptions): ReadReadiness {
   const { checks, timeoutMs = CHECK_TIMEOUT_MS, now = () => performance.now() } = options
-  let latest: Promise<Readiness> | undefined
+  let latest: Promise<ReadinessAnswer> | undefined
   let freshUntil = 0
 
-  const run = async (onThrown: OnThrown): Promise<Readiness> => {
+  const run = async (onThrown: OnThrown): Promise<ReadinessAnswer> => {
     const results = await Promise.all(
       checks.map(async (check) => ({
         name: check.name,
@@ -77,7 +91,7 @@ export function createReadiness(options: ReadinessOptions): ReadReadiness {
 
   return (onThrown) => {
     if (latest === undefined || now() >= freshUntil) {
-      // Nobody starts a second round while one is under way.
+      // No second round starts while one is under way.
       freshUntil = Number.POSITIVE_INFINITY
       latest = run(onThrown)
     }
@@ -102,7 +116,7 @@ async function runBounded(
     return { ok, detail }
   } catch (error) {
     onThrown(name, error)
-    return { ok: false, detail: 'The check failed; the log says why.' }
+    return { ok: false, detail: 'The check failed; the log has the cause.' }
   } finally {
     clearTimeout(timer)
   }

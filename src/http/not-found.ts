@@ -8,13 +8,13 @@ interface KnownPath {
 export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /**
- * Answers 404, or 405 with `Allow` where the path is known with another method; always plain, as no family owns
- * the request. A browser that opens an address below no route of ours gets `answerPage` instead, if there is one.
+ * Answers 404, or 405 with `Allow` if the path is known with another method. The answer is always plain, because no
+ * family owns the request. A browser that opens an address below no route of ours gets `answerPage` instead.
  * Call it before the first route: it watches them being added.
  */
 export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): void {
   const knownPaths = new Map<string, KnownPath>()
-  /** First segments of all routes: what lies below them is no page. */
+  /** First segments of all routes. No page of the console lies below them. */
   const ownSegments = new Set<string>()
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*') return
@@ -34,7 +34,7 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
       if (isPage && answerPage !== undefined) return answerPage(request, reply)
       return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
     }
-    // A file that is gone, below a path of ours.
+    // The route exists, but the file behind it does not.
     if (allowed.includes(request.method)) {
       return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
     }
@@ -51,12 +51,12 @@ function asksForPage({ method, headers }: FastifyRequest): boolean {
   return isRead && /\btext\/html\b/.test(headers.accept ?? '')
 }
 
-/** `/payments/:network` begins with `payments`; `/` with nothing. */
+/** Returns `payments` for `/payments/:network`, and nothing for `/`. */
 function firstSegment(path: string): string {
   return path.split('/', 2)[1] ?? ''
 }
 
-/** `/payments/:network/*` as an expression over a raw path. */
+/** Turns a route such as `/payments/:network/*` into an expression over a raw path. */
 function toPattern(url: string): RegExp {
   const source = url
     .replace(/[.+?^${}()|[\]\\]/g, '\\$&')

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import { RequestFault } from './request-fault.js'
+import { RequestFault } from './errors.js'
 
 /** The query of a URL as Fastify parses it: a parameter that is there twice is a list. */
 export type RawQuery = Readonly<Record<string, unknown>>
 
-/** Longest merchant id, address, scheme, network, tag or key that is looked for. */
+/** Longest merchant id, address, scheme, network, tag or key in a query. */
 const MAX_NAME_CHARS = 200
 
-/** Where a message names its parameter, which schemas do not know. */
+/** The place of the parameter's name in a message, because schemas do not know it. */
 const NAME = '{name}'
 
-/** What is said of a parameter that is there twice, or as a list; `rule` says what one may be. */
+/** Returns the message for a parameter that is given twice or as a list. */
 const once = (rule: string) => `must be given once, as ${NAME}=…; it must be ${rule}`
 
-/** A text, at most so many characters, of any length unless given; `missing` is said where it must be given. */
+/** A text of at most so many characters, if a maximum is given. `missing` is the message for a required one. */
 export function textParameter(maxChars?: number, missing?: string) {
   const rule = maxChars === undefined ? 'a text' : `at most ${maxChars} characters`
   const text = z.string({

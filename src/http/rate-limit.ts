@@ -1,21 +1,15 @@
 import { isIPv6 } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type CountExchange, createRequestCounter } from './request-counter.js'
-import { rateLimitFault } from './request-fault.js'
-import './route-config.js'
-
-/** One subscriber usually holds a /64 of IPv6: four of its eight groups. */
-const IPV6_GROUPS_COUNTED = 4
-/** Whoever is given a network of their own in IPv6 is usually given a /48. */
-const IPV6_GROUPS_OF_BLOCK = 3
+import { rateLimitFault } from './errors.js'
+import './operation.js'
 
 export interface RateLimitState {
   limited: boolean
-  /** Until the window ends, at least 1 when limited, else 0. */
+  /** Seconds until the window ends, at least 1 when limited, else 0. */
   retryAfterSeconds: number
 }
 
-/** A request that is counted until it is known whether it shall be. */
+/** A request that is counted until it is known whether it shall count. */
 export interface HeldRequest extends RateLimitState {
   limited: false
   /** Takes the count back, unless its window is over. Call it once at most. */
@@ -36,22 +30,41 @@ export interface RateLimitOptions {
   windowSeconds: number
 }
 
+/** The requests of a caller that all processes counted in its window. */
+interface Total {
+  caller: string
+  count: number
+  /** Unix milliseconds. */
+  endsAt: number
+}
+
+/** Adds up the counts of several processes. Times are Unix milliseconds. */
+export interface CountExchange {
+  add(
+    counts: readonly { caller: string; count: number }[],
+    now: number,
+    windowMs: number,
+  ): Promise<Total[]>
+  /** Returns the callers with at least so many requests, in windows that are not over. */
+  busiest(atLeast: number, now: number): Promise<Total[]>
+  forget(now: number): Promise<void>
+}
+
 /**
  * Limits requests per IP. Routes are counted and refused (429) before their body is read unless their config says
- * `limit: 'exempt'`, or `'manual'` for a handler that asks the limiter itself; `undefined` where there is no limit.
+ * `limit: 'exempt'`, or `'manual'` for a handler that asks the limiter itself. Returns `undefined` if there is no limit.
  * Call it before the first route.
  */
 export function installRateLimit(
   app: FastifyInstance,
   options: RateLimitOptions,
-  /** Where callers are counted together with other processes, if there are any. */
+  /** Present if callers are counted together with other processes. */
   exchange?: CountExchange,
 ): RateLimiter | undefined {
   if (options.max === 0) return undefined
   const counter = createRequestCounter({
     ...options,
     exchange,
-    callerOf,
     now: () => Date.now(),
     onError: (err) => app.log.warn({ err }, 'requests could not be counted together'),
   })
@@ -64,12 +77,17 @@ export function installRateLimit(
   return counter
 }
 
-/** Who is counted: an IPv4 address (plain or mapped into IPv6), or the /64 of an IPv6 address. */
+/** One subscriber usually holds a /64 of IPv6: four of its eight groups. */
+const IPV6_GROUPS_COUNTED = 4
+/** A party with a network of its own in IPv6 usually holds a /48. */
+const IPV6_GROUPS_OF_BLOCK = 3
+
+/** Returns the name under which an address is counted: an IPv4 address (plain or mapped into IPv6), or the /64 of an IPv6 address. */
 export function callerOf(ip: string): string {
   return isIPv6(ip) ? (mappedOf(ip) ?? prefixOf(ip, IPV6_GROUPS_COUNTED)) : ip
 }
 
-/** The addresses that one party usually has at hand: the /24 of an IPv4 address, or the /48 of an IPv6 address. */
+/** Returns the block of addresses that one party usually holds: the /24 of an IPv4 address, or the /48 of an IPv6 address. */
 export function blockOf(ip: string): string {
   const plain = isIPv6(ip) ? mappedOf(ip) : ip
   if (plain === undefined) return prefixOf(ip, IPV6_GROUPS_OF_BLOCK)
@@ -92,4 +110,134 @@ function prefixOf(ip: string, groupCount: number): string {
   }
   const prefix = groups.slice(0, groupCount).map((group) => Number.parseInt(group, 16))
   return `${prefix.map((group) => group.toString(16)).join(':')}::/${groupCount * 16}`
+}
+
+interface RequestCounterOptions extends RateLimitOptions {
+  /** `undefined` if there is no other process. */
+  exchange: CountExchange | undefined
+  /** Unix milliseconds. */
+  now: () => number
+  onError(error: unknown): void
+}
+
+interface Caller {
+  /** Requests at all processes as of the last exchange. */
+  total: number
+  /** Requests that are being sent to the other processes. */
+  sending: number
+  /** Requests counted here since. */
+  unsent: number
+  endsAt: number
+  /** Whether it was asked about or counted since the last exchange. */
+  isTouched: boolean
+}
+
+/** The longest time for which one process does not know of requests at another. */
+const EXCHANGE_MS = 1_000
+const FORGET_EVERY = 60
+/** Callers remembered at once. Past this the one that was idle for longest is forgotten. */
+const MAX_CALLERS = 100_000
+
+/**
+ * Counts requests at once, and every second exchanges counts with the other processes, if there are any. Exchanged are
+ * the callers that came here and those that have spent half their allowance anywhere. So the allowance holds over all
+ * processes, give or take the requests of one second, or half of it at a process where a caller is new. If the
+ * database is unreachable, each process counts by itself.
+ */
+function createRequestCounter(options: RequestCounterOptions): RateLimiter & { stop(): void } {
+  const { max, now, onError } = options
+  const windowMs = options.windowSeconds * 1_000
+  const callers = new Map<string, Caller>()
+  /** From this count on other processes learn of a caller that has not come to them yet. */
+  const busy = Math.ceil(max / 2)
+  let exchanges = 0
+  let isExchanging = false
+
+  function find(ip: string): Caller {
+    const name = callerOf(ip)
+    const known = callers.get(name)
+    const isOver = known === undefined || known.endsAt <= now()
+    const caller = isOver
+      ? { total: 0, sending: 0, unsent: 0, endsAt: now() + windowMs, isTouched: true }
+      : known
+    caller.isTouched = true
+    remember(name, caller)
+    return caller
+  }
+
+  function remember(name: string, caller: Caller): void {
+    // The entry is written anew, so that the map stays in order of use.
+    callers.delete(name)
+    callers.set(name, caller)
+    if (callers.size > MAX_CALLERS) callers.delete(callers.keys().next().value as string)
+  }
+
+  /** Takes over the count of a caller that may not have come here at all. */
+  function learn({ caller: name, count, endsAt }: Total): void {
+    const known = callers.get(name)
+    if (known !== undefined) Object.assign(known, { total: count, endsAt })
+    else remember(name, { total: count, sending: 0, unsent: 0, endsAt, isTouched: false })
+  }
+
+  function stateOf({ endsAt }: Caller, limited: boolean): RateLimitState {
+    const seconds = Math.ceil((endsAt - now()) / 1_000)
+    return { limited, retryAfterSeconds: limited ? Math.max(1, seconds) : 0 }
+  }
+
+  const counted = ({ total, sending, unsent }: Caller) => total + sending + unsent
+
+  async function exchangeCounts(exchange: CountExchange): Promise<void> {
+    if (isExchanging) return
+    const touched = [...callers].filter(([, caller]) => caller.isTouched)
+    isExchanging = true
+    for (const [, caller] of touched) {
+      caller.isTouched = false
+      caller.sending = caller.unsent
+      caller.unsent = 0
+    }
+    try {
+      const counts = touched.map(([name, { sending }]) => ({ caller: name, count: sending }))
+      for (const { caller: name, count, endsAt } of await exchange.add(counts, now(), windowMs)) {
+        const caller = callers.get(name)
+        if (caller !== undefined) Object.assign(caller, { total: count, sending: 0, endsAt })
+      }
+      for (const total of await exchange.busiest(busy, now())) learn(total)
+      if (exchanges++ % FORGET_EVERY === 0) await exchange.forget(now())
+    } catch (error) {
+      for (const [, caller] of touched) {
+        caller.unsent += caller.sending
+        caller.sending = 0
+      }
+      onError(error)
+    } finally {
+      isExchanging = false
+    }
+  }
+
+  const { exchange } = options
+  const timer = exchange && setInterval(() => exchangeCounts(exchange), EXCHANGE_MS)
+  timer?.unref()
+
+  return {
+    consume({ ip }) {
+      const caller = find(ip)
+      caller.unsent++
+      return stateOf(caller, counted(caller) > max)
+    },
+    hold({ ip }) {
+      const caller = find(ip)
+      if (counted(caller) >= max) return { ...stateOf(caller, true), limited: true }
+      caller.unsent++
+      return {
+        limited: false,
+        retryAfterSeconds: 0,
+        giveBack() {
+          if (caller.endsAt <= now()) return
+          caller.unsent--
+          caller.isTouched = true
+        },
+      }
+    },
+    stop: () => clearInterval(timer),
+  }
 }

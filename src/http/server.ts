@@ -10,23 +10,23 @@ import {
   fastify,
   LogController,
 } from 'fastify'
-import { securityHeaders } from './security-headers.js'
+import { securityHeaders } from './headers.js'
 
 const NOSNIFF = 'x-content-type-options'
 const rawHeaders = Object.entries(securityHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
 
-/** A caller has this long to send a whole request; settling time comes after and does not count. */
+/** The time a caller has to send a whole request. Settling comes after and does not count. */
 const REQUEST_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 5_000
 /** Each takes a file descriptor and some 20 kB; the unit and the image of `deploy` allow 65,536. */
 const MAX_CONNECTIONS = 10_000
-/** How often Node looks for requests past the two limits above (its default is 30 s). */
+/** Interval at which Node checks the two limits above (its default is 30 s). */
 const TIMEOUT_CHECK_MS = 1_000
 /** Above the 60 s after which common load balancers drop an idle connection, so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
-/** What a silent connection gets beyond the longest settle: the answer is ready, or the caller is gone. */
+/** The time a silent connection gets beyond the longest settle. By then the answer is sent, or the caller is gone. */
 const IDLE_MARGIN_MS = 35_000
 /** Longest path segment: a nonce has 66 characters. */
 const MAX_PARAM_CHARS = 200
@@ -35,7 +35,7 @@ export interface ServerOptions {
   logger: FastifyBaseLogger
   bodyLimitBytes: number
   settleWaitSeconds: number
-  /** A number is how many proxies stand in front; callers must have no way around them. */
+  /** A number counts the proxies in front. Callers must have no way around them. */
   trustProxy: boolean | number | readonly string[]
   /** For tests; `MAX_CONNECTIONS` otherwise. */
   maxConnections?: number
@@ -54,18 +54,18 @@ export function createServer(options: ServerOptions): FastifyInstance {
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestIds(),
-    // A child logger a request costs more than judging its body; lines carry settlement ids instead.
+    // A child logger for each request costs more than checking its body. Lines carry settlement ids instead.
     childLoggerFactory: (logger) => logger,
     http: { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs },
     requestTimeout: timeouts.requestMs,
     connectionTimeout: options.settleWaitSeconds * 1_000 + IDLE_MARGIN_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
-    // Fastify's own 503 has no family's shape: `installErrorHandling` answers it.
+    // Fastify's own 503 has no family's shape, so `installErrorHandling` answers instead.
     return503OnClosing: false,
     bodyLimit: options.bodyLimitBytes,
-    // Unknown members are ignored, whatever their name: what is known is read as an own member, one by one, so there
-    // is nothing to poison and no body need be searched for such names.
+    // Known members are read one by one as own members and all others ignored, so there is nothing to poison and no
+    // body must be searched for such names.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     exposeHeadRoutes: true,
@@ -82,13 +82,13 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app
 }
 
-/** Past the bound a new connection is closed at once, and those that only wait for another request make room. */
+/** Closes new connections at once past the bound, and idle ones to make room. */
 function boundConnections({ server }: FastifyInstance, maxConnections: number): void {
   server.maxConnections = maxConnections
   server.on('drop', () => server.closeIdleConnections())
 }
 
-/** Fastify trusts nobody when given a number, so the hops are counted here. */
+/** Fastify trusts nobody if given a number, so the hops are counted here. */
 function toTrustProxy(
   trust: ServerOptions['trustProxy'],
 ): NonNullable<FastifyServerOptions['trustProxy']> {
@@ -97,14 +97,14 @@ function toTrustProxy(
   return [...trust]
 }
 
-/** Unique within the log of a process, and short. */
+/** Creates short ids that are unique within the log of a process. */
 function createRequestIds(): () => string {
   const process = Date.now().toString(36)
   let count = 0
   return () => `${process}-${(++count).toString(36)}`
 }
 
-/** No answer is taken for something else than it says it is. */
+/** Keeps browsers from guessing a type other than the declared one. */
 function guardTypes(app: FastifyInstance): void {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header(NOSNIFF, securityHeaders[NOSNIFF])
@@ -112,7 +112,7 @@ function guardTypes(app: FastifyInstance): void {
   })
 }
 
-/** One line a request, at debug, with the route rather than what the caller wrote. */
+/** Logs one line a request, at debug, with the route instead of the URL that the caller wrote. */
 function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     request.log.debug(
@@ -128,7 +128,7 @@ function logRequests(app: FastifyInstance): void {
   })
 }
 
-/** A path that cannot be decoded, or with an endless segment. */
+/** Answers a path that cannot be decoded, or with an endless segment. */
 function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(400)
@@ -136,7 +136,7 @@ function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: Fas
     .send({ error: 'invalid_request', message: 'The URL is malformed.' })
 }
 
-/** Bytes that are not HTTP, too many headers, or a request that does not come to its end: answered below Fastify. */
+/** Answers bytes that are not HTTP, too large headers and requests that never end, below Fastify. */
 function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   this.log.debug({ code: error.code }, 'broken request')
@@ -148,7 +148,7 @@ function answerBrokenRequest(this: FastifyInstance, error: ConnectionError, sock
   const body = JSON.stringify({ error: code, message })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${rawHeaders}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    // Half-closed is not closed: a caller that goes on sending would keep the connection.
+    // Half-closed is not closed: a caller that goes on sending would hold the connection.
     () => socket.destroy(),
   )
 }

@@ -1,7 +1,7 @@
-import '../http/route-config.js'
+import '../http/operation.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { RequestFault } from '../http/errors.js'
 import { callerOf } from '../http/rate-limit.js'
-import { RequestFault } from '../http/request-fault.js'
 import type { CatalogTools } from './tools.js'
 
 export interface McpRoutesOptions {

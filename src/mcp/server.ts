@@ -2,7 +2,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { FastifyBaseLogger } from 'fastify'
 import { z } from 'zod'
-import { RequestFault } from '../http/request-fault.js'
+import { RequestFault } from '../http/errors.js'
 import type { CatalogTools } from './tools.js'
 import { markedText, NOTICE, withoutHidden } from './untrusted.js'
 

@@ -1,4 +1,4 @@
-import { RequestFault } from '../http/request-fault.js'
+import { RequestFault } from '../http/errors.js'
 import type { CatalogEntry, EndpointMethod, ListingReader } from '../store/listings.js'
 import { summarize } from './summary.js'
 

@@ -1,27 +1,28 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Address, Hex } from 'viem'
+import { exactKey } from '../facilitator/exact-job.js'
 import { createRecentMemory } from '../facilitator/recent-memory.js'
 import type { Settle } from '../facilitator/settler.js'
 import type { Verify } from '../facilitator/verifier.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
+import { isNetwork } from '../x402/networks.js'
 import { reasons } from '../x402/reasons.js'
-import { networkLabel, reasonLabel } from './labels.js'
-import { networkOf, paymentKey } from './paid-body.js'
 
 export interface AnswerMetrics {
   measureVerify(verify: Verify): Verify
   measureSettle(settle: Settle): Settle
-  /** Counts what was answered without verifier or settler: a limit, a body that is none, a fault of ours. */
+  /** Counts an answer that neither verifier nor settler gave: a limit, a malformed body, a fault of ours. */
   countFault(family: 'verify' | 'settle', code: string, body: unknown): void
-  /** Counts an outcome that breaks what verify promised. */
+  /** Counts an outcome that breaks the promise of verify. */
   decided: RelayerEvents['decided']
 }
 
-/** Judging takes a chain call, or none. */
+/** A verify takes a chain call, or none. Seconds. */
 const VERIFY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
-/** Settling takes a block or two; `SETTLE_WAIT_SECONDS` ends it. */
+/** A settle takes a block or two, and `SETTLE_WAIT_SECONDS` at most. Seconds. */
 const SETTLE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60]
 
-/** Some 3 MB at most; what is older than the last 10,000 promises made may be forgotten. */
+/** Some 3 MB at most. A promise older than the last 10,000 may be forgotten. */
 const MAX_PROMISES = 20_000
 
 /** Refusals of settle that say nothing final about the payment. */
@@ -70,7 +71,7 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
         total.settle.inc({ network, reason: success ? 'settled' : reasonLabel(errorReason) })
         const key = paymentKey(request.body)
         if (success && key !== undefined) promises.delete(key)
-        // With a row behind it the promise ended when the row was decided.
+        // If there is a row, the promise ended when the row was decided.
         const isFinal = !success && result.settlementId === undefined
         if (isFinal && !openReasons.has(errorReason)) {
           breakPromise(key, network, reasonLabel(errorReason))
@@ -89,7 +90,7 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
   }
 }
 
-/** Rows keep the key of the reason, answers its code. */
+/** Translates the key of a reason, which rows keep, to its code. */
 function codeOfKey(reason: string | null): string {
   const entry = Object.entries(reasons).find(([key]) => key === reason)
   return entry?.[1].code ?? 'other'
@@ -107,7 +108,7 @@ function createInstruments(registry: Registry) {
       settle: answers('arcus_settle_total', 'Answers of settle; reason is settled for a success.'),
     },
     seconds: {
-      verify: times('arcus_verify_seconds', 'Time a verify took to judge.', VERIFY_BUCKETS),
+      verify: times('arcus_verify_seconds', 'Time a verify took to be answered.', VERIFY_BUCKETS),
       settle: times('arcus_settle_seconds', 'Time a settle took to be answered.', SETTLE_BUCKETS),
     },
     broken: answers(
@@ -115,4 +116,44 @@ function createInstruments(registry: Registry) {
       'Payments that verify said yes to and settle finally failed.',
     ),
   }
+}
+
+const codes = new Set<string>(Object.values(reasons).map(({ code }) => code))
+
+/** Returns a network that this software knows, or `other`: callers must not be able to make new time series. */
+function networkLabel(network: unknown): string {
+  return typeof network === 'string' && isNetwork(network) ? network : 'other'
+}
+
+/** Returns a code of the reasons table, or `other`. */
+function reasonLabel(code: string | null | undefined): string {
+  return typeof code === 'string' && codes.has(code) ? code : 'other'
+}
+
+/** The members of a body of `/verify` or `/settle` that metrics read, whether the body is valid or not. */
+interface Body {
+  paymentPayload?: { payload?: { authorization?: { from?: unknown; nonce?: unknown } } }
+  paymentRequirements?: { network?: unknown; asset?: unknown }
+}
+
+/** Returns the network that a body asks for. It may be anything at all. */
+function networkOf(body: unknown): unknown {
+  return (body as Body | undefined)?.paymentRequirements?.network
+}
+
+/** Returns the key of the job that this body would make; `undefined` if it does not have the shape of a payment. */
+function paymentKey(body: unknown): string | undefined {
+  const { paymentPayload, paymentRequirements } = (body ?? {}) as Body
+  const { from, nonce } = paymentPayload?.payload?.authorization ?? {}
+  const asset = paymentRequirements?.asset
+  if (!isHex(asset, 42) || !isHex(from, 42) || !isHex(nonce, 66)) return undefined
+  return exactKey(lower(asset), lower(from), lower(nonce))
+}
+
+function isHex(value: unknown, length: number): value is Address & Hex {
+  return typeof value === 'string' && value.length === length
+}
+
+function lower<Text extends string>(text: Text): Text {
+  return text.toLowerCase() as Text
 }

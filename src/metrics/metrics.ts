@@ -1,11 +1,8 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { RpcObserver } from '../chain/rpc-node.js'
-import type { MetricsPage } from '../http/metrics.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
-import { createChainMetrics } from './chain.js'
-import { createDirectoryMetrics, type WatchedDirectory } from './directory.js'
-import { createDiskMetrics, type WatchedDisk } from './disk.js'
+import type { MetricsPage } from './routes.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
@@ -13,41 +10,58 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
-  /** The same for discovery and directory. */
+  /** Shows discovery and directory in every scrape from now on. */
   watchDirectory(directory: WatchedDirectory): void
-  /** The same for the disk of the database, where there is one. */
+  /** Shows the disk of the database in every scrape from now on. */
   watchDisk(disk: WatchedDisk): void
-  /** The page as Prometheus reads it; looked at anew at most once a second. Never fails for the chain's sake. */
+  /** Returns the page as Prometheus reads it, made anew at most once a second. Never rejects because of the chain. */
   render(): Promise<MetricsPage>
 }
 
-/** The route knows no rate limit; many scrapes at once cost one. */
+/** The state of discovery and directory that a scrape reads. */
+export interface WatchedDirectory {
+  /** The number of endpoints of the catalog in memory, and how long reading it took. */
+  index(): { endpoints: number; readSeconds: number }
+  /** Endpoints that wait for their probe and are read from the database, and endpoints that are being probed. */
+  probes(): { queued: number; underWay: number }
+  /** Answers since the start whose activity could not be kept. */
+  dropped(): number
+}
+
+/** The disk under the database, as a scrape reads it. */
+export interface WatchedDisk {
+  isLow(): boolean
+  /** `undefined` if the database is not on a disk of this machine. */
+  freeBytes(): number | undefined
+}
+
+/** The route has no rate limit, so many scrapes at once cost one. */
 const CACHE_MS = 1_000
 
-/** All figures of the service, in a registry of its own. */
+/** Creates all figures of the service, in a registry of its own. */
 export function createMetrics(now: () => number): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const answers = createAnswerMetrics(registry)
   const settling = createSettlingMetrics(registry)
   const watched: WatchedNetwork[] = []
-  const lookAtDirectory = createDirectoryMetrics(registry)
-  const lookAtDisk = createDiskMetrics(registry)
+  const showDirectory = createDirectoryGauges(registry)
+  const showDisk = createDiskGauges(registry)
   let directory: WatchedDirectory | undefined
   let disk: WatchedDisk | undefined
   let latest: Promise<MetricsPage> | undefined
   let freshUntil = 0
 
   async function render(): Promise<MetricsPage> {
-    if (directory !== undefined) lookAtDirectory(directory)
-    if (disk !== undefined) lookAtDisk(disk)
-    await Promise.all(watched.map((network) => settling.look(network, now())))
+    if (directory !== undefined) showDirectory(directory)
+    if (disk !== undefined) showDisk(disk)
+    await Promise.all(watched.map((network) => settling.show(network, now())))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
 
   return {
     ...answers,
-    observeRpc: createChainMetrics(registry),
+    observeRpc: createRpcMetrics(registry),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {
@@ -73,4 +87,93 @@ export function createMetrics(now: () => number): Metrics {
       return latest
     },
   }
+}
+
+function createDirectoryGauges(registry: Registry): (watched: WatchedDirectory) => void {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const endpoints = gauge(
+    'arcus_discovery_endpoints',
+    'Endpoints that discovery can show; 0 until the catalog is read.',
+  )
+  const build = gauge(
+    'arcus_discovery_build_seconds',
+    'How long the last reading of the catalog took.',
+  )
+  const queued = gauge('arcus_probe_queue_length', 'Endpoints that wait for their probe.')
+  const underWay = gauge('arcus_probes_under_way', 'Endpoints that are being probed.')
+  const dropped = gauge(
+    'arcus_activity_dropped',
+    'Answers since the start whose activity could not be kept.',
+  )
+  return (watched) => {
+    const figures = watched.index()
+    endpoints.set(figures.endpoints)
+    build.set(figures.readSeconds)
+    const probes = watched.probes()
+    queued.set(probes.queued)
+    underWay.set(probes.underWay)
+    dropped.set(watched.dropped())
+  }
+}
+
+function createDiskGauges(registry: Registry): (watched: WatchedDisk) => void {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] })
+  const free = gauge('arcus_disk_free_bytes', 'Free bytes on the disk of the SQLite database.')
+  const low = gauge(
+    'arcus_disk_low',
+    '1 while the disk is nearly full and only payments are kept, else 0.',
+  )
+  return ({ isLow, freeBytes }) => {
+    const bytes = freeBytes()
+    if (bytes === undefined) return
+    free.set(bytes)
+    low.set(Number(isLow()))
+  }
+}
+
+/** Bounds from the round trip to a node in the same rack up to the timeout of a send, in seconds. */
+const RPC_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+
+/**
+ * Counts calls to the chain's nodes. The label of a node is its place in the settings, from 0, because its address may
+ * contain an access key.
+ */
+function createRpcMetrics(registry: Registry): (network: string) => RpcObserver {
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'arcus_rpc_requests_total',
+    help: 'JSON-RPC calls that were tried; members of a batch count one each.',
+    labelNames: ['network', 'node', 'method', 'ok'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'arcus_rpc_seconds',
+    help: 'Time of one round trip to a node, whether it succeeded or not.',
+    labelNames: ['network', 'node'],
+    buckets: RPC_BUCKETS,
+    registers,
+  })
+  const up = new Gauge({
+    name: 'arcus_rpc_node_up',
+    help: 'Whether the last round trip to the node succeeded.',
+    labelNames: ['network', 'node'],
+    registers,
+  })
+
+  return (network) => {
+    return ({ node: index, methods, ms, ok }) => {
+      const node = String(index)
+      for (const [method, count] of countEach(methods)) {
+        requests.inc({ network, node, method, ok: String(ok) }, count)
+      }
+      seconds.observe({ network, node }, ms / 1000)
+      up.set({ network, node }, ok ? 1 : 0)
+    }
+  }
+}
+
+function countEach(methods: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const method of methods) counts.set(method, (counts.get(method) ?? 0) + 1)
+  return counts
 }

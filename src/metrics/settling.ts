@@ -3,9 +3,9 @@ import type { Address } from 'viem'
 import { EXACT } from '../facilitator/exact-job.js'
 import type { Lane } from '../relayer/lane.js'
 import type { RelayerEvents } from '../relayer/relayer-events.js'
-import type { ReadRunway } from './runway.js'
+import { knownRunway, type ReadRunway } from './gas-money.js'
 
-/** What a scrape looks at of one served network. */
+/** The state of one served network that a scrape reads. */
 export interface WatchedNetwork {
   network: string
   relayer: {
@@ -22,15 +22,15 @@ export interface WatchedNetwork {
 
 export interface SettlingMetrics {
   relayerEvents(network: string): RelayerEvents
-  /** Sets the gauges of a network from how things stand; never rejects. */
-  look(watched: WatchedNetwork, now: number): Promise<void>
+  /** Sets the gauges of a network to its present state. Never rejects. */
+  show(watched: WatchedNetwork, now: number): Promise<void>
 }
 
 /** A plain transfer costs some 0.0016 dollars at Arc's floor of 20 gwei. */
 const GAS_USD_BUCKETS = [0.0002, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1]
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 30, 40, 50, 75, 100]
 
-/** Counts what the relayers do, and shows how their lanes stand. */
+/** Counts the outcomes of the relayers, and shows the state of their lanes. */
 export function createSettlingMetrics(registry: Registry): SettlingMetrics {
   const counted = createCounters(registry)
   const gauges = createGauges(registry)
@@ -48,7 +48,7 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
         counted.wastedGas.inc({ network }, toDollars(wasted))
       },
     }),
-    async look({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
+    async show({ network, relayer, chainSeconds, readBalances, readRunway }, now) {
       gauges.queue.set({ network }, relayer.queueLength())
       const head = chainSeconds()
       if (head !== undefined) gauges.head.set({ network }, Math.max(0, now / 1000 - head))
@@ -59,7 +59,7 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
         gauges.inFlight.set(labels, lane.inFlight())
         gauges.pending.set(labels, lane.pendingMs() / 1000)
         const balance = balances[i]
-        // Rather no figure than one of long ago.
+        // No figure is better than an old one.
         if (balance === undefined) gauges.balance.remove(labels)
         else gauges.balance.set(labels, toDollars(balance))
       })
@@ -70,19 +70,7 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
   }
 }
 
-/** `undefined` unless every wallet's balance is known. */
-export async function knownRunway(
-  balances: readonly (bigint | undefined)[],
-  wallets: number,
-  readRunway: ReadRunway,
-): Promise<number | undefined> {
-  const known = balances.filter((balance) => balance !== undefined)
-  if (known.length < wallets) return undefined
-  const sum = known.reduce((total, balance) => total + balance, 0n)
-  return readRunway(sum).catch(() => undefined)
-}
-
-/** Native 18-decimal units, which on Arc are dollars; exact enough to plot. */
+/** Converts native 18-decimal units, which are dollars on Arc. Exact enough to plot. */
 function toDollars(native: bigint): number {
   return Number(native) / 1e18
 }
@@ -104,7 +92,7 @@ function createCounters(registry: Registry) {
     }),
     jobs: new Counter({
       name: 'arcus_jobs_total',
-      help: 'Jobs brought to an end on chain or given up, by what they were.',
+      help: 'Jobs that ended, on chain or given up, by kind.',
       labelNames: ['network', 'kind', 'state'] as const,
       registers: [registry],
     }),

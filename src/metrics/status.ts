@@ -1,11 +1,21 @@
+import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import {
+  type LaneStatus,
+  type NetworkStatus,
+  type ReadinessAnswer,
+  type ServiceStatus,
+  type SettlingStatus,
+  statusAnswer,
+} from '../api/service.js'
 import type { Block } from '../chain/blocks.js'
 import { count, percentiles, rate } from '../directory/activity/summary.js'
-import type { Readiness } from '../http/health.js'
+import { describedAs, type Operation } from '../http/operation.js'
 import { version } from '../http/version.js'
 import type { ActivityStore, ActivitySum } from '../store/activity.js'
 import { formatNative } from '../x402/amounts.js'
-import { knownRunway, type WatchedNetwork } from './settling.js'
+import { knownRunway } from './gas-money.js'
+import type { WatchedNetwork } from './settling.js'
 
 export interface StatusNetwork extends WatchedNetwork {
   chainId: number
@@ -15,30 +25,30 @@ export interface StatusNetwork extends WatchedNetwork {
 
 export interface StatusOptions {
   networks: readonly StatusNetwork[]
-  readReadiness(): Promise<Readiness>
+  readReadiness(): Promise<ReadinessAnswer>
   activity: Pick<ActivityStore, 'sums' | 'latencies'>
   checksum: (address: Address) => Address
   /** Unix milliseconds. */
   now: () => number
 }
 
-export type ReadStatus = ReturnType<typeof createStatus>
+export type ReadStatus = () => Promise<ServiceStatus>
 
 const HOUR_SECONDS = 3_600
-/** Anybody may ask; many at once cost one look. */
+/** Anybody may ask, so many requests at once cost one reading. */
 const CACHE_MS = 1_000
 
 /**
- * Reads how the service stands, for people and without secrets: lanes, queue, newest block, and how settles went in
- * the last hour and day. What cannot be known at the moment is `null`.
+ * Reads the state of the service, for people and without secrets: lanes, queue, newest block, and the settles of the
+ * last hour and day. Facts that are unknown at the moment are `null`.
  */
-export function createStatus(options: StatusOptions) {
+export function createStatus(options: StatusOptions): ReadStatus {
   const { networks, readReadiness, activity, checksum, now } = options
   const startedAt = new Date(now()).toISOString()
-  let latest: ReturnType<typeof read> | undefined
+  let latest: Promise<ServiceStatus> | undefined
   let freshUntil = 0
 
-  async function read() {
+  async function read(): Promise<ServiceStatus> {
     const [{ status, checks }, hour, day, ...seen] = await Promise.all([
       readReadiness(),
       readSettling(activity, hoursBack(now(), 1)),
@@ -61,7 +71,7 @@ export function createStatus(options: StatusOptions) {
   }
 }
 
-/** The current hour and this many before it, as Unix seconds of the first. */
+/** Returns the start of the hour that was so many hours before the current one, in Unix seconds. */
 function hoursBack(now: number, hours: number): number {
   return (Math.floor(now / 1000 / HOUR_SECONDS) - hours) * HOUR_SECONDS
 }
@@ -70,7 +80,7 @@ async function readNetwork(
   watched: StatusNetwork,
   checksum: StatusOptions['checksum'],
   now: number,
-) {
+): Promise<NetworkStatus> {
   const { network, chainId, name, relayer, readBalances, readRunway } = watched
   const balances = await readBalances().catch(() => [])
   const days = await knownRunway(balances, relayer.addresses.length, readRunway)
@@ -78,7 +88,7 @@ async function readNetwork(
     network,
     chainId,
     name,
-    block: tellBlock(watched.latestBlock(), now),
+    block: describeBlock(watched.latestBlock(), now),
     queueLength: relayer.queueLength(),
     lanes: relayer.lanes().map((lane, i) => ({
       address: checksum(lane.address),
@@ -91,20 +101,26 @@ async function readNetwork(
   }
 }
 
-function tellBlock(block: Block | undefined, now: number) {
+function describeBlock(block: Block | undefined, now: number): NetworkStatus['block'] {
   if (block === undefined) return null
   const { number, timestamp } = block
   const ageSeconds = Math.max(0, Math.round(now / 100 - timestamp * 10) / 10)
   return { number, at: new Date(timestamp * 1000).toISOString(), ageSeconds }
 }
 
-function stateOf(closed: string | undefined, balance: bigint | undefined) {
+function stateOf(
+  closed: string | undefined,
+  balance: bigint | undefined,
+): Pick<LaneStatus, 'state' | 'reason'> {
   if (closed !== undefined) return { state: 'closed', reason: closed }
   if (balance === 0n) return { state: 'unfunded', reason: 'no gas money' }
   return { state: 'open', reason: null }
 }
 
-async function readSettling(activity: StatusOptions['activity'], since: number) {
+async function readSettling(
+  activity: StatusOptions['activity'],
+  since: number,
+): Promise<SettlingStatus> {
   const scope = { merchantId: undefined, span: 'h', since } as const
   const [sums, settles, verifies] = await Promise.all([
     activity.sums(scope),
@@ -128,4 +144,22 @@ async function readSettling(activity: StatusOptions['activity'], since: number) 
     verifyP50Ms: verify.p50Ms,
     verifyP95Ms: verify.p95Ms,
   }
+}
+
+const statusOperation: Operation = {
+  id: 'getStatus',
+  tag: 'Service',
+  summary: 'State of the service, for people',
+  description: '200 even when it is not ready: `status` says so.',
+  answers: {
+    200: { description: 'Facts that are unknown at the moment are `null`.', schema: statusAnswer },
+  },
+  examples: { now: { summary: 'Now', status: 200 } },
+}
+
+/** Adds `GET /api/status`: the state of the service, for people. 200 even when it is not ready. */
+export function statusRoutes(app: FastifyInstance, readStatus: ReadStatus): void {
+  app.get('/api/status', describedAs(statusOperation), async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(await readStatus()),
+  )
 }

@@ -1,5 +1,4 @@
 import type { Address } from 'viem'
-import type { Keccak256 } from './keccak.js'
 
 const encoder = new TextEncoder()
 
@@ -21,7 +20,9 @@ export function isChannelContract(address: string): boolean {
 const MAX_REMEMBERED = 5_000
 
 /** Makes the EIP-55 form of lower-case addresses with the fast hash, for answers on the hot path. */
-export function createChecksum(keccak256: Keccak256): (address: Address) => Address {
+export function createChecksum(
+  keccak256: (bytes: Uint8Array) => Uint8Array,
+): (address: Address) => Address {
   const remembered = new Map<Address, Address>()
   return (address) => {
     const known = remembered.get(address)

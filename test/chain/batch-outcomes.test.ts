@@ -1,7 +1,6 @@
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative, mintUsdc } from '../../src/devnet/fixtures.js'
+import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, asset, type BatchBody, type Channel } from '../support/a-channel.js'

@@ -1,7 +1,12 @@
 import { encodeAbiParameters, encodeFunctionData, type Hex, parseAbiParameters } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import {
+  devnetContracts,
+  fundNative,
+  mintUsdc,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'

@@ -1,7 +1,6 @@
 import { type Hex, zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { type ReasonKey, reasons } from '../../src/x402/reasons.js'
 import { aChannel, type BatchBody, type Channel, type ChannelWish } from '../support/a-channel.js'

@@ -19,8 +19,8 @@ import { isContractSignature } from '../../src/chain/contract-signature.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
+import { readArtifact } from '../../src/devnet/fixtures.js'
 
 const signer = privateKeyToAccount(generatePrivateKey())
 const stranger = privateKeyToAccount(generatePrivateKey())

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { startBlockProducer } from '../../src/devnet/block-producer.js'
+import { startBlockProducer } from '../../src/devnet/anvil.js'
 import { mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'

@@ -8,7 +8,7 @@ import { createPaymentFactsReader } from '../../src/chain/payment-facts.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { readToken } from '../../src/chain/token.js'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import type { Anvil } from '../../src/devnet/anvil-process.js'
+import type { Anvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
 import {
   createExactJob,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { superviseChild } from '../../src/devnet/child.js'
+import { superviseChild } from '../../src/devnet/process.js'
 
 /** Starts two children, ends one of them in order, says their numbers and waits for its own end. */
 const [first, second] = ['60', '61'].map((seconds) => spawn('sleep', [seconds]))

@@ -1,8 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { PortTakenError } from '../../src/devnet/devnet-error.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { type Anvil, findAnvil, startAnvil } from '../../src/devnet/anvil.js'
+import { freePort, PortTakenError } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 
 const started: Anvil[] = []
@@ -56,13 +55,13 @@ describe('startAnvil', () => {
     expect((refusal as Error).message).toMatch(new RegExp(`^Port ${port} for anvil is .*taken`))
   })
 
-  it('repeats what anvil complained about when it does not start', async () => {
+  it('repeats the error of anvil when it does not start', async () => {
     await expect(startAnvil({ extraArgs: ['--no-such-flag'] })).rejects.toThrow(
       /anvil did not start on port \d+: .*--no-such-flag/,
     )
   })
 
-  it('is not asked any more once it did not start', async () => {
+  it('stops polling an anvil that did not start', async () => {
     const port = await freePort()
     await expect(startAnvil({ port, extraArgs: ['--no-such-flag'] })).rejects.toThrow()
     const callers: unknown[] = []
@@ -73,7 +72,7 @@ describe('startAnvil', () => {
     expect(callers).toEqual([])
   })
 
-  it('tells how it ended, and stopping twice is harmless', async () => {
+  it('reports how it ended, and may be stopped twice', async () => {
     const anvil = await startAnvil()
     process.kill(anvil.pid, 'SIGKILL')
     expect(await anvil.exited).toEqual({ code: null, signal: 'SIGKILL' })
@@ -89,7 +88,7 @@ describe('startAnvil', () => {
 })
 
 describe('findAnvil', () => {
-  it('says how to get a binary that is nowhere', () => {
+  it('says how to get a missing binary', () => {
     expect(() => findAnvil('', () => undefined)).toThrow(/getfoundry\.sh/)
   })
 

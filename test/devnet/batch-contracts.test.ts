@@ -26,13 +26,13 @@ import {
   settledTopic,
 } from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
 import {
   devnetContracts,
   fundNative,
   mintUsdc,
   placeContracts,
+  readArtifact,
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/batch/typed-data.js'
@@ -65,7 +65,7 @@ afterAll(() => anvil?.stop())
 const read = (functionName: string, args: unknown[]) =>
   client.readContract({ address, abi, functionName, args })
 
-/** The error's name, or `undefined` when the call passes. */
+/** Returns the name of the error, or `undefined` when the call passes. */
 async function errorOf(functionName: string, args: unknown[], from: Address = anAccount().address) {
   try {
     await client.simulateContract({ address, abi, functionName, args, account: from })
@@ -118,7 +118,7 @@ async function anOpenChannel(amount = '1000'): Promise<Channel> {
   return channel
 }
 
-it('stands where the official package looks for it', () => {
+it('has the address that the official package uses', () => {
   expect([address, erc3009Collector]).toEqual([
     BATCH_SETTLEMENT_ADDRESS,
     ERC3009_DEPOSIT_COLLECTOR_ADDRESS,
@@ -130,7 +130,7 @@ it('stands where the official package looks for it', () => {
   expect(refundedTopic).toBe(toEventSelector('Refunded(bytes32,address,uint128)'))
 })
 
-it('hashes as the official package signs, and as the facilitator does', async () => {
+it('hashes the same as the official package and the facilitator', async () => {
   const channel = aChannel()
   const { channelId, config } = channel
   const maxClaimableAmount = 7n
@@ -165,7 +165,7 @@ it('hashes as the official package signs, and as the facilitator does', async ()
   expect(hashClaims(claims, chainId)).toBe(batchDigest)
 })
 
-it('refuses deposits that make no channel, or bring no money', async () => {
+it('refuses deposits without a valid channel or without money', async () => {
   const channel = aChannel()
   await mintUsdc(anvil.url, channel.payer.address, 10_000n)
   const body = await channel.deposit('1000')
@@ -199,7 +199,7 @@ it('refuses deposits that make no channel, or bring no money', async () => {
   await expect(collect).rejects.toThrow(/OnlyX402BatchSettlement/)
 })
 
-it('claims up to what was signed and paid in, pays out once, and takes no total twice', async () => {
+it('claims up to the signed and deposited amount, pays out once, and accepts no total twice', async () => {
   const channel = await anOpenChannel()
   const claim = async (max: string, total: string) =>
     claimArgs((await channel.claim({ max, total })).paymentPayload.payload)
@@ -232,7 +232,7 @@ it('claims up to what was signed and paid in, pays out once, and takes no total 
   expect(await read('receivers', [channel.receiver, usdc])).toEqual([400n, 400n])
 })
 
-it('gives back what is not claimed, once a nonce, to its limit', async () => {
+it('refunds the unclaimed amount, once for each nonce', async () => {
   const channel = await anOpenChannel()
   const refund = async (amount: string, nonce: string) =>
     refundArgs(channel, (await channel.refund(amount, nonce, '0')).paymentPayload.payload)
@@ -250,7 +250,7 @@ it('gives back what is not claimed, once a nonce, to its limit', async () => {
   expect(await usdcBalance(anvil.url, channel.payer.address)).toBe(10_000n)
 })
 
-it('does several things at once, all or none', async () => {
+it('runs several calls at once, all or none', async () => {
   const channel = await anOpenChannel()
   const { paymentPayload } = await channel.refund('500', '0', '100', [{ max: '100', total: '100' }])
   const { payload } = paymentPayload
@@ -266,8 +266,8 @@ it('does several things at once, all or none', async () => {
   expect(await read('channels', [channel.channelId])).toEqual([500n, 100n])
 })
 
-// The last: it moves the chain's clock past what others sign.
-it('lets the payer leave after the delay, with what was not claimed by then', async () => {
+// This test comes last: it moves the chain's clock past the deadlines of the others.
+it('lets the payer withdraw the unclaimed amount after the delay', async () => {
   const channel = await anOpenChannel()
   const { config, payer, channelId } = channel
   const withdraw = (amount: bigint) => [config, amount]

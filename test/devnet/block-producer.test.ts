@@ -1,7 +1,11 @@
 import { type Hex, toHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { nextBaseFeeWei, startBlockProducer } from '../../src/devnet/block-producer.js'
+import {
+  type Anvil,
+  nextBaseFeeWei,
+  startAnvil,
+  startBlockProducer,
+} from '../../src/devnet/anvil.js'
 import { call } from '../../src/devnet/rpc.js'
 
 const gwei = 10n ** 9n
@@ -21,7 +25,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const readBlock = (at: string) => call<Block>(anvil.url, 'eth_getBlockByNumber', [at, false])
 
 describe('startBlockProducer', () => {
-  it('mines at its pace on the second of the wall clock and stops when asked', async () => {
+  it('mines at its pace on the second of the wall clock, until it is stopped', async () => {
     const startedAt = Date.now()
     const producer = await startBlockProducer({ url: anvil.url, intervalMs: 200 })
     await pause(2_500)
@@ -41,7 +45,7 @@ describe('startBlockProducer', () => {
     expect(Number((await readBlock('latest')).number)).toBe(height)
   })
 
-  it('takes all that is pending into one block at the floor fee', async () => {
+  it('takes every pending transaction into one block at the floor fee', async () => {
     const [from] = await call<string[]>(anvil.url, 'eth_accounts')
     const transaction = { from, to: from, value: '0x1', gas: '0x5208', gasPrice: '0x174876e800' }
     const sends = Array.from({ length: 60 }, (_, nonce) =>
@@ -58,11 +62,11 @@ describe('startBlockProducer', () => {
     expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)
   })
 
-  it('carries on after somebody else mined a block ahead of the clock', async () => {
+  it('continues after another block was mined ahead of the clock', async () => {
     const heightNow = async () => Number((await readBlock('latest')).number)
     const before = await heightNow()
     const producer = await startBlockProducer({ url: anvil.url, intervalMs: 1_000 })
-    // Just after a tick of the producer there is time for a block of somebody else.
+    // Right after a block of the producer there is time for another one.
     await vi.waitUntil(async () => (await heightNow()) > before, { timeout: 10_000, interval: 20 })
     const ahead = Math.floor(Date.now() / 1000) + 60
     await call(anvil.url, 'evm_mine', [{ timestamp: ahead }])
@@ -70,7 +74,7 @@ describe('startBlockProducer', () => {
     await vi.waitUntil(async () => (await heightNow()) > theirs, { timeout: 10_000, interval: 50 })
     await producer.stop()
     const block = await readBlock('latest')
-    // Anvil's own clock goes on from the time of that block.
+    // anvil's own clock continues from the time of that block.
     expect(Number(block.timestamp)).toBeGreaterThanOrEqual(ahead)
     expect(Number(block.timestamp)).toBeLessThan(ahead + 30)
     expect(BigInt(block.baseFeePerGas)).toBe(20n * gwei)
@@ -81,7 +85,7 @@ describe('nextBaseFeeWei', () => {
   const feeAfter = (gasUsed: bigint, baseFeePerGas: bigint) =>
     nextBaseFeeWei({ gasUsed, gasLimit, baseFeePerGas })
 
-  it('stays where it is after a half-full block', () => {
+  it('is unchanged after a half-full block', () => {
     expect(feeAfter(gasLimit / 2n, 30n * gwei)).toBe(30n * gwei)
   })
 

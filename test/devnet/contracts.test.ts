@@ -23,9 +23,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { paymentFactsCode } from '../../src/chain/payment-facts-bytecode.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { type Anvil, startAnvil } from '../../src/devnet/anvil-process.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
+import { type Anvil, startAnvil } from '../../src/devnet/anvil.js'
+import { devnetContracts, placeContracts, readArtifact } from '../../src/devnet/fixtures.js'
 
 const { usdc, nativeTransferLog, multicall } = devnetContracts
 const { abi } = readArtifact('MockUsdc')
@@ -96,7 +95,7 @@ async function send(functionName: string, args: unknown[], address: Address = us
 const read = (functionName: string, args: unknown[] = []) =>
   client.readContract({ address: usdc, abi, functionName, args })
 
-/** The text a call reverts with, `undefined` when it goes through. */
+/** Returns the revert text of a call, `undefined` when it succeeds. */
 async function revertOf(functionName: string, args: unknown[], account: Address = anyone.address) {
   try {
     await client.simulateContract({ address: usdc, abi, functionName, args, account })
@@ -126,7 +125,7 @@ async function deploy(name: string, args: unknown[] = []): Promise<Address> {
   return getAddress(contractAddress ?? zero)
 }
 
-/** A wallet contract with a balance of mock USDC. */
+/** Makes a wallet contract with a balance of mock USDC. */
 async function aWallet(name: string, args: unknown[] = []): Promise<Address> {
   const wallet = await deploy(name, args)
   await send('mint', [wallet, 100n])
@@ -142,7 +141,7 @@ describe('MockUsdc', () => {
     expect(await Promise.all(names.map((name) => read(name)))).toEqual(['USDC', 'USDC', '2', 6])
   })
 
-  it('takes an authorization in both overloads and logs the movement twice', async () => {
+  it('accepts an authorization in both overloads and logs the transfer twice', async () => {
     const payer = await aPayer()
     const first = anAuthorization(payer.address)
     const { logs } = await send(
@@ -188,7 +187,7 @@ describe('MockUsdc', () => {
     }
   })
 
-  it('holds the time window strictly at both ends', async () => {
+  it('enforces the time window strictly at both ends', async () => {
     const payer = await aPayer()
     const now = BigInt(Math.floor(Date.now() / 1000)) + 1000n
     const statusAt = async (changes: Partial<Authorization>) => {
@@ -203,7 +202,7 @@ describe('MockUsdc', () => {
     expect(await statusAt({ validBefore: now })).toContain('expired')
   })
 
-  it('says what is wrong with a signature', async () => {
+  it('names the problem of a signature', async () => {
     const payer = await aPayer()
     const a = anAuthorization(payer.address)
     const good = await sign(payer, a)
@@ -276,7 +275,7 @@ describe('MockUsdc', () => {
     expect(await receive([Number(v), r, s], merchant)).toBeUndefined()
   })
 
-  it('takes a permit', async () => {
+  it('accepts a permit', async () => {
     const owner = await aPayer()
     const message = { owner: owner.address, spender: merchant, value: 7n, nonce: 0n, deadline: far }
     const uint = ['value', 'nonce', 'deadline'].map((name) => ({ name, type: 'uint256' }))
@@ -292,7 +291,7 @@ describe('MockUsdc', () => {
 })
 
 describe('contract wallets', () => {
-  it('pay with what their own code accepts', async () => {
+  it('pay with signatures that their own code accepts', async () => {
     const owner = anAccount()
     const salt = toHex(7n, { size: 32 })
     const factory = await deploy('WalletFactory')
@@ -364,7 +363,7 @@ describe('Multicall', () => {
       .simulateContract({ address: multicall, abi: multicallAbi, functionName, args })
       .then(({ result }) => result as unknown)
 
-  it('answers a failing member beside the others', async () => {
+  it('returns a failing member beside the others', async () => {
     const members = [good, bad].map((member) => ({ ...member, allowFailure: true }))
     const expected = [
       { success: true, returnData: encodeAbiParameters([{ type: 'uint8' }], [6]) },
@@ -404,7 +403,7 @@ describe('PaymentFacts', () => {
     return { header, pairs, size: (data.length - 2) / 2 }
   }
 
-  it('says of each payment what the chain holds against it', async () => {
+  it('returns the facts that the chain has about each payment', async () => {
     const payer = await aPayer()
     const used = anAuthorization(payer.address)
     await send('transferWithAuthorization', argsOf(used, await sign(payer, used)))
@@ -441,8 +440,8 @@ describe('PaymentFacts', () => {
     expect(header.slice(0, 6)).toBe('0x0001')
   })
 
-  it('marks what a token without a blocklist does not answer, unless told not to ask', async () => {
-    // Answers 1 to every call but isBlacklisted and paused, which revert.
+  it('marks a token without a blocklist, unless the blocklist is not asked', async () => {
+    // This code answers 1 to every call except isBlacklisted and paused, which revert.
     const plain = anAccount().address
     const bytecode = '0x5f3560e01c8063fe575a8714602057635c975abb1460205760015f5260205ff35b5f5ffd'
     await client.setCode({ address: plain, bytecode })

@@ -4,18 +4,18 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { numberToHex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
-import { parseArguments } from '../../src/cli/arguments.js'
+import { parseArguments } from '../../src/cli/command-line.js'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { startAnvil } from '../../src/devnet/anvil-process.js'
+import { startAnvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 
 type Command = { child: ChildProcess; stdout(): string; stderr(): string; code: Promise<number> }
 
 const running: Command[] = []
 
-/** vitest sets a BASE_URL of its own. */
+/** vitest sets BASE_URL itself. */
 const withoutBaseUrl = { ...process.env, BASE_URL: '' }
 
 function run(
@@ -46,7 +46,7 @@ async function startDev(extra: string[] = [], env: NodeJS.ProcessEnv = {}) {
   const dev = run('dev', [...flags, ...extra], env)
   const rpcUrl = `http://127.0.0.1:${rpcPort}`
   const payArgs = [`http://localhost:${apiPort}/quote`, '--rpc', rpcUrl]
-  return { dev, rpcUrl, payArgs, up: () => isUp(dev) }
+  return { dev, url: `http://127.0.0.1:${port}`, rpcUrl, payArgs, up: () => isUp(dev) }
 }
 
 async function isUp({ child, stdout, stderr }: Command): Promise<void> {
@@ -80,7 +80,7 @@ function pidOf(dev: Command, program: 'anvil' | 'main.ts'): number {
   return found
 }
 
-/** A token with owner and pauser, and a payer whose public key somebody has delegated (EIP-7702). */
+/** Gives the chain a token with owner and pauser, and a payer whose public key is delegated (EIP-7702). */
 async function imitateLiveChain(url: string): Promise<void> {
   const word = (value: bigint) => numberToHex(value, { size: 32 })
   const { usdc } = devnetContracts
@@ -90,7 +90,19 @@ async function imitateLiveChain(url: string): Promise<void> {
   await call(url, 'anvil_setCode', [devnetPayer.address, '0x60006000fd'])
 }
 
-/** The settings in the line that dev prints for the operator. */
+/** Posts the printed body as curl would: it is valid, and settles. */
+async function expectSettles(url: string, print: Command): Promise<void> {
+  expect(await print.code, print.stderr()).toBe(0)
+  const post = async (path: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: print.stdout() })
+    return response.json()
+  }
+  expect(await post('/verify')).toMatchObject({ isValid: true, payer: devnetPayer.address })
+  expect(await post('/settle')).toMatchObject({ success: true, payer: devnetPayer.address })
+}
+
+/** Returns the settings in the line that dev prints for the operator. */
 function operatorEnv(printed: string): NodeJS.ProcessEnv {
   const [, settings = ''] = /^ *(DATABASE_URL=.*) npm run merchants -- list$/m.exec(printed) ?? []
   return Object.fromEntries(settings.split(' ').map((setting) => setting.split('=', 2)))
@@ -103,11 +115,12 @@ afterEach(async () => {
   }
 })
 
-// The processes that dev started are looked up in /proc.
+// The processes that dev started are read from /proc.
 describe.runIf(process.platform === 'linux')('npm run dev', () => {
   it('serves a payment to npm run pay, and Ctrl-C leaves nothing running', async () => {
-    const { dev, payArgs, up, rpcUrl } = await startDev()
+    const { dev, payArgs, up, url, rpcUrl } = await startDev()
     await up()
+    expect(dev.stdout()).toContain(`key ${devnetPayer.privateKey}`)
     const list = run('merchants', ['list'], operatorEnv(dev.stdout()))
     const pay = run('pay', payArgs)
     expect(await pay.code).toBe(0)
@@ -118,6 +131,7 @@ describe.runIf(process.platform === 'linux')('npm run dev', () => {
     expect(pay.stdout()).toMatch(/merchant +0 +0\.01 +\+0\.01/)
     expect(pay.stdout()).toMatch(/relayer gas +300 +299\.\d+ +-0\.00\d+/)
     expect(await usdcBalance(rpcUrl, devnetMerchant.address)).toBe(10_000n)
+    await expectSettles(url, run('pay', [...payArgs, '--print']))
     expect(await list.code).toBe(0)
     expect(list.stdout()).toMatch(/^arcus .*official/m)
     const children = childrenOf(dev)

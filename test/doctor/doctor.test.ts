@@ -7,8 +7,8 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readSettings } from '../../src/config/settings.js'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import type { Anvil } from '../../src/devnet/anvil-process.js'
-import { freePort } from '../../src/devnet/ports.js'
+import type { Anvil } from '../../src/devnet/anvil.js'
+import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { examine } from '../../src/doctor/examine.js'
 import type { Finding } from '../../src/doctor/finding.js'
@@ -64,16 +64,16 @@ async function findingsOf(over: Record<string, string> = {}): Promise<Finding[]>
 const troubles = (findings: Finding[]) =>
   findings.filter(({ state }) => state !== 'ok').map(({ state, name }) => `${state} ${name}`)
 
-/** What is always odd here: nobody serves the public address. */
+/** The finding that every test has, because nobody serves the public address. */
 const usual = ['warn reachable']
 
 describe('the doctor', () => {
-  it('finds nothing to mend where everything is in order', async () => {
+  it('finds nothing to repair if everything is in order', async () => {
     openDatabase(join(folder, 'arcus.db')).close()
     expect(troubles(await findingsOf())).toEqual(usual)
   })
 
-  it('names the mend of everything that is not', async () => {
+  it('names the repair of every fault', async () => {
     const findings = await findingsOf({
       MIN_AMOUNT: '1',
       RELAYER_PRIVATE_KEYS: `0x${'7'.repeat(64)}`,
@@ -119,7 +119,7 @@ describe('the doctor', () => {
     expect(troubles(await findingsOf(over()))).toContain(trouble)
   })
 
-  it('tells a dead node from a dead chain', async () => {
+  it('distinguishes a dead node from a dead chain', async () => {
     const dead = `http://127.0.0.1:${await freePort()}`
     const some = troubles(await findingsOf({ MAINNET_RPC_URLS: `${dead},${chain.url}` }))
     expect(some).toEqual(['warn node 1 of eip155:5042', ...usual])
@@ -151,7 +151,7 @@ describe('the doctor', () => {
     expect(troubles(await findingsOf())).toContain('fail database')
   })
 
-  it('leaves what it looks at as it was', async () => {
+  it('changes nothing', async () => {
     const path = join(folder, 'arcus.db')
     await findingsOf()
     expect((await inspectDatabase({ kind: 'sqlite', path })).state).toBe('absent')
@@ -191,7 +191,7 @@ describe.concurrent('npm run doctor', () => {
     expect(stdout).not.toMatch(new RegExp(`${secret}|canary`))
   })
 
-  it('exits 2 when it is not understood', async () => {
+  it('exits 2 on unknown arguments', async () => {
     expect((await doctor(goodEnv(), '--jsn')).code).toBe(2)
   })
 })

@@ -3,8 +3,12 @@ import { encodeFunctionData, type Hex } from 'viem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { batchContracts } from '../../src/chain/batch-settlement.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative, usdcBalance } from '../../src/devnet/fixtures.js'
+import {
+  devnetContracts,
+  fundNative,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'

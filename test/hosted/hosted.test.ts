@@ -12,7 +12,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { type Service, startService } from '../faults/support/service.js'
 import { startChain } from '../support/arcus.js'
 import { type Bend, bendingAccount } from '../support/bent-signature.js'
@@ -22,14 +22,14 @@ const asset = devnetContracts.usdc
 const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
 const text = 'A storm came. The storm took roofs and boats. Someone slept. The storm left at noon.'
 
-/** Restarts take their time on a busy machine. */
+/** A restart may take long on a busy machine. */
 const SLOW = { timeout: 30_000, interval: 100 }
 
 let chain: Awaited<ReturnType<typeof startChain>>
 let port: number
 let arcus: Service
 
-/** The service over the same file, however the one before ended. */
+/** Starts the service over the same database file. */
 function start(env: Record<string, string> = {}): Promise<Service> {
   return startService({
     port,
@@ -86,7 +86,7 @@ async function aBuyer(scheme: 'exact' | 'batch-settlement', wish: BuyerWish = {}
 }
 
 interface BuyerWish {
-  /** The form in which the buyer signs. */
+  /** The form of the buyer's signatures. */
   how?: Bend
   payerAuthorizer?: Address
 }
@@ -95,7 +95,7 @@ async function read(path: string) {
   return (await fetch(`${arcus.url}${path}`)).json()
 }
 
-it('lists both endpoints as hosted, of the official merchant, with both schemes, exact first', async () => {
+it('lists both endpoints as hosted by the official merchant, with both schemes, exact first', async () => {
   const { items = [] } = await vi.waitUntil(async () => {
     const found = (await read('/discovery/resources?merchant=arcus')) as { items?: unknown[] }
     return found.items?.length === 2 ? found : undefined
@@ -145,7 +145,7 @@ it('shows its own 402 to agents and to probes, and nothing else of its own addre
   expect(await validated.json()).toMatchObject({ verdict: 'blocked_target' })
 })
 
-it('sells by exact to the buyback wallet, and gives back what a metered call did not use', async () => {
+it('sells by exact to the buyback wallet, and refunds the unused part of a metered call', async () => {
   const { pay, balance } = await aBuyer('exact')
   const before = await bought()
   const fees = await pay(urlOf('fees'))
@@ -163,9 +163,9 @@ it('sells by exact to the buyback wallet, and gives back what a metered call did
   const { extra } = decodePaymentResponseHeader(summary.headers.get('PAYMENT-RESPONSE') as string)
   expect(extra).toMatchObject({ charged: '5000', refund: '15000' })
   await vi.waitUntil(async () => (await balance()) === 990_000n, SLOW)
-  // The rest comes from the wallet of the host: what is bought back stays.
+  // The refund comes from the wallet of the host, not from the buyback wallet.
   expect((await bought()) - before).toBe(25_000n)
-  // Figures are net of it, and the wallet that gave it back is nobody's customer.
+  // The figures are net of the refund, and the wallet that sent it does not count as a payer.
   for (const path of ['/api/merchants/arcus/stats', '/api/stats']) {
     const day = await vi.waitUntil(async () => {
       const stats = (await read(path)) as { '24h': { refunds: { count: number } } }
@@ -181,7 +181,7 @@ it('sells by exact to the buyback wallet, and gives back what a metered call did
   }
 })
 
-it('charges for the characters there are, and nothing for a request that is none', async () => {
+it('charges for the characters of the text, and nothing for an invalid request', async () => {
   const { pay, balance } = await aBuyer('exact')
   const wrong = await pay(urlOf('summary'), asJson({ text: 'x'.repeat(20_001) }))
   expect(wrong.status).toBe(400)
@@ -192,7 +192,7 @@ it('charges for the characters there are, and nothing for a request that is none
   expect(extra).toMatchObject({ charged: '15000', refund: '5000' })
 })
 
-it('keeps every voucher over kill -9, and claims after the next start what was earned before', async () => {
+it('keeps every voucher over kill -9, and claims the earnings after the next start', async () => {
   const { pay, balance } = await aBuyer('batch-settlement')
   const before = await bought()
   for (let i = 0; i < 3; i++) expect((await pay(urlOf('fees'))).status).toBe(200)
@@ -204,7 +204,7 @@ it('keeps every voucher over kill -9, and claims after the next start what was e
 
   arcus = await start()
   await vi.waitUntil(async () => (await bought()) - before === 20_000n, SLOW)
-  // And the channel goes on where it was.
+  // The channel continues in the same state.
   expect((await pay(urlOf('fees'))).status).toBe(200)
 }, 90_000)
 
@@ -235,7 +235,7 @@ it('claims vouchers in every form of signature, and settles what a refund has cl
   await vi.waitUntil(async () => (await bought()) - before >= 45_000n, SLOW)
 }, 90_000)
 
-it('serves no channel whose vouchers a wallet is asked about', async () => {
+it('refuses a channel without a payerAuthorizer', async () => {
   const { pay, balance } = await aBuyer('batch-settlement', { payerAuthorizer: zeroAddress })
   const refused = await pay(urlOf('fees'))
   expect(refused.status).toBe(402)
@@ -244,7 +244,7 @@ it('serves no channel whose vouchers a wallet is asked about', async () => {
   expect(await balance()).toBe(1_000_000n)
 })
 
-it('is not listed any more when it is switched off', async () => {
+it('leaves the catalog when it is switched off', async () => {
   await arcus.stop()
   arcus = await start({ HOSTED_ENDPOINTS: 'false' })
   expect((await fetch(urlOf('fees'))).status).toBe(404)

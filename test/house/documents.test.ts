@@ -7,6 +7,7 @@ const rooms = [...new Set(readSources().map(({ room }) => room))]
 /** Folders of the repository; what is built or kept at run time (`dist`, `data`) is not among them. */
 const folders = [
   'src',
+  'packages',
   'test',
   'migrations',
   'contracts',

@@ -1,15 +1,25 @@
+import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readSources } from './source-files.js'
 
 const sources = readSources()
 
 const features = ['facilitator', 'discovery', 'directory', 'dashboard', 'hosted', 'mcp']
-const belowFeatures = ['x402', 'chain', 'store', 'relayer', 'http', 'config', 'listing-client']
+const belowFeatures = [
+  'x402',
+  'api',
+  'chain',
+  'store',
+  'relayer',
+  'http',
+  'config',
+  'listing-client',
+]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
 /** Looks at how things stand, before a start and for readiness. */
 const doctor = [...metrics, 'metrics']
-const appRooms = [...doctor, 'doctor', 'merchant', 'app.ts', 'app']
+const appRooms = [...doctor, 'doctor', 'packages/merchant', 'app.ts', 'app']
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -17,22 +27,24 @@ const mayImport: Record<string, readonly string[]> = {
   config: ['x402'],
   chain: ['x402'],
   store: ['x402'],
-  http: ['x402', 'config'],
+  /** The shapes of all answers. */
+  api: ['x402', 'listing-client'],
+  http: ['x402', 'api', 'config'],
   relayer: ['x402', 'chain', 'store'],
   'listing-client': ['x402'],
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
-  // The operator's own merchant is built of what strangers install.
-  hosted: [...belowFeatures, 'merchant'],
-  /** Runs in a browser: what it knows of the service travels over HTTP. */
-  dashboard: ['listing-client'],
+  // The operator's own merchant uses the package that every merchant installs.
+  hosted: [...belowFeatures, 'packages/merchant'],
+  /** Runs in a browser. Of the service it imports only the types of answers. */
+  dashboard: ['listing-client', 'api'],
   metrics,
   doctor,
-  merchant: ['x402'],
+  'packages/merchant': ['x402'],
   'app.ts': appRooms,
   app: appRooms,
   'main.ts': appRooms,
-  devnet: [...belowFeatures, 'merchant'],
-  cli: [...appRooms, 'main.ts', 'devnet', 'merchant'],
+  devnet: belowFeatures,
+  cli: [...appRooms, 'main.ts', 'devnet'],
 }
 
 /** `path -> target` of every import that the test finds fault with. */
@@ -65,10 +77,24 @@ describe('the arrows between the rooms', () => {
     expect(wrongWay).toEqual([])
   })
 
-  it('do not leave src', () => {
-    expect(faults((_, target, room) => room !== undefined && !target.startsWith('src/'))).toEqual(
-      [],
-    )
+  it('lead from the console to the types of answers, and to no value', () => {
+    const values = sources
+      .filter(({ room }) => room === 'dashboard')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/^(import|export) (?!type )[^']*'([^']+)'/gm)]
+          .map(([, , target = '']) => posix.join(posix.dirname(path), target))
+          .filter((target) => target.startsWith('src/api/'))
+          .map((target) => `${path} -> ${target}`),
+      )
+    expect(values).toEqual([])
+  })
+
+  it('stay within src and the packages, and reach a package by its name', () => {
+    const outside = faults(({ room: own }, target, room) => {
+      if (room === undefined || target.startsWith('src/')) return false
+      return room !== own && !target.startsWith('@arcus/')
+    })
+    expect(outside).toEqual([])
   })
 
   it('lead to the devnet from the commands only', () => {

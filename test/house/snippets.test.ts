@@ -19,7 +19,7 @@ function snippets(): Map<string, string> {
 /** Everything that shows or is a buyer's client, but for tests. */
 function buyerCode(): [path: string, text: string][] {
   const documents = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
-  const code = ['src', 'examples'].flatMap((folder) =>
+  const code = ['src', 'packages', 'examples'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.tsx?$/.test(name))
       .map((name) => `${folder}/${name}`),
@@ -58,8 +58,8 @@ it('every snippet of the documents compiles by itself, in a strict project', () 
     skipLibCheck: true,
     noEmit: true,
     paths: {
-      'arcus/merchant': [join(root, 'src/merchant/x402.ts')],
-      'arcus/merchant/*': [join(root, 'src/merchant/*.ts')],
+      '@arcus/merchant': [join(root, 'packages/merchant/src/x402.ts')],
+      '@arcus/merchant/*': [join(root, 'packages/merchant/src/*.ts')],
     },
   }
   const host = ts.createCompilerHost(options)

@@ -8,7 +8,7 @@ export interface SourceFile {
   /** From the root of the project, with forward slashes. */
   path: string
   text: string
-  /** The folder below `src`, or the file's own name when it stands there itself. */
+  /** The folder below `src`, the name of a file in `src` itself, or `packages/NAME`. */
   room: string
   imports: Import[]
 }
@@ -21,12 +21,15 @@ export interface Import {
 }
 
 /** Everything that is imported, re-exported or loaded later, types included. */
-const IMPORT = /(?:from|import|require|import\()\s*\(?\s*['"]([^'"]+)['"]/g
+const IMPORT = /\b(?:from|import|require|import\()\s*\(?\s*['"]([^'"\s]+)['"]/g
 
-export function readSources(folder = 'src'): SourceFile[] {
+/** Reads the sources of a folder; without one, those of the service and of every package. */
+export function readSources(folder?: string): SourceFile[] {
+  if (folder === undefined) return [...readSources('src'), ...readSources('packages')]
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path))
-    .map((path) => readSource(`${folder}/${path.split(sep).join('/')}`))
+    .map((path) => `${folder}/${path.split(sep).join('/')}`)
+    .filter((path) => /\.tsx?$/.test(path) && /^(src|packages\/[\w-]+\/src)\//.test(path))
+    .map(readSource)
 }
 
 function readSource(path: string): SourceFile {
@@ -36,12 +39,15 @@ function readSource(path: string): SourceFile {
 }
 
 function readImport(path: string, target: string): Import {
+  const [, name] = /^@arcus\/([\w-]+)/.exec(target) ?? []
+  if (name !== undefined) return { target, room: `packages/${name}` }
   if (!target.startsWith('.')) return { target, room: undefined }
   const absolute = normalize(join(root, dirname(path), target))
   const ours = relative(root, absolute).split(sep).join('/')
-  return { target: ours, room: ours.startsWith('src/') ? roomOf(ours) : ours }
+  return { target: ours, room: /^(src|packages)\//.test(ours) ? roomOf(ours) : ours }
 }
 
 function roomOf(path: string): string {
+  if (path.startsWith('packages/')) return path.split('/').slice(0, 2).join('/')
   return (path.split('/')[1] as string).replace(/\.js$/, '.ts')
 }

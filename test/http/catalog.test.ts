@@ -8,11 +8,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exportRoutes } from '../../src/directory/exports/routes.js'
 import { createCatalog } from '../../src/directory/listings/catalog.js'
 import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
-import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import { installCors } from '../../src/http/headers.js'
 import { createServer } from '../../src/http/server.js'
 import type { Identity } from '../../src/store/identity.js'
-import { enter } from '../unit/cli/a-desk.js'
+import { enter } from '../unit/cli/operator-stores.js'
 import {
   anEndpoint,
   asset,

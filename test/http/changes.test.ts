@@ -33,7 +33,7 @@ async function ask(query = ''): Promise<Page> {
   return response.json()
 }
 
-/** A crawler's copy of the catalog: what it holds by merchant, and where it goes on. */
+/** A crawler's copy of the catalog: its items by merchant, and the number of the last change. */
 async function follow(copy: Map<string, string[]>, since: number, limit = 20): Promise<number> {
   const { changes, next, hasMore } = await ask(`?since=${since}&limit=${limit}`)
   for (const { merchant, removed, items } of changes) {
@@ -50,12 +50,12 @@ async function follow(copy: Map<string, string[]>, since: number, limit = 20): P
 const titled = (...titles: string[]) => titles.map((title) => ({ title }))
 
 describe('GET /discovery/changes', () => {
-  it('tells nothing of an empty catalog', async () => {
+  it('has nothing of an empty catalog', async () => {
     const page = await ask()
     expect(page).toEqual({ x402Version: 2, changes: [], next: 0, hasMore: false })
   })
 
-  it('tells the whole catalog from 0, each merchant once, with the items that the list has', async () => {
+  it('gives the whole catalog from 0, each merchant once, with the items of the list', async () => {
     await save(store, { id: 'one' }, titled('a', 'b'))
     await save(store, { id: 'two' }, titled('c'))
     await save(store, { id: 'one' }, titled('a', 'b', 'd'))
@@ -66,7 +66,7 @@ describe('GET /discovery/changes', () => {
     expect([next, hasMore]).toEqual([await store.lastChange(), false])
   })
 
-  it('tells afterwards only who changed, with an end for what is gone', async () => {
+  it('gives only changed merchants afterwards, and names the removed ones', async () => {
     await save(store, { id: 'stays' }, titled('a'))
     await save(store, { id: 'loses-one' }, titled('b', 'c'))
     await save(store, { id: 'is-hidden' }, titled('d'))
@@ -83,7 +83,7 @@ describe('GET /discovery/changes', () => {
     expect(back.changes).toMatchObject([{ merchant: 'is-hidden', removed: false }])
   })
 
-  it('keeps a copy true, whatever the size of its pages', async () => {
+  it('keeps a copy identical, whatever the size of its pages', async () => {
     const copies = [1, 2, 20].map((limit) => ({ limit, copy: new Map<string, string[]>(), at: 0 }))
     const truth = new Map<string, string[]>()
     for (let round = 0; round < 6; round++) {
@@ -105,7 +105,7 @@ describe('GET /discovery/changes', () => {
     expect(second).toMatchObject({ changes: [{ merchant: 'two' }], hasMore: false })
   })
 
-  it('shows what fails with its status, and says nothing of a mere look', async () => {
+  it('shows the status of failing items, and no change for a probe alone', async () => {
     await save(store, {}, titled('a'))
     const { next } = await ask()
     const [endpoint] = await store.endpointsOf('weather')
@@ -133,7 +133,7 @@ describe('GET /discovery/changes', () => {
     expect(response.json().message).toContain(message)
   })
 
-  it('may be cached for a minute and asked for by its ETag', async () => {
+  it('may be cached for a minute and revalidated by its ETag', async () => {
     const { headers } = await get('/discovery/changes')
     expect(headers).toMatchObject({
       'cache-control': 'public, max-age=60',

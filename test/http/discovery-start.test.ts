@@ -13,7 +13,7 @@ const paths = [
   '/api/endpoints?query=sky',
 ]
 
-/** A server that begins to read a catalog of one endpoint and goes on when it is told. */
+/** A server that begins to read a catalog of one endpoint and goes on when the test says so. */
 async function aServerThatReads(loadingPatienceMs: number) {
   let goOn = () => {}
   const readsAfter = new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ it('a question waits a moment for the catalog, and has every change in its answe
   await app.close()
 })
 
-it('a hundred questions wait for the catalog, and others are told at once to come again', async () => {
+it('a hundred questions wait for the catalog, and others get a 503 at once', async () => {
   const { app, get, goOn } = await aServerThatReads(60_000)
   const asked = Array.from({ length: 103 }, (_, i) => get(`/discovery/resources?q=sky+${i}`))
   expect(await Promise.any(asked)).toMatchObject({ statusCode: 503 })

@@ -50,7 +50,7 @@ describe('GET /discovery/resources', () => {
     expect(await total(`?offset=${Number.MAX_SAFE_INTEGER}`)).toBe(45)
   })
 
-  it('knows one type of resource', async () => {
+  it('has one type of resource', async () => {
     await save(store, {}, numbered(2))
     expect(await titles('?type=http')).toEqual(numbers(0, 2))
     for (const type of ['mcp', 'HTTP', '', 'x'.repeat(300)]) {
@@ -87,7 +87,7 @@ describe('GET /discovery/resources', () => {
     expect(await titles('?merchant=c')).toEqual([])
   })
 
-  it('shows what was found in payments once it was seen live, and before to who names it', async () => {
+  it('shows endpoints found in payments after a live probe, and before only with merchant or payTo', async () => {
     const found = { id: `payto-${payTo}`, owner: null, name: '0x3333…3333' }
     const states = ['unverified', 'failing', 'live'] as const
     await save(
@@ -105,7 +105,7 @@ describe('GET /discovery/resources', () => {
     expect(await titles('')).toEqual(['claimed'])
   })
 
-  it('narrows by what one entry of accepts asks for, and by extension', async () => {
+  it('narrows by the terms of one entry of accepts, and by extension', async () => {
     const other = '0x4444444444444444444444444444444444444444'
     await save(store, {}, [
       { title: 'one', accepts: [aQuote(), aQuote({ scheme: 'batch-settlement', payTo: other })] },
@@ -174,7 +174,7 @@ describe('GET /discovery/resources', () => {
     expect(response.json()).toEqual({ error: 'invalid_request', message })
   })
 
-  it('accepts what is just within the limits, and parameters it does not know', async () => {
+  it('accepts values just within the limits, and unknown parameters', async () => {
     for (const query of [
       'limit=1',
       'limit=100',
@@ -186,7 +186,7 @@ describe('GET /discovery/resources', () => {
     }
   })
 
-  it('is not fooled by parameters named like members every object has', async () => {
+  it('ignores parameters that are named like members of every object', async () => {
     await save(store, {}, numbered(1))
     const query = '?__proto__=x&constructor=y&extensions=constructor'
     expect(await titles(query)).toEqual([])
@@ -195,7 +195,7 @@ describe('GET /discovery/resources', () => {
 })
 
 describe('an answer of discovery', () => {
-  it('may be kept a minute, has a tag, and is 304 to who knows it', async () => {
+  it('may be kept for a minute, has a tag, and is a 304 to callers with the tag', async () => {
     await save(store, {}, numbered(1))
     const { headers } = await get('/discovery/resources')
     expect(headers['cache-control']).toBe('public, max-age=60')
@@ -214,7 +214,7 @@ describe('an answer of discovery', () => {
     }
   })
 
-  it('has another tag once something published changes, and the same after a look that found the same', async () => {
+  it('has another tag after a change, and the same tag after a probe with the same result', async () => {
     await save(store, { id: 'a' }, [{ url: 'https://a.example/1' }])
     const tag = async () => (await get('/discovery/resources')).headers.etag
     const first = await tag()
@@ -236,7 +236,7 @@ describe('an answer of discovery', () => {
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(body.body)))
   })
 
-  it('is open to browsers elsewhere, with the content type the official client sends', async () => {
+  it('is open to pages of other origins, with the content type of the official client', async () => {
     const headers = { origin: 'https://shop.example', 'content-type': 'application/json' }
     expect(
       (await get('/discovery/resources', headers)).headers['access-control-allow-origin'],
@@ -304,13 +304,13 @@ describe('GET /discovery/search', () => {
     expect(await found('query=https://api.example.com')).toEqual(['map', 'chart'])
   })
 
-  describe('where nothing has the words as typed', () => {
+  describe('if nothing has the words as typed', () => {
     const correctedOf = async (query: string) => {
       const answer = (await get(`/discovery/search?${query}`)).json()
       return answer.correctedQuery
     }
 
-    it('corrects a slip to what is listed, and says so', async () => {
+    it('corrects a typing error to a listed word, and says so', async () => {
       await save(store, { name: 'Sun House' }, [
         { title: 'Weather forecast.', description: 'for a city' },
         { title: 'Crypto prices', url: 'https://api.example.com/tokens/swap' },
@@ -340,14 +340,14 @@ describe('GET /discovery/search', () => {
       expect((await get('/api/endpoints')).json()).not.toHaveProperty('correctedQuery')
     })
 
-    it('offers no correction that is too long to be asked for', async () => {
+    it('offers no correction that is too long for a query', async () => {
       await save(store, { name: 'Sun House' }, [{ title: 'Weather forecast.' }])
       const words = (count: number) => Array(count).fill('wether').join('%20')
       expect(await correctedOf(`query=${words(25)}`)).toBe(Array(25).fill('weather').join(' '))
       expect(await correctedOf(`query=${words(26)}`)).toBeUndefined()
     })
 
-    it('leaves words alone that occur, even where the question finds nothing', async () => {
+    it('leaves words that occur unchanged, even if the query finds nothing', async () => {
       const [leather, weather] = [
         { title: 'leather' },
         { title: 'weather', method: 'POST' as const },
@@ -361,7 +361,7 @@ describe('GET /discovery/search', () => {
       expect(await correctedOf('query=weath')).toBeUndefined()
     })
 
-    it('takes only what meets the conditions and may be seen', async () => {
+    it('takes only words of public endpoints that meet the filters', async () => {
       await save(store, { id: 'a', name: 'Shop' }, [
         { title: 'feather' },
         { title: 'feather two' },
@@ -383,7 +383,7 @@ describe('GET /discovery/search', () => {
       expect(await correctedOf('query=feathre')).toBeUndefined()
     })
 
-    it('knows what was listed before the start as well as what changed since', async () => {
+    it('has the words of the start as well as those of later changes', async () => {
       const before = await aDiscoveryServer({ isLoading: true })
       const correctedOf = async (query: string) =>
         (await before.get(`/discovery/search?query=${query}`)).json().correctedQuery
@@ -401,7 +401,7 @@ describe('GET /discovery/search', () => {
       await before.app.close()
     })
 
-    it('goes on with what it corrected to, page by page', async () => {
+    it('continues with the corrected query on later pages', async () => {
       await save(store, {}, numbered(5))
       const titles: string[] = []
       let cursor = ''
@@ -416,7 +416,7 @@ describe('GET /discovery/search', () => {
     })
   })
 
-  it('goes on where a page ended, whatever was added meanwhile', async () => {
+  it('continues after the previous page, whatever was added meanwhile', async () => {
     await save(store, { id: 'a' }, numbered(5))
     const first = (await get('/discovery/search?query=endpoint&limit=2')).json()
     await save(store, { id: 'b' }, [{ title: 'endpoint later' }])

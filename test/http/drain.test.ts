@@ -10,13 +10,13 @@ import { anEdgesServer, type Edges } from './edges-server.js'
 let edges: Edges | undefined
 afterEach(() => edges?.app.close())
 
-/** A listening server whose `/slow` answers when told, with the drain on signals of the test's own. */
+/** A listening server whose `/slow` answers when the test says so, with the drain on signals of the test's own. */
 async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {}) {
   const gate = withResolvers()
   const events: string[] = []
   edges = await anEdgesServer({
     routes: (app) => {
-      // What the server saw, in its order: a client hears of it when it hears of it.
+      // The order is that of the server, because a client learns of an answer later.
       app.addHook('onResponse', async () => void events.push('answered'))
       app.get('/slow', async () => {
         await gate.promise
@@ -80,7 +80,7 @@ function get(url: string, agent: Agent): Promise<number> {
 }
 
 describe('the drain', () => {
-  it('finishes what is in flight, refuses what is new, closes the resources last and exits 0', async () => {
+  it('finishes requests in flight, refuses new ones, closes the resources last and exits 0', async () => {
     const { url, source, events, exited, release } = await aDrainingServer()
     const agent = new Agent({ keepAlive: true })
     const inFlight = get(`${url}/slow`, agent)
@@ -99,7 +99,7 @@ describe('the drain', () => {
     agent.destroy()
   })
 
-  it('answers what still comes over a busy connection with 503 in shape', async () => {
+  it('answers later requests on a busy connection with 503 in shape', async () => {
     const { url, source, exited, release } = await aDrainingServer()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     let text = ''
@@ -121,7 +121,7 @@ describe('the drain', () => {
     expect(text).toMatch(/HTTP\/1\.1 503 .*connection: close.*"success":false/is)
   })
 
-  it('cuts what is still in flight when the grace is over', async () => {
+  it('cuts requests that are still in flight when the grace is over', async () => {
     const { url, source, events, exited, logLines } = await aDrainingServer({ graceMs: 150 })
     const agent = new Agent({ keepAlive: true })
     const inFlight = get(`${url}/slow`, agent)
@@ -135,7 +135,7 @@ describe('the drain', () => {
     agent.destroy()
   })
 
-  it('goes on draining when another signal follows, and exits 1 at once when the same one does', async () => {
+  it('ignores the other signal while it drains, and exits 1 at once on the same one', async () => {
     const { url, source, exits, events, release } = await aDrainingServer()
     const agent = new Agent()
     const inFlight = get(`${url}/slow`, agent)
@@ -162,8 +162,8 @@ describe('the drain', () => {
   })
 })
 
-describe('a stray error', () => {
-  it('is logged and survived when it is an unhandled rejection', async () => {
+describe('an uncaught error', () => {
+  it('is logged and survived if it is an unhandled rejection', async () => {
     const { url, source, exits, logLines } = await aDrainingServer()
     source.emit('unhandledRejection', new Error('node https://node.example/key is gone'))
     await wait(20)
@@ -173,7 +173,7 @@ describe('a stray error', () => {
     expect(logLines.join('')).not.toContain('node.example')
   })
 
-  it('drains and exits 1 when it is an uncaught exception', async () => {
+  it('drains and exits 1 if it is an exception', async () => {
     const { source, exited, events } = await aDrainingServer()
     source.emit('uncaughtException', new Error('bug'))
     expect(await exited).toBe(1)

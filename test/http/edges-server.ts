@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { createLogger } from '../../src/app/logger.js'
-import { installCors } from '../../src/http/cors.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import { installCors, installSecurityHeaders } from '../../src/http/headers.js'
 import { healthRoutes } from '../../src/http/health.js'
 import { installNotFound } from '../../src/http/not-found.js'
 import { installRateLimit, type RateLimiter } from '../../src/http/rate-limit.js'
-import { installSecurityHeaders } from '../../src/http/security-headers.js'
 import { createServer, type ServerOptions } from '../../src/http/server.js'
 
 export interface Edges {

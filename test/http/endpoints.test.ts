@@ -21,7 +21,7 @@ async function browse(query = '') {
 const titles = async (query: string) =>
   (await browse(query)).items.map(({ title }: { title: string }) => title)
 
-it('tells of an endpoint what is listed and how it stands', async () => {
+it('a card has the listing of an endpoint and its status', async () => {
   const probe = { verdict: 'live', message: 'As listed.', warnings: [], seen: {}, checkedAt: 1_000 }
   await save(store, { id: 'weather', name: 'Weather House' }, [{ title: 'Sky', probe }])
   expect(await browse()).toMatchObject({
@@ -49,7 +49,7 @@ it('tells of an endpoint what is listed and how it stands', async () => {
   })
 })
 
-describe('what an endpoint asks for', () => {
+describe('the live price of an endpoint', () => {
   const usdc = '0x3600000000000000000000000000000000000000'
   const cases: [string, Record<string, unknown>[], string | null][] = [
     ['what its 402 asked for', [aQuote({ amount: '9000000' })], '9000000'],
@@ -84,12 +84,12 @@ describe('what an endpoint asks for', () => {
     expect(await titles(`?query=sky&maxPrice=${most - 1}`)).toEqual([])
   })
 
-  it('is not known of what was never seen live', async () => {
+  it('is unknown before the first live probe', async () => {
     await save(store, {}, [{ title: 'Sky', status: 'unverified' }])
     expect((await browse()).items).toMatchObject([{ livePrice: null, livePriceUsd: null }])
   })
 
-  it('stands while it fails where it was not what is listed', async () => {
+  it('stays while the endpoint fails if it differs from the listed price', async () => {
     const accepts = [aQuote({ amount: '9000000' })]
     await save(store, {}, [{ title: 'Sky', status: 'failing', accepts }])
     const { items } = await browse('?merchant=weather')
@@ -97,7 +97,7 @@ describe('what an endpoint asks for', () => {
   })
 })
 
-it('calls unclaimed what was found in payments, and nothing that the operator entered', async () => {
+it('endpoints found in payments are unclaimed, and those of the operator are not', async () => {
   await save(store, { id: 'entered', owner: null }, [{}])
   await save(store, { id: `payto-${payTo}`, owner: null }, [{}])
   const { items } = await browse()
@@ -141,7 +141,7 @@ it('narrows by the filters with and without words', async () => {
   expect(await titles('')).not.toContain('Failing sky')
 })
 
-it('goes on in a ranked answer where the page before ended', async () => {
+it('continues a ranked answer after the previous page', async () => {
   await save(
     store,
     {},

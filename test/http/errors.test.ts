@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { RequestFault } from '../../src/http/request-fault.js'
+import { RequestFault } from '../../src/http/errors.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
 let edges: Edges | undefined
@@ -63,7 +63,7 @@ describe.each(['/verify', '/settle'])('a request fault of %s', (path) => {
     expect(response.json()).toEqual({ received: 'undefined' })
   })
 
-  it('says of a compressed body that it is not read', async () => {
+  it('explains that it reads no compressed body', async () => {
     const { app } = await open()
     const headers = { ...json, 'content-encoding': 'gzip' }
     const response = await app.inject({
@@ -105,7 +105,7 @@ describe('a failure', () => {
     expect(JSON.stringify(logged)).not.toContain('node.example')
   })
 
-  it('does not echo a payer or network that are none', async () => {
+  it('does not echo a malformed payer or network', async () => {
     const { app } = await open()
     const payload = {
       fail: true,
@@ -118,7 +118,7 @@ describe('a failure', () => {
 })
 
 describe('a plain route', () => {
-  it('answers a fault it raises itself as the fault says', async () => {
+  it('answers its own fault with the status and headers of the fault', async () => {
     const { app } = await open({
       routes: (app) => {
         app.get('/api/fault', () => {
@@ -183,13 +183,13 @@ describe('a plain route', () => {
     }
   })
 
-  it('is found with a trailing slash too', async () => {
+  it('answers with a trailing slash too', async () => {
     const { app } = await open()
     expect((await app.inject('/supported/')).statusCode).toBe(200)
   })
 })
 
-it('logs one compact line a request, with the route and not what the caller wrote', async () => {
+it('logs one compact line a request, with the route instead of the URL', async () => {
   const { app, lines } = await open()
   await app.inject('/payments/eip155:5042/0x1/0x2?secret=1')
   expect(lines.filter(({ msg }) => msg === 'request')).toMatchObject([

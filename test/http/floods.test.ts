@@ -17,7 +17,7 @@ async function listen(options: Parameters<typeof anEdgesServer>[0]): Promise<num
   return (edges.app.server.address() as { port: number }).port
 }
 
-/** A connection that takes in what it is told; `closed` resolves when it is over. */
+/** A connection that reads everything it receives; `closed` resolves when it is over. */
 async function dial(port: number): Promise<{ socket: Socket; closed: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   sockets.push(socket)
@@ -38,7 +38,7 @@ describe('a flood of connections', () => {
     expect(sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(20)
   })
 
-  it('that only keeps connections alive makes room for who asks for something', async () => {
+  it('of idle connections makes room for callers with a request', async () => {
     const port = await listen({ maxConnections: 20 })
     const idle = await Promise.all(Array.from({ length: 20 }, () => dial(port)))
     for (const { socket } of idle) {
@@ -51,7 +51,7 @@ describe('a flood of connections', () => {
     expect(await isWell(port)).toBe(200)
   })
 
-  it('that says nothing, or never comes to its end, is over when the limits of a request are', async () => {
+  it('of silent or endless requests ends at the time limits of a request', async () => {
     const timeouts = { requestMs: 400, headersMs: 200, checkMs: 50 }
     const port = await listen({ maxConnections: 20, timeouts })
     const silent = await Promise.all(Array.from({ length: 10 }, () => dial(port)))

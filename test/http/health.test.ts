@@ -19,7 +19,7 @@ const passing: ReadinessCheck = {
 }
 
 describe('GET /health', () => {
-  it('is ok whatever the checks say', async () => {
+  it('is ok even if checks fail', async () => {
     const { app } = await open([
       { name: 'node', check: async () => ({ ok: false, detail: 'Silent.' }) },
     ])
@@ -59,7 +59,7 @@ describe('GET /ready', () => {
       checks: [
         { name: 'journal', ok: true, detail: 'Writable.' },
         { name: 'relayer', ok: false, detail: 'Out of gas money.' },
-        { name: 'node', ok: false, detail: 'The check failed; the log says why.' },
+        { name: 'node', ok: false, detail: 'The check failed; the log has the cause.' },
         { name: 'token', ok: false, detail: 'No answer within 50 ms.' },
       ],
     })
@@ -67,7 +67,7 @@ describe('GET /ready', () => {
     expect(JSON.stringify(lines)).not.toContain('node.example')
   })
 
-  it('runs one round for all who ask at once, and another after a second', async () => {
+  it('runs one round for simultaneous requests, and another after a second', async () => {
     let rounds = 0
     let time = 0
     const counted: ReadinessCheck = {

@@ -62,7 +62,7 @@ describe('the logger', () => {
     expect(logged.err.stack).toContain('logger.test')
   })
 
-  it('survives what is thrown without being an error, and causes that turn in a circle', () => {
+  it('survives thrown values that are no errors, and circular causes', () => {
     expect(serializeError('see https://node.example')).toEqual({
       type: 'string',
       message: 'see [url]',

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
-import { installFaultCount, metricsRoutes, type OnFault } from '../../src/http/metrics.js'
-import { rateLimitFault } from '../../src/http/request-fault.js'
+import { rateLimitFault } from '../../src/http/errors.js'
+import { installFaultCount, metricsRoutes, type OnFault } from '../../src/metrics/routes.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -14,7 +14,7 @@ describe('GET /metrics', () => {
   let edges: Edges | undefined
   afterEach(() => edges?.app.close())
 
-  it('answers in the format its content type names, past any rate limit', async () => {
+  it('answers in the format of its content type, past any rate limit', async () => {
     edges = await anEdgesServer({
       rateLimitMax: 1,
       routes: (app) => metricsRoutes(app, async () => page),
@@ -29,7 +29,7 @@ describe('GET /metrics', () => {
     }
   })
 
-  it('is not for browsers elsewhere', async () => {
+  it('is closed to pages of other origins', async () => {
     edges = await anEdgesServer({ routes: (app) => metricsRoutes(app, async () => page) })
     const { headers } = await edges.app.inject({
       url: '/metrics',
@@ -82,7 +82,7 @@ describe('the count of faults', () => {
     expect(told.map(([family, code]) => [family, code])).toEqual([[family, code]])
   })
 
-  it('leaves out refusals the handler gave itself, and routes of other families', async () => {
+  it('leaves out refusals by the handler and routes of other families', async () => {
     const { told, post } = await open()
     expect((await post('/then/verify', '{"say":"no"}')).statusCode).toBe(400)
     expect((await post('/then/plain', '{}')).statusCode).toBe(500)
@@ -109,7 +109,7 @@ describe('the service', () => {
     return { text, of: (series: string) => figures.get(series) ?? 0 }
   }
 
-  it('counts what it answered, what it cost and how its relayers stand', async () => {
+  it('counts its answers, its costs and the state of its relayers', async () => {
     const network = 'network="eip155:5042"'
     const payments = await Promise.all(Array.from({ length: 5 }, () => aSignedPayment()))
     for (const payment of payments) {
@@ -161,7 +161,7 @@ describe('the service', () => {
     expect(of(`arcus_broken_promises_total{${labels}}`)).toBe(1)
   })
 
-  it('tells readiness how long the gas money lasts', async () => {
+  it('reports the runway of the gas money in readiness', async () => {
     const { body } = await world.get('/ready')
     const relayers = body.checks.find(({ name }: { name: string }) => name.startsWith('relayers'))
     expect(relayers.detail).toMatch(
@@ -170,7 +170,7 @@ describe('the service', () => {
   })
 })
 
-it('has no metrics where they are switched off', async () => {
+it('has no metrics if they are switched off', async () => {
   const world = await startWorld({ env: { METRICS: 'false' } })
   try {
     expect((await world.get('/metrics')).status).toBe(404)

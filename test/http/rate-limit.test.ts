@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { rateLimitFault } from '../../src/http/errors.js'
 import { blockOf, callerOf, type HeldRequest } from '../../src/http/rate-limit.js'
-import { rateLimitFault } from '../../src/http/request-fault.js'
 import { anEdgesServer, type Edges, type EdgesOptions } from './edges-server.js'
 
 let edges: Edges | undefined
@@ -35,7 +35,7 @@ describe('the rate limit', () => {
     expect((await app.inject('/api/merchants')).json()).toMatchObject({ error: 'rate_limited' })
   })
 
-  it('never counts or refuses what is exempt, nor a preflight', async () => {
+  it('never counts or refuses an exempt route or a preflight', async () => {
     const app = await open({ rateLimitMax: 1 })
     const preflight = { method: 'OPTIONS', url: '/api/merchants' } as const
     for (let i = 0; i < 3; i++) {
@@ -48,7 +48,7 @@ describe('the rate limit', () => {
     expect((await app.inject('/supported')).statusCode).toBe(200)
   })
 
-  it('leaves a manual route to its handler: what is held counts until it is given back', async () => {
+  it('leaves a manual route to its handler: a held request counts until it is given back', async () => {
     const held: HeldRequest[] = []
     const app = await open({
       rateLimitMax: 2,
@@ -71,7 +71,7 @@ describe('the rate limit', () => {
     }
     expect((await app.inject(verify)).statusCode).toBe(429)
     held.pop()?.giveBack()
-    // What was refused outside of the handler is counted too.
+    // A request that was refused outside the handler counts too.
     expect((await post('/held')).statusCode).toBe(429)
     held.pop()?.giveBack()
     expect((await post('/held')).statusCode).toBe(200)
@@ -147,11 +147,11 @@ describe('the counter', () => {
   })
 })
 
-describe('who is counted', () => {
+describe('the counted caller', () => {
   const forwarded = (address: string, hops: string) =>
     ({ ...verify, remoteAddress: address, headers: { 'x-forwarded-for': hops } }) as const
 
-  it('is the connection when no proxy is trusted, whatever the caller claims', async () => {
+  it('is the connection if no proxy is trusted, whatever the caller claims', async () => {
     const app = await open({ rateLimitMax: 1 })
     expect((await app.inject(forwarded('10.0.0.1', '1.1.1.1'))).statusCode).toBe(200)
     expect((await app.inject(forwarded('10.0.0.1', '2.2.2.2'))).statusCode).toBe(429)
@@ -181,7 +181,7 @@ describe('who is counted', () => {
     expect(callerOf('fe80::1%eth0')).toBe(callerOf('fe80::2%eth0'))
   })
 
-  it('is of a block: the /24 in IPv4, mapped or not, and the /48 in IPv6', () => {
+  it('belongs to a block: the /24 in IPv4, mapped or not, and the /48 in IPv6', () => {
     expect(blockOf('203.0.113.9')).toBe('203.0.113.0/24')
     expect(blockOf('::ffff:203.0.113.200')).toBe(blockOf('203.0.113.9'))
     expect(blockOf('203.0.114.9')).not.toBe(blockOf('203.0.113.9'))

@@ -15,7 +15,7 @@ afterAll(() => world?.close())
 
 const urlOf = (replica: number) => world.service(replica).url
 
-/** One request that counts, as of a caller whom the proxy before the replicas saw. */
+/** One request that counts, from a caller that the proxy before the replicas names. */
 function look(replica: number, caller: string): Promise<Response> {
   const nobody = `${network}/0x${'0'.repeat(40)}/0x${'0'.repeat(64)}`
   const headers = { 'x-forwarded-for': caller }
@@ -49,7 +49,7 @@ describe('two replicas on one PostgreSQL', () => {
     })
   }, 150_000)
 
-  it('count a caller together: what is spent at one is spent at the other', async () => {
+  it('count a caller together: requests at one count at the other', async () => {
     const caller = '192.0.2.1'
     expect(await lookOften(0, caller, ALLOWANCE)).toBe(0)
     const refused = await vi.waitUntil(async () => {
@@ -64,7 +64,7 @@ describe('two replicas on one PostgreSQL', () => {
     expect((await look(1, '192.0.2.2')).status).toBe(404)
   })
 
-  it('add up what comes to both in turns', async () => {
+  it('add up requests that come to both in turns', async () => {
     const caller = '192.0.2.3'
     for (let i = 0; i < 3; i++) {
       expect(await lookOften(i % 2, caller, 6)).toBe(0)
@@ -75,7 +75,7 @@ describe('two replicas on one PostgreSQL', () => {
     expect(await lookOften(1, caller, 3)).toBe(3)
   })
 
-  it('answer a settle wherever it arrives, also where no wallet is', async () => {
+  it('answer a settle wherever it arrives, even without a wallet there', async () => {
     const payments = await somePayments(2)
     const answers = await Promise.all(
       payments.map(({ body }, replica) => post(replica, '/settle', body)),
@@ -102,7 +102,7 @@ describe('two replicas on one PostgreSQL', () => {
     }
   })
 
-  it('spend one daily budget of gas: what one spent stops the other', async () => {
+  it('share one daily budget of gas: spending at one stops the other', async () => {
     const limited = { invalidReason: 'gas_budget_exceeded', isValid: false }
     for (let round = 0; round < 40; round++) {
       const { body } = await aSignedPayment()

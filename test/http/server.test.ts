@@ -17,7 +17,7 @@ async function listen(options?: EdgesOptions) {
   return { ...edges, url, port: Number(new URL(url).port) }
 }
 
-/** A raw connection that collects what it is told until the other side closes. */
+/** A raw connection that collects everything it receives until the other side closes. */
 function dial(port: number) {
   const socket = connect(port, '127.0.0.1')
   sockets.push(socket)
@@ -108,7 +108,7 @@ describe('a hostile body', () => {
     }
   })
 
-  it('that ends half way is not logged as an error', async () => {
+  it('is not logged as an error if it ends half way', async () => {
     const { port, lines } = await listen()
     const { socket } = dial(port)
     socket.write(`${head(100)}{`)
@@ -119,7 +119,7 @@ describe('a hostile body', () => {
     expect(lines.some(({ msg }) => String(msg).startsWith('caller left'))).toBe(true)
   })
 
-  it('does not cost the connection: the next request on it is answered', async () => {
+  it('leaves the connection open for the next request', async () => {
     const { port } = await listen()
     const { socket, closed } = dial(port)
     socket.write(`${head(1)}{`)

@@ -1,3 +1,4 @@
+import { type X402Options, x402 } from '@arcus/merchant'
 import {
   decodePaymentRequiredHeader,
   decodePaymentResponseHeader,
@@ -17,7 +18,6 @@ import fastify, {
   type LightMyRequestResponse,
 } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { type X402Options, x402 } from '../../src/merchant/x402.js'
 
 export const payTo = '0x00000000000000000000000000000000000000AA'
 export const payer = '0x00000000000000000000000000000000000000bB'
@@ -29,7 +29,7 @@ export interface FakeFacilitator extends FacilitatorClient {
   settled: number
 }
 
-interface Words {
+interface Answers {
   verify?: (payload: PaymentPayload) => Promise<VerifyResponse> | VerifyResponse
   settle?: (payload: PaymentPayload) => Promise<SettleResponse> | SettleResponse
 }
@@ -41,8 +41,8 @@ export const success: SettleResponse = {
   payer,
 }
 
-/** A facilitator that finds everything good, but for what it is told to say. */
-export function aFacilitator({ verify, settle }: Words = {}): FakeFacilitator {
+/** Makes a facilitator that accepts every payment, unless an answer is given. */
+export function aFacilitator({ verify, settle }: Answers = {}): FakeFacilitator {
   const fake: FakeFacilitator = {
     calls: [],
     payloads: [],
@@ -68,7 +68,7 @@ export interface Shop {
   facilitator: FakeFacilitator
 }
 
-/** A server that sells, closed at the end of the test; `routes` are declared after the plugin. */
+/** Makes a server that sells, which closes at the end of the test. `routes` are declared after the plugin. */
 export async function aShop(
   routes: (app: FastifyInstance) => unknown,
   options: {
@@ -87,7 +87,7 @@ export async function aShop(
   return { app, facilitator }
 }
 
-/** What an answer of 402 asks for. */
+/** Returns the terms of a 402. */
 export function readRequired(response: LightMyRequestResponse): PaymentRequired {
   return decodePaymentRequiredHeader(response.headers['payment-required'] as string)
 }
@@ -96,7 +96,7 @@ export function readSettlement(response: LightMyRequestResponse): SettleResponse
   return decodePaymentResponseHeader(response.headers['payment-response'] as string)
 }
 
-/** The payload a buyer would send for an answer of 402; nothing in it is signed. */
+/** Returns the payload that a buyer would send for a 402. It is not signed. */
 export function aPayload(required: PaymentRequired): PaymentPayload {
   const [accepted] = required.accepts
   if (accepted === undefined) throw new Error('nothing is asked for')
@@ -118,7 +118,7 @@ export function aPayload(required: PaymentRequired): PaymentPayload {
   }
 }
 
-/** Asks, and pays what is asked; further headers go with both. */
+/** Requests the terms and then pays them. Both requests carry the same headers. */
 export async function buy(app: FastifyInstance, request: InjectOptions) {
   const asked = await app.inject(request)
   const signature = encodePaymentSignatureHeader(aPayload(readRequired(asked)))

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { x402 } from '@arcus/merchant'
+import { type Channels, createChannels } from '@arcus/merchant/channels'
 import {
   decodePaymentRequiredHeader,
   decodePaymentResponseHeader,
@@ -16,11 +18,14 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { createPublicClient, encodeFunctionData, http, zeroAddress } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import {
+  devnetContracts,
+  fundNative,
+  mintUsdc,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
 import { call as callNode } from '../../src/devnet/rpc.js'
-import { type Channels, createChannels } from '../../src/merchant/channels.js'
-import { x402 } from '../../src/merchant/x402.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { type Bend, bendingAccount, bends } from '../support/bent-signature.js'
 import { aShop, payTo as somebody } from './a-shop.js'
@@ -39,7 +44,7 @@ let served = 0
 let left = 0
 let isBroken = false
 let hold: Promise<unknown> | undefined
-/** The price, and a hundred times of it deposited by whoever pays by channel. */
+/** The price of a call. Buyers by channel deposit a hundred times as much. */
 const price = 10_000n
 
 const openChannels = (storage: string, changes: object = {}) =>
@@ -82,7 +87,7 @@ beforeEach(() => {
   hold = undefined
 })
 
-/** A buyer with money who knows one scheme; a new client has forgotten the channel. */
+/** Makes a buyer with money who knows one scheme. A new client does not know the channel. */
 async function aBuyer(account: PrivateKeyAccount = privateKeyToAccount(generatePrivateKey())) {
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const scheme = new BatchSettlementEvmScheme(account)
@@ -105,7 +110,7 @@ function settlementOf(response: Response) {
   return decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE') as string)
 }
 
-/** What the buyer's channel has been charged in all. */
+/** Returns the total charge of the buyer's channel. */
 function chargedIn(response: Response): bigint {
   const { channelState } = settlementOf(response).extra as {
     channelState: { chargedCumulativeAmount: string }
@@ -140,7 +145,7 @@ it('offers both schemes, exact first, and serves the stock buyer of either', asy
   expect(chargedIn(second)).toBe(2n * price)
 })
 
-it('takes what the handler charged, without a refund, and nothing for nothing', async () => {
+it('takes only the amount that the handler charged, without a refund', async () => {
   const { pay } = await aBuyer()
   expect(chargedIn(await pay(`${url}/metered?used=$0.004`))).toBe(4_000n)
   const free = await pay(`${url}/metered?used=$0`)
@@ -149,7 +154,7 @@ it('takes what the handler charged, without a refund, and nothing for nothing', 
   expect(chargedIn(await pay(`${url}/metered?used=2500`))).toBe(6_500n)
 })
 
-it('charges nothing for a handler that fails, and the channel is free for the next call', async () => {
+it('charges nothing for a failed handler, and releases the channel for the next call', async () => {
   const { pay } = await aBuyer()
   isBroken = true
   expect((await pay(`${url}/quote`)).status).toBe(500)
@@ -161,7 +166,7 @@ it('charges nothing for a handler that fails, and the channel is free for the ne
   expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
 })
 
-it('charges nothing when the buyer goes away, and the channel is free for the next call', async () => {
+it('charges nothing when the buyer disconnects, and releases the channel for the next call', async () => {
   const { pay } = await aBuyer()
   await pay(`${url}/quote`)
   let finish = () => {}
@@ -179,18 +184,18 @@ it('charges nothing when the buyer goes away, and the channel is free for the ne
   expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
 })
 
-it('serves one of two calls that present one voucher at once', async () => {
+it('serves one of two simultaneous calls with the same voucher', async () => {
   const { pay } = await aBuyer()
   await pay(`${url}/quote`)
   served = 0
   const answers = await Promise.all([pay(`${url}/quote`), pay(`${url}/quote`)])
   const good = answers.filter(({ ok }) => ok)
-  // The loser may have signed anew for what the winner left.
+  // The refused call may have been signed again with the balance that the served one left.
   expect(served).toBe(good.length)
   expect(good.map(chargedIn).sort().at(-1)).toBe(BigInt(good.length + 1) * price)
 })
 
-it('tells a buyer who lost count of his channel where it stands', async () => {
+it('sends the channel state to a buyer whose own record is out of date', async () => {
   const { account, pay } = await aBuyer()
   await pay(`${url}/quote`)
   await pay(`${url}/quote`)
@@ -201,7 +206,7 @@ it('tells a buyer who lost count of his channel where it stands', async () => {
   expect(chargedIn(response)).toBe(3n * price)
 })
 
-it('claims and brings what was earned, and gives the rest of the deposit back when asked', async () => {
+it('claims and settles the earnings, and refunds the rest of the deposit on request', async () => {
   const { account, scheme, pay } = await aBuyer()
   const before = await balanceOf(receiver)
   for (let i = 0; i < 3; i++) await pay(`${url}/quote`)
@@ -221,9 +226,9 @@ const refusalOf = async (response: Response) => ({
   error: decodePaymentRequiredHeader(response.headers.get('PAYMENT-REQUIRED') as string).error,
 })
 
-describe('vouchers that the contract would not take as they came', () => {
+describe('vouchers in a form that the contract does not accept', () => {
   it.each(Object.keys(bends) as Bend[])(
-    'with %s are kept in the form it takes, and claimed',
+    'with %s are converted to the accepted form, and claimed',
     async (how) => {
       const account = privateKeyToAccount(generatePrivateKey())
       const isVoucher = (typed: { primaryType: string }) => typed.primaryType === 'Voucher'
@@ -254,33 +259,36 @@ describe('vouchers that the contract would not take as they came', () => {
       /maxClaimableAmount/,
     ],
   ]
-  it.each(oddities)('with %s are refused, and lose nothing before them', async (_, odd, said) => {
-    const { pay } = await aBuyer()
-    await pay(`${url}/quote`)
-    served = 0
-    let refused: Response | undefined
-    const bendHeader: typeof fetch = async (input, init) => {
-      const request = new Request(input, init)
-      const header = request.headers.get('PAYMENT-SIGNATURE')
-      if (header === null) return fetch(request)
-      const payment = decodePaymentSignatureHeader(header)
-      const { voucher } = payment.payload as { voucher: Voucher }
-      const payload = { ...payment.payload, voucher: { ...voucher, ...odd(voucher) } }
-      const bent = encodePaymentSignatureHeader({ ...payment, payload })
-      refused = await fetch(request.url, { headers: { 'PAYMENT-SIGNATURE': bent } })
-      return refused.clone()
-    }
-    await pay.through(bendHeader)(`${url}/quote`)
-    expect(await refusalOf(refused as Response)).toMatchObject({
-      status: 402,
-      error: expect.stringMatching(said),
-    })
-    expect(served).toBe(0)
-    expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
-  })
+  it.each(oddities)(
+    'with %s are refused, and earlier vouchers are not lost',
+    async (_, odd, said) => {
+      const { pay } = await aBuyer()
+      await pay(`${url}/quote`)
+      served = 0
+      let refused: Response | undefined
+      const bendHeader: typeof fetch = async (input, init) => {
+        const request = new Request(input, init)
+        const header = request.headers.get('PAYMENT-SIGNATURE')
+        if (header === null) return fetch(request)
+        const payment = decodePaymentSignatureHeader(header)
+        const { voucher } = payment.payload as { voucher: Voucher }
+        const payload = { ...payment.payload, voucher: { ...voucher, ...odd(voucher) } }
+        const bent = encodePaymentSignatureHeader({ ...payment, payload })
+        refused = await fetch(request.url, { headers: { 'PAYMENT-SIGNATURE': bent } })
+        return refused.clone()
+      }
+      await pay.through(bendHeader)(`${url}/quote`)
+      expect(await refusalOf(refused as Response)).toMatchObject({
+        status: 402,
+        error: expect.stringMatching(said),
+      })
+      expect(served).toBe(0)
+      expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
+    },
+  )
 })
 
-it('refuses a channel whose vouchers the payer itself is asked about', async () => {
+it('refuses a channel without a payerAuthorizer', async () => {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const open = new BatchSettlementEvmScheme(account, { payerAuthorizer: zeroAddress })
@@ -301,7 +309,7 @@ it('serves a contract wallet that names a key for its vouchers', async () => {
   expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
 })
 
-it('brings the receiver what a buyer’s refund has claimed', async () => {
+it('settles the claims of a buyer’s refund to the receiver', async () => {
   await channels.run()
   const before = await balanceOf(receiver)
   const { scheme, pay } = await aBuyer()
@@ -311,7 +319,7 @@ it('brings the receiver what a buyer’s refund has claimed', async () => {
   expect((await balanceOf(receiver)) - before).toBe(3n * price)
 })
 
-it('takes nothing more of a channel whose deposit is being withdrawn', async () => {
+it('accepts no more calls by a channel whose deposit is being withdrawn', async () => {
   const { account, pay } = await aBuyer()
   await pay(`${url}/quote`)
   const storage = new FileChannelStorage({ directory: folder })
@@ -326,7 +334,7 @@ it('takes nothing more of a channel whose deposit is being withdrawn', async () 
   await callNode(world.chainUrl, 'anvil_impersonateAccount', [account.address])
   const transaction = { from: account.address, to: devnetContracts.batchSettlement, data }
   await callNode(world.chainUrl, 'eth_sendTransaction', [transaction])
-  // What was read of the chain is believed for some minutes only.
+  // The state that was read from the chain is cached for some minutes.
   await storage.updateChannel(own.channelId, (it) => it && { ...it, onchainSyncedAt: 0 })
   served = 0
   const refused = await refusalOf(await pay(`${url}/quote`))
@@ -335,7 +343,7 @@ it('takes nothing more of a channel whose deposit is being withdrawn', async () 
   expect((await storage.get(own.channelId))?.pendingRequest).toBeUndefined()
 })
 
-it('claims after a restart what was earned before it, also what was claimed and not settled', async () => {
+it('claims and settles the earnings of an earlier run after a restart', async () => {
   const { pay } = await aBuyer()
   await pay(`${url}/quote`)
   const before = await balanceOf(receiver)
@@ -346,7 +354,7 @@ it('claims after a restart what was earned before it, also what was claimed and 
   expect(chargedIn(await pay(`${url}/quote`))).toBe(2n * price)
 })
 
-it('a deposit for fewer calls than asked for is refused', async () => {
+it('refuses a deposit below the minimum', async () => {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const stingy = new BatchSettlementEvmScheme(account, {
@@ -361,7 +369,7 @@ it('a deposit for fewer calls than asked for is refused', async () => {
 it.each([
   ['the receiver is another', { x402: { payTo: somebody } }, {}, /another payTo/],
   ['the network is another', { x402: { network: 'eip155:5042002' } }, {}, /another network/],
-  ['the scheme is none', { x402: {} }, { schemes: ['upto'] }, /schemes are/],
+  ['the scheme is unknown', { x402: {} }, { schemes: ['upto'] }, /schemes are/],
   ['no scheme is left', { x402: {} }, { schemes: [] }, /schemes are/],
   [
     'there are no channels',

@@ -7,7 +7,7 @@ import { aPayload, aShop, buy, readRequired } from './a-shop.js'
 const priced = { config: { x402: '$0.01' } } as const
 const ajv = new Ajv2020({ strict: false })
 
-/** What the 402 of a route declares, as a catalog reads it from a payment. */
+/** Returns the declaration in the 402 of a route, as a catalog reads it from a payment. */
 async function declared(
   routes: (app: FastifyInstance) => unknown,
   method: 'GET' | 'POST',
@@ -27,8 +27,8 @@ const propertiesOf = (schema: unknown) =>
   (schema as { properties: { input: { properties: Record<string, unknown> } } }).properties.input
     .properties
 
-describe('a priced route declares how to call it', () => {
-  it('from the schema of its query', async () => {
+describe('the declaration of a priced route', () => {
+  it('describes the schema of its query', async () => {
     const querystring = {
       type: 'object',
       properties: {
@@ -51,7 +51,7 @@ describe('a priced route declares how to call it', () => {
     expect(propertiesOf(resource?.schema).queryParams).toEqual(querystring)
   })
 
-  it('from the schema of its body', async () => {
+  it('describes the schema of its body', async () => {
     const body = {
       type: 'object',
       properties: { text: { type: 'string', minLength: 6 }, mode: { enum: ['short', 'long'] } },
@@ -66,7 +66,7 @@ describe('a priced route declares how to call it', () => {
     expect(propertiesOf(resource?.schema).body).toEqual(body)
   })
 
-  it('with shared schemas written out', async () => {
+  it('includes shared schemas', async () => {
     const resource = await declared(
       (it) => {
         it.addSchema({
@@ -93,7 +93,7 @@ describe('a priced route declares how to call it', () => {
     })
   })
 
-  it('with a template for its path', async () => {
+  it('has a template for its path', async () => {
     const params = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
     const resource = await declared(
       (it) => it.get('/weather/:city/now', { ...priced, schema: { params } }, () => 'goods'),
@@ -107,7 +107,7 @@ describe('a priced route declares how to call it', () => {
     })
   })
 
-  it('without a template where the path is more than names', async () => {
+  it('has no template where the path has more than plain names', async () => {
     const resource = await declared(
       (it) => it.get('/weather/:id(^\\d+$)', priced, () => 'goods'),
       'GET',
@@ -116,7 +116,7 @@ describe('a priced route declares how to call it', () => {
     expect(resource?.routeTemplate).toBeUndefined()
   })
 
-  it('by what the price states, where the schema is of another kind', async () => {
+  it('uses the schema of the price where the route has no JSON Schema', async () => {
     const config = {
       x402: {
         price: '$0.01',
@@ -153,7 +153,7 @@ describe('a priced route declares how to call it', () => {
     ['an unknown format', { type: 'string', format: 'own' }],
     ['a multiple', { type: 'number', multipleOf: 0.3 }],
     ['nothing known', {}],
-  ])('without the schema when no example of %s can be made up', async (_, property) => {
+  ])('leaves the schema out when no example of %s can be made up', async (_, property) => {
     const querystring = { type: 'object', properties: { code: property }, required: ['code'] }
     const resource = await declared(
       (it) =>
@@ -169,7 +169,7 @@ describe('a priced route declares how to call it', () => {
     expect(propertiesOf(resource?.schema).queryParams).toBeUndefined()
   })
 
-  it('not at all when it wants to stay out of catalogs', async () => {
+  it('is missing when the route is not discoverable', async () => {
     const config = { x402: { price: '$0.01', discoverable: false } } as const
     const { app } = await aShop((it) => it.get('/quote', { config }, () => 'goods'))
     expect(readRequired(await app.inject('/quote')).extensions).toBeUndefined()
@@ -183,7 +183,7 @@ describe('a declaration that is too long', () => {
       Array.from({ length: count }, (_, index) => [`member${index}`, { type: 'string' }]),
     )
 
-  it('leaves out the example of the answer, then the schema', async () => {
+  it('leaves out the output example, then the schema', async () => {
     const outputExample = 'x'.repeat(4_000)
     const { app } = await aShop((it) => {
       const config = { x402: { price: '$0.01', outputExample } } as const
@@ -206,7 +206,7 @@ describe('a declaration that is too long', () => {
     ])
   })
 
-  it('keeps the header of the buyer below what proxies take', async () => {
+  it('keeps the header of the buyer below the limit of proxies', async () => {
     const { app } = await aShop((it) => {
       const querystring = { type: 'object', properties: long(100) }
       const config = { x402: { price: '$0.01', description: 'x'.repeat(300) } } as const
@@ -221,7 +221,7 @@ describe('a declaration that is too long', () => {
   })
 })
 
-it('a payment whose extension is not the one asked for is answered 402', async () => {
+it('a payment with another extension than the declared one is answered 402', async () => {
   const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'))
   const payload = aPayload(readRequired(await app.inject('/quote')))
   const header = (extensions: object) =>

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 import { createListingClient } from '../../src/listing-client/client.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -52,27 +52,27 @@ it.each([
   ['fastify-merchant', '/weather?city=Lisbon', /^200 \{"city":"Lisbon".*\nPaid in 0x/, 10_000n],
   ['fastify-merchant', '/story', /^200 Once upon a time .*cent\. \nPaid in 0x/, 2_000n],
   ['express-merchant', '/quote', /^200 \{"quote":.*\nPaid in 0x/, 10_000n],
-])('the buyer of the examples pays %s at %s', async (example, path, said, price) => {
+])('the buyer of the examples pays %s at %s', async (example, path, output, price) => {
   const port = await startMerchant(example)
   const balance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
   const before = await balance()
-  expect(await textOf(run('buyer', [`http://127.0.0.1:${port}${path}`], {}))).toMatch(said)
+  expect(await textOf(run('buyer', [`http://127.0.0.1:${port}${path}`], {}))).toMatch(output)
   expect((await balance()) - before).toBe(price)
 })
 
-it('the buyer of the examples says why it was not served', async () => {
+it('the buyer of the examples prints why the payment was refused', async () => {
   const port = await startMerchant('fastify-merchant')
   // The default key of the devnet has money; this one has none.
-  const env = { PRIVATE_KEY: `0x${'11'.repeat(32)}` }
-  const said = await textOf(run('buyer', [`http://127.0.0.1:${port}/story`], env))
-  expect(said).toMatch(/^402 .*\nRefused: invalid_exact_evm_insufficient_balance/)
+  const env = { PAYER_KEY: `0x${'11'.repeat(32)}` }
+  const output = await textOf(run('buyer', [`http://127.0.0.1:${port}/story`], env))
+  expect(output).toMatch(/^402 .*\nRefused: invalid_exact_evm_insufficient_balance/)
 })
 
 describe('the agent of the examples', () => {
   const listAs = (url: string, price: string) =>
     createListingClient({
       directoryUrl: world.url,
-      // The service was told no public name, so it goes by the default one.
+      // The service has no BASE_URL, so its public name is the default one.
       audience: `http://localhost:${new URL(world.url).port}`,
       signer: devnetMerchant.account,
     }).save('weather-house', {
@@ -92,17 +92,17 @@ describe('the agent of the examples', () => {
     })
   const ask = async (...args: string[]) => {
     const agent = run('agent', args, { ARCUS_URL: world.url })
-    return { said: await textOf(agent), balance: await balanceOf() }
+    return { output: await textOf(agent), balance: await balanceOf() }
   }
   const balanceOf = () => usdcBalance(world.chainUrl, devnetMerchant.address)
 
-  it('finds, pays within its limit and calls; above the limit, or what is not as listed, it does not pay', async () => {
+  it('finds, pays and calls within its limit, and does not pay above it or with unknown parameters', async () => {
     const port = await startMerchant('fastify-merchant')
     const url = `http://127.0.0.1:${port}/weather`
     await listAs(url, '10000')
     const before = await balanceOf()
     const bought = await ask('weather', '--param', 'city=Porto')
-    expect(bought.said).toMatch(
+    expect(bought.output).toMatch(
       /Found .*\nAsks for +10000 .*\nAnswer +200 {"city":"Porto".*\nPaid in +0x/,
     )
     expect(bought.balance - before).toBe(10_000n)
@@ -111,8 +111,8 @@ describe('the agent of the examples', () => {
       ask('weather', '--max', '0.009'),
       ask('weather', '--param', 'planet=Mars'),
     ])
-    expect(dear.said).toMatch(/Nothing for at most \$0.009/)
-    expect(odd.said).toMatch(/It takes city, not planet/)
+    expect(dear.output).toMatch(/Nothing for at most \$0.009/)
+    expect(odd.output).toMatch(/It takes city, not planet/)
     expect(odd.balance).toBe(bought.balance)
   }, 90_000)
 })

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { x402 } from '@arcus/merchant'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
-import { x402 } from '../../src/merchant/x402.js'
 import {
   aPayload,
   payer,
@@ -23,7 +23,7 @@ const json =
 const hangUp: Answer = (response) => response.destroy()
 const silence: Answer = () => {}
 
-/** A shop whose facilitator is a server of its own; `settles` are its answers in order, the last one repeated. */
+/** Makes a shop with a facilitator on its own server. `settles` are its answers in order, the last one repeated. */
 async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: true, payer })) {
   const keys: unknown[] = []
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: tru
     server.close()
     server.closeAllConnections()
   })
-  // Only where silence is the point is it waited for briefly: a busy machine is slow to answer.
+  // The timeout is short only in the test of a silent facilitator: a busy machine answers slowly.
   const facilitatorTimeoutMs = [...settles, verify].includes(silence) ? 200 : 10_000
   await app.register(x402, { facilitator, payTo, facilitatorTimeoutMs })
   app.get('/quote', { config: { x402: '$0.01' } }, () => 'goods')
@@ -51,7 +51,7 @@ async function aShopWith(settles: Answer[], verify: Answer = json({ isValid: tru
   return { pay, keys }
 }
 
-it('a settle whose connection breaks is asked for once more under the same key', async () => {
+it('a settle whose connection breaks is repeated once under the same key', async () => {
   const { pay, keys } = await aShopWith([hangUp, json(success)])
   expect((await pay()).body).toBe('goods')
   expect(keys).toHaveLength(2)
@@ -59,14 +59,14 @@ it('a settle whose connection breaks is asked for once more under the same key',
   expect(keys[1]).toBe(keys[0])
 })
 
-it('a settle that is pending is asked for once more under the same key', async () => {
+it('a pending settle is repeated once under the same key', async () => {
   const pending = { ...success, success: false, errorReason: 'settlement_pending' }
   const { pay, keys } = await aShopWith([json(pending), json(success)])
   expect((await pay()).body).toBe('goods')
   expect(new Set(keys).size).toBe(1)
 })
 
-it('two requests with one payment have keys of their own', async () => {
+it('two requests with the same payment have different keys', async () => {
   const { pay, keys } = await aShopWith([json(success)])
   await Promise.all([pay(), pay()])
   expect(new Set(keys).size).toBe(2)
@@ -74,7 +74,7 @@ it('two requests with one payment have keys of their own', async () => {
 
 it.each<[string, Answer[]]>([
   ['breaks every connection', [hangUp]],
-  ['is silent', [silence]],
+  ['does not answer', [silence]],
   ['answers no JSON', [(response) => response.end('<html>')]],
   ['answers another shape', [json({ paid: true })]],
   ['answers a failure without shape', [json({ error: 'x' }, 503)]],
@@ -86,7 +86,7 @@ it.each<[string, Answer[]]>([
 
 it.each<[string, Answer]>([
   ['breaks every connection', hangUp],
-  ['is silent', silence],
+  ['does not answer', silence],
   ['answers no JSON', (response) => response.end('<html>')],
   ['answers a failure without shape', json({ error: 'x' }, 500)],
 ])('a facilitator that %s at verify is a 502, and nothing is settled', async (_, verify) => {
@@ -95,7 +95,7 @@ it.each<[string, Answer]>([
   expect(keys).toEqual([])
 })
 
-it('a facilitator that is not there is a 502', async () => {
+it('an unreachable facilitator is a 502', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   await app.register(x402, { facilitator: 'http://127.0.0.1:1', payTo })
@@ -105,7 +105,7 @@ it('a facilitator that is not there is a 502', async () => {
   expect(response.statusCode).toBe(502)
 })
 
-it('words of the facilitator that are too long are cut, so that buyers can read the answer', async () => {
+it('long texts of the facilitator are cut, so that buyers can read the answer', async () => {
   const { pay } = await aShopWith([
     json({
       ...success,

@@ -6,13 +6,13 @@ import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { readSources } from '../house/source-files.js'
 
-/** All that is loaded when a merchant imports the plugin, as the coverage of a process of its own tells it. */
+/** Returns every file that a process loads which imports the plugin, taken from its coverage. */
 async function loadedFiles(): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-loaded-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   await promisify(execFile)(
     process.execPath,
-    ['--import', 'tsx', '--eval', "import('./src/merchant/x402.ts')"],
+    ['--import', 'tsx', '--eval', "import('@arcus/merchant')"],
     { env: { PATH: process.env.PATH, NODE_V8_COVERAGE: folder } },
   )
   return readdirSync(folder).flatMap((name) => {
@@ -21,10 +21,12 @@ async function loadedFiles(): Promise<string[]> {
   })
 }
 
-it('the plugin loads the protocol and its official packages, and nothing of the service', async () => {
+it('the plugin loads the protocol and the official packages, and nothing of the service', async () => {
   const files = await loadedFiles()
-  const ours = files.flatMap((url) => /\/src\/([\w-]+)\/[\w-]+\.ts$/.exec(url)?.[1] ?? [])
-  expect(new Set(ours)).toEqual(new Set(['merchant', 'x402']))
+  const ours = files.flatMap(
+    (url) => /\/(packages\/[\w-]+\/src|src\/[\w-]+)\/[\w-]+\.ts$/.exec(url)?.[1] ?? [],
+  )
+  expect(new Set(ours)).toEqual(new Set(['packages/merchant/src', 'src/x402']))
   const packages = files.flatMap(
     (url) =>
       /\/node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1] ?? [],
@@ -36,11 +38,29 @@ it('the plugin loads the protocol and its official packages, and nothing of the 
   ).toEqual([])
 })
 
-it('the plugin needs the packages it names only', () => {
-  const named = readSources('src/merchant')
-    .flatMap(({ imports }) => imports)
-    .filter(({ room }) => room === undefined)
-    .map(({ target }) => target.replace(/^((?:@[\w-]+\/)?[\w-]+)\/.*/, '$1'))
-    .filter((name) => /^[@a-z]/.test(name) && !name.startsWith('node:'))
-  expect([...new Set(named)].sort()).toEqual(['@x402/core', '@x402/evm', 'fastify'])
+/** Returns the packages that the sources of the plugin import, directly or through the protocol. */
+function importedPackages(): string[] {
+  const sources = new Map([...readSources('packages'), ...readSources()].map((it) => [it.path, it]))
+  const open = [...sources.keys()].filter((path) => path.startsWith('packages/merchant/'))
+  const seen = new Set(open)
+  const packages = new Set<string>()
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    for (const { target, room } of sources.get(path)?.imports ?? []) {
+      const source = target.replace(/\.js$/, '.ts')
+      if (room === undefined) {
+        packages.add(target.replace(/^((?:@[\w-]+\/)?[\w-]+)\/.*/, '$1'))
+      } else if (!seen.has(source)) {
+        seen.add(source)
+        open.push(source)
+      }
+    }
+  }
+  return [...packages].filter((name) => !name.startsWith('node:')).sort()
+}
+
+it('the plugin imports only the packages that it names, and none of them is native', () => {
+  const manifest = JSON.parse(readFileSync('packages/merchant/package.json', 'utf8'))
+  const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+  // Types of viem come with @x402/evm.
+  expect(importedPackages().filter((name) => name !== 'viem')).toEqual(named.sort())
 })

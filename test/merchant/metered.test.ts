@@ -1,13 +1,13 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { RefundTransfer } from '@arcus/merchant/refunds'
+import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { SettleError } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import type { RefundTransfer } from '../../src/merchant/refund-transfer.js'
-import { createRefunds, type Refunds, type RefundsOptions } from '../../src/merchant/refunds.js'
 import { aFacilitator, aShop, buy, payer, readSettlement, success, transaction } from './a-shop.js'
 
 const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
@@ -25,7 +25,7 @@ const statesIn = (path: string) =>
     .filter((line) => line !== '')
     .map((line) => (JSON.parse(line) as { state: string }).state)
 
-/** The amounts that the ledger says were given back. */
+/** Returns the amounts that the ledger records as refunded. */
 const landedIn = (path: string) =>
   readFileSync(path, 'utf8')
     .split('\n')
@@ -42,17 +42,17 @@ const aRefund = {
   paymentValidBefore: 9,
 } as const
 
-interface Till {
+interface RefundSetup {
   refunds: Refunds
   path: string
   sent: PaymentPayload[]
 }
 
-/** Refunds by a facilitator that says what it is told, at first; then everything lands. */
-async function aTill(
+/** Makes refunds through a facilitator that gives the listed answers first. Every later transfer lands. */
+async function setUpRefunds(
   answers: (SettleResponse | Error)[] = [],
   options: { path?: string } & Pick<RefundsOptions, 'wasSettled' | 'findTransfer'> = {},
-): Promise<Till> {
+): Promise<RefundSetup> {
   const { path = aLedgerPath(), ...looks } = options
   const sent: PaymentPayload[] = []
   const facilitator = {
@@ -68,7 +68,7 @@ async function aTill(
   return { refunds, path, sent }
 }
 
-async function aMeteredShop(till: Till, charge: string, facilitator = aFacilitator()) {
+async function aMeteredShop(setup: RefundSetup, charge: string, facilitator = aFacilitator()) {
   const config = { x402: { price: '$0.05', pricing: 'metered', payTo: signer.address } } as const
   return aShop(
     (it) =>
@@ -76,40 +76,40 @@ async function aMeteredShop(till: Till, charge: string, facilitator = aFacilitat
         payment?.charge(charge)
         return 'goods'
       }),
-    { x402: { refunds: till.refunds }, facilitator },
+    { x402: { refunds: setup.refunds }, facilitator },
   )
 }
 
-it('what a metered call did not use goes back to the buyer', async () => {
-  const till = await aTill()
-  const { app, facilitator } = await aMeteredShop(till, '$0.012')
+it('the unused part of a metered price goes back to the buyer', async () => {
+  const setup = await setUpRefunds()
+  const { app, facilitator } = await aMeteredShop(setup, '$0.012')
   const response = await buy(app, { url: '/tool' })
   expect(response.body).toBe('goods')
   expect(readSettlement(response).extra).toEqual({ charged: '12000', refund: '38000' })
   expect(facilitator.settled).toBe(1)
-  await vi.waitFor(() => expect(till.refunds.pending()).toEqual([]))
-  const [refund] = till.sent
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  const [refund] = setup.sent
   expect(refund?.accepted).toMatchObject({ amount: '38000', payTo: payer, network: 'eip155:5042' })
   expect(refund?.payload).toMatchObject({
     authorization: { from: signer.address, to: payer.toLowerCase(), value: '38000' },
   })
-  expect(statesIn(till.path)).toEqual(['planned', 'due', 'landed'])
+  expect(statesIn(setup.path)).toEqual(['planned', 'due', 'landed'])
 })
 
 it.each([
   ['$0.05', undefined],
   ['50000', undefined],
   ['49999', '1'],
-])('a call that used %s of $0.05 gives back %s', async (charge, refund) => {
-  const till = await aTill()
-  const { app } = await aMeteredShop(till, charge)
+])('a call that used %s of $0.05 returns %s', async (charge, refund) => {
+  const setup = await setUpRefunds()
+  const { app } = await aMeteredShop(setup, charge)
   const settlement = readSettlement(await buy(app, { url: '/tool' }))
   expect(settlement.extra?.refund).toBe(refund)
 })
 
 it.each(['$0', '$0.00', '0'])('a call that used %s settles nothing', async (charge) => {
-  const till = await aTill()
-  const { app, facilitator } = await aMeteredShop(till, charge)
+  const setup = await setUpRefunds()
+  const { app, facilitator } = await aMeteredShop(setup, charge)
   const response = await buy(app, { url: '/tool' })
   expect([response.statusCode, response.body]).toEqual([200, 'goods'])
   expect(response.headers['payment-response']).toBeUndefined()
@@ -119,8 +119,8 @@ it.each(['$0', '$0.00', '0'])('a call that used %s settles nothing', async (char
 it.each(['$0.06', '50001', '-1', '$-1', '0.01', '1e3', '', '$0.0000001'])(
   'a charge of "%s" is a failure of the handler',
   async (charge) => {
-    const till = await aTill()
-    const { app, facilitator } = await aMeteredShop(till, charge)
+    const setup = await setUpRefunds()
+    const { app, facilitator } = await aMeteredShop(setup, charge)
     expect((await buy(app, { url: '/tool' })).statusCode).toBe(500)
     expect(facilitator.settled).toBe(0)
   },
@@ -137,29 +137,31 @@ it('a fixed price cannot be charged in part', async () => {
   expect(facilitator.settled).toBe(0)
 })
 
-it('is tried until it lands, always as the same transfer', async () => {
+it('a refund is tried until it lands, always as the same transfer', async () => {
   const pending = { ...failure, errorReason: 'settlement_pending', transaction }
-  const till = await aTill([
+  const setup = await setUpRefunds([
     new TypeError('fetch failed'),
     pending,
     new SettleError(500, { ...failure, errorReason: 'unexpected_settle_error' }),
   ])
-  const { app } = await aMeteredShop(till, '$0.01')
+  const { app } = await aMeteredShop(setup, '$0.01')
   await buy(app, { url: '/tool' })
-  for (let tries = 0; tries < 4; tries++) await till.refunds.run()
-  expect(till.refunds.pending()).toEqual([])
-  expect(till.sent).toHaveLength(4)
-  expect(new Set(till.sent.map((payload) => JSON.stringify(payload))).size).toBe(1)
+  for (let tries = 0; tries < 4; tries++) await setup.refunds.run()
+  expect(setup.refunds.pending()).toEqual([])
+  expect(setup.sent).toHaveLength(4)
+  expect(new Set(setup.sent.map((payload) => JSON.stringify(payload))).size).toBe(1)
 })
 
-it('is kept in a folder that was not there', async () => {
-  const till = await aTill([], { path: join(dirname(aLedgerPath()), 'data', 'refunds.jsonl') })
-  const { app } = await aMeteredShop(till, '$0.01')
+it('the ledger makes its folder', async () => {
+  const setup = await setUpRefunds([], {
+    path: join(dirname(aLedgerPath()), 'data', 'refunds.jsonl'),
+  })
+  const { app } = await aMeteredShop(setup, '$0.01')
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(200)
-  expect(statesIn(till.path)[0]).toBe('planned')
+  expect(statesIn(setup.path)[0]).toBe('planned')
 })
 
-it('has landed when its transfer is called used and that very transfer is found, and not before', async () => {
+it('a refund whose nonce is used has landed once its transfer is found, and not before', async () => {
   const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
   const asked: RefundTransfer[] = []
   let found: string | undefined
@@ -167,63 +169,63 @@ it('has landed when its transfer is called used and that very transfer is found,
     asked.push(transfer)
     return found
   }
-  const till = await aTill(Array(9).fill(used), { findTransfer })
-  const { app } = await aMeteredShop(till, '$0.01')
+  const setup = await setUpRefunds(Array(9).fill(used), { findTransfer })
+  const { app } = await aMeteredShop(setup, '$0.01')
   await buy(app, { url: '/tool' })
-  await till.refunds.run()
-  await till.refunds.run()
-  expect(till.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
+  await setup.refunds.run()
+  await setup.refunds.run()
+  expect(setup.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
   expect(asked[0]).toMatchObject({ from: signer.address, to: payer, amount: '40000' })
   found = `0x${'cd'.repeat(32)}`
-  await till.refunds.run()
-  expect(till.refunds.pending()).toEqual([])
-  expect(readFileSync(till.path, 'utf8')).toContain(`"transaction":"${found}"`)
-  expect(landedIn(till.path)).toEqual(['40000'])
+  await setup.refunds.run()
+  expect(setup.refunds.pending()).toEqual([])
+  expect(readFileSync(setup.path, 'utf8')).toContain(`"transaction":"${found}"`)
+  expect(landedIn(setup.path)).toEqual(['40000'])
 })
 
-it('is not landed where a facilitator calls it used and nobody can tell', async () => {
+it('a refund whose nonce is used stays due where nobody can find its transfer', async () => {
   const used = { ...failure, errorReason: 'invalid_exact_evm_nonce_already_used', transaction }
-  const till = await aTill(Array(9).fill(used))
-  const { app } = await aMeteredShop(till, '$0.01')
+  const setup = await setUpRefunds(Array(9).fill(used))
+  const { app } = await aMeteredShop(setup, '$0.01')
   await buy(app, { url: '/tool' })
-  await till.refunds.run()
-  expect(till.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
+  await setup.refunds.run()
+  expect(setup.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
 })
 
-it('of a payment that does not settle is none', async () => {
-  const till = await aTill()
-  const { app } = await aMeteredShop(till, '$0.01', aFacilitator({ settle: () => failure }))
+it('a payment that does not settle has no refund', async () => {
+  const setup = await setUpRefunds()
+  const { app } = await aMeteredShop(setup, '$0.01', aFacilitator({ settle: () => failure }))
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(402)
-  await till.refunds.run()
-  expect(till.sent).toEqual([])
-  expect(statesIn(till.path)).toEqual(['planned', 'dropped'])
+  await setup.refunds.run()
+  expect(setup.sent).toEqual([])
+  expect(statesIn(setup.path)).toEqual(['planned', 'dropped'])
 })
 
-it('of a payment whose settlement is pending waits for it', async () => {
+it('the refund of a pending settlement waits for it', async () => {
   const pending = { ...failure, errorReason: 'settlement_pending', transaction }
-  const till = await aTill([], { wasSettled: async () => undefined })
-  const { app } = await aMeteredShop(till, '$0.01', aFacilitator({ settle: () => pending }))
+  const setup = await setUpRefunds([], { wasSettled: async () => undefined })
+  const { app } = await aMeteredShop(setup, '$0.01', aFacilitator({ settle: () => pending }))
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(402)
-  expect(till.refunds.pending()).toMatchObject([{ state: 'planned', amount: '40000' }])
+  expect(setup.refunds.pending()).toMatchObject([{ state: 'planned', amount: '40000' }])
 })
 
-it('survives a crash at any point: what was planned is found out, what is due is brought', async () => {
+it('refunds survive a crash: planned ones are resolved, due ones are sent', async () => {
   const path = aLedgerPath()
   const lost = aFacilitator({
     settle: () => {
       throw new TypeError('fetch failed')
     },
   })
-  const first = await aTill([], { path, wasSettled: async () => undefined })
+  const first = await setUpRefunds([], { path, wasSettled: async () => undefined })
   const { app } = await aMeteredShop(first, '$0.01', lost)
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(502)
   await first.refunds.run()
   expect([first.sent.length, first.refunds.pending().length]).toEqual([0, 1])
   await first.refunds.close()
-  // A line that a crash has torn.
+  // A line that a crash has cut short.
   appendFileSync(path, '{"id":"torn","sta')
 
-  const down = await aTill([new TypeError('down'), new TypeError('down')], {
+  const down = await setUpRefunds([new TypeError('down'), new TypeError('down')], {
     path,
     wasSettled: async () => true,
   })
@@ -231,15 +233,18 @@ it('survives a crash at any point: what was planned is found out, what is due is
   expect(down.refunds.pending()).toMatchObject([{ state: 'due', amount: '40000' }])
   await down.refunds.close()
 
-  const up = await aTill([], { path, wasSettled: async () => Promise.reject(new Error('unasked')) })
+  const up = await setUpRefunds([], {
+    path,
+    wasSettled: async () => Promise.reject(new Error('unasked')),
+  })
   await up.refunds.run()
   expect(up.sent).toHaveLength(1)
   expect(up.refunds.pending()).toEqual([])
-  expect((await aTill([], { path })).refunds.pending()).toEqual([])
+  expect((await setUpRefunds([], { path })).refunds.pending()).toEqual([])
 })
 
-/** A shop whose first settlement is answered by nothing, though it landed; each call charges what comes next. */
-async function aShopThatLostAnAnswer(till: Till, charges: string[]) {
+/** Makes a shop whose first settlement lands without an answer. Each call charges the next amount. */
+async function aShopThatLostAnAnswer(setup: RefundSetup, charges: string[]) {
   let settles = 0
   const facilitator = aFacilitator({
     settle: () => {
@@ -255,7 +260,7 @@ async function aShopThatLostAnAnswer(till: Till, charges: string[]) {
         payment?.charge(charges.shift() ?? '$0.05')
         return 'goods'
       }),
-    { x402: { refunds: till.refunds }, facilitator },
+    { x402: { refunds: setup.refunds }, facilitator },
   )
   expect((await buy(app, { url: '/tool' })).statusCode).toBe(502)
   return app
@@ -268,51 +273,51 @@ it.each([
   'of a payment presented again is one, of the call that was answered: %s',
   async (second, charged, given) => {
     let isKnown = false
-    const till = await aTill([], { wasSettled: async () => isKnown || undefined })
-    const app = await aShopThatLostAnAnswer(till, ['$0.01', second])
+    const setup = await setUpRefunds([], { wasSettled: async () => isKnown || undefined })
+    const app = await aShopThatLostAnAnswer(setup, ['$0.01', second])
     const { extra } = readSettlement(await buy(app, { url: '/tool' }))
     expect(extra).toEqual({ charged, refund: String(50_000 - Number(charged)) })
     isKnown = true
-    await till.refunds.run()
-    await till.refunds.run()
-    expect(landedIn(till.path)).toEqual(given)
-    expect(till.sent).toHaveLength(given.length)
-    expect(till.refunds.pending()).toEqual([])
+    await setup.refunds.run()
+    await setup.refunds.run()
+    expect(landedIn(setup.path)).toEqual(given)
+    expect(setup.sent).toHaveLength(given.length)
+    expect(setup.refunds.pending()).toEqual([])
   },
 )
 
-it('of a payment presented again when its refund is on its way is that one, and the answer says so', async () => {
-  const till = await aTill([], { wasSettled: async () => true })
-  const app = await aShopThatLostAnAnswer(till, ['$0.01', '$0.03'])
-  await till.refunds.run()
-  await till.refunds.run()
-  expect(landedIn(till.path)).toEqual(['40000'])
+it('a payment presented again keeps the refund that is on its way, and the answer says so', async () => {
+  const setup = await setUpRefunds([], { wasSettled: async () => true })
+  const app = await aShopThatLostAnAnswer(setup, ['$0.01', '$0.03'])
+  await setup.refunds.run()
+  await setup.refunds.run()
+  expect(landedIn(setup.path)).toEqual(['40000'])
   const { extra } = readSettlement(await buy(app, { url: '/tool' }))
   expect(extra).toEqual({ charged: '10000', refund: '40000' })
-  await till.refunds.run()
-  expect(landedIn(till.path)).toEqual(['40000'])
-  expect(till.refunds.pending()).toEqual([])
+  await setup.refunds.run()
+  expect(landedIn(setup.path)).toEqual(['40000'])
+  expect(setup.refunds.pending()).toEqual([])
 })
 
-it('of a payment presented again waits for the call that is under way', async () => {
-  const till = await aTill([], { wasSettled: async () => true })
-  const plan = (amount: string) => till.refunds.plan({ ...aRefund, amount })
+it('the refund of a payment presented again waits for the call that is under way', async () => {
+  const setup = await setUpRefunds([], { wasSettled: async () => true })
+  const plan = (amount: string) => setup.refunds.plan({ ...aRefund, amount })
   const lost = await plan('40000')
   const again = await plan('20000')
   lost.leave()
-  await till.refunds.run()
-  await till.refunds.run()
-  expect(till.sent).toEqual([])
+  await setup.refunds.run()
+  await setup.refunds.run()
+  expect(setup.sent).toEqual([])
   await again.confirm()
-  await till.refunds.run()
-  await till.refunds.run()
-  expect(landedIn(till.path)).toEqual(['20000'])
+  await setup.refunds.run()
+  await setup.refunds.run()
+  expect(landedIn(setup.path)).toEqual(['20000'])
 })
 
-it('of a payment that can no longer settle is dropped', async () => {
-  const till = await aTill([], { wasSettled: async () => false })
+it('the refund of a payment that can no longer settle is dropped', async () => {
+  const setup = await setUpRefunds([], { wasSettled: async () => false })
   const plan = (paymentValidBefore: number) =>
-    till.refunds.plan({
+    setup.refunds.plan({
       network: 'eip155:5042',
       asset: `0x36${'0'.repeat(38)}`,
       extra: { name: 'USDC', version: '2' },
@@ -323,24 +328,24 @@ it('of a payment that can no longer settle is dropped', async () => {
     })
   const seconds = Math.floor(Date.now() / 1000)
   for (const refund of [await plan(seconds + 60), await plan(seconds - 3_600)]) refund.leave()
-  await till.refunds.run()
-  expect(till.refunds.pending()).toMatchObject([{ paymentValidBefore: seconds + 60 }])
+  await setup.refunds.run()
+  expect(setup.refunds.pending()).toMatchObject([{ paymentValidBefore: seconds + 60 }])
 })
 
-it('that cannot be noted keeps the payment from being settled', async () => {
-  const till = await aTill()
-  const { app, facilitator } = await aMeteredShop(till, '$0.01')
-  await till.refunds.close()
+it('a payment whose refund cannot be recorded is not settled', async () => {
+  const setup = await setUpRefunds()
+  const { app, facilitator } = await aMeteredShop(setup, '$0.01')
+  await setup.refunds.close()
   const response = await buy(app, { url: '/tool' })
   expect([response.statusCode, response.json().error]).toEqual([502, 'refund_unavailable'])
   expect(facilitator.settled).toBe(0)
 })
 
-it('a metered price without refunds, or with those of another account, stops the server', async () => {
-  const till = await aTill()
+it('a metered price without refunds, or with refunds of another account, stops the server', async () => {
+  const setup = await setUpRefunds()
   const metered = { x402: { price: '$0.05', pricing: 'metered' } } as const
   const sell = (x402: object) =>
     aShop((it) => it.get('/a', { config: metered }, () => 'x'), { x402 })
   await expect(sell({})).rejects.toThrow(/needs refunds/)
-  await expect(sell({ refunds: till.refunds })).rejects.toThrow(/refunds come from 0x/)
+  await expect(sell({ refunds: setup.refunds })).rejects.toThrow(/refunds come from 0x/)
 })

@@ -2,12 +2,12 @@ import { connect, type IncomingHttpHeaders } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
+import { x402 } from '@arcus/merchant'
 import compress from '@fastify/compress'
 import rateLimit from '@fastify/rate-limit'
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { x402 } from '../../src/merchant/x402.js'
 import { aFacilitator, aPayload, buy, payTo } from './a-shop.js'
 
 const priced = { config: { x402: '$0.01' } } as const
@@ -26,7 +26,7 @@ describe.each(['before', 'after'])('compression registered %s the plugin', (orde
   }
   const headers = { 'accept-encoding': 'gzip' }
 
-  it('packs what is paid for', async () => {
+  it('compresses the paid body', async () => {
     const app = await aCompressingShop()
     for (const url of ['/object', '/stream']) {
       const response = await buy(app, { url, headers })
@@ -47,7 +47,7 @@ describe.each(['before', 'after'])('compression registered %s the plugin', (orde
   })
 })
 
-it('a rate limit answers before the payment is looked at', async () => {
+it('a rate limit answers before the payment is verified', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const facilitator = aFacilitator()
@@ -58,7 +58,7 @@ it('a rate limit answers before the payment is looked at', async () => {
   expect((await app.inject('/quote')).statusCode).toBe(429)
 })
 
-it('sells over HTTP/2, and gives nothing away there', async () => {
+it('sells over HTTP/2, and delivers nothing unpaid there', async () => {
   const app = fastify({ http2: true })
   onTestFinished(() => app.close())
   await app.register(x402, { facilitator: aFacilitator(), payTo })
@@ -96,7 +96,7 @@ it('sells over HTTP/2, and gives nothing away there', async () => {
   expect(raw.body).not.toContain('goods')
 })
 
-it('a header longer than Node reads is answered 431 by Node, and reaches nothing of ours', async () => {
+it('Node answers 431 to a header above its limit, and the plugin does not run', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const facilitator = aFacilitator()

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,9 +6,14 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openRefundLedger, type Refund } from '../../src/merchant/refund-ledger.js'
-import { proofOf, refundNonce } from '../../src/merchant/refund-transfer.js'
-import { createRefunds, type NewRefund, type Refunds } from '../../src/merchant/refunds.js'
+import {
+  createRefunds,
+  type NewRefund,
+  proofOf,
+  type Refund,
+  type Refunds,
+  refundNonce,
+} from '../../packages/merchant/src/refunds.js'
 
 const signer = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const payer = '0x00000000000000000000000000000000000000a1'
@@ -45,7 +50,7 @@ const lines = (): Refund[] =>
     .map((line) => JSON.parse(line))
 
 /** Refunds over a file, with a facilitator that answers as it is told and notes what it was sent. */
-async function aTill(
+async function openRefunds(
   world: {
     answers?: ('lands' | 'used' | 'fails')[]
     isSettled?: boolean | undefined
@@ -77,7 +82,7 @@ async function aTill(
 
 describe('a refund', () => {
   it('is in the ledger before the payment is settled, and goes to the buyer once it is', async () => {
-    const { refunds, sent } = await aTill()
+    const { refunds, sent } = await openRefunds()
     const planned = await refunds.plan(wanted())
     expect(lines()).toMatchObject([{ state: 'planned', amount: '7000', payer }])
     await refunds.run()
@@ -92,7 +97,7 @@ describe('a refund', () => {
   })
 
   it('that did not land is tried again, with the same nonce', async () => {
-    const { refunds, sent } = await aTill({ answers: ['fails', 'lands'] })
+    const { refunds, sent } = await openRefunds({ answers: ['fails', 'lands'] })
     await (await refunds.plan(wanted())).confirm()
     await refunds.run()
     await refunds.run()
@@ -102,7 +107,7 @@ describe('a refund', () => {
 
   it('whose nonce is used stays pending without proof, and lands with it', async () => {
     const world = { answers: ['used', 'used'] as 'used'[], found: undefined as string | undefined }
-    const { refunds } = await aTill(world as object)
+    const { refunds } = await openRefunds(world as object)
     await (await refunds.plan(wanted())).confirm()
     await refunds.run()
     expect(refunds.pending()).toMatchObject([{ state: 'due' }])
@@ -112,14 +117,14 @@ describe('a refund', () => {
   })
 
   it('is dropped with a payment that failed', async () => {
-    const { refunds, sent } = await aTill()
+    const { refunds, sent } = await openRefunds()
     await (await refunds.plan(wanted())).drop()
     await refunds.run()
     expect([refunds.pending(), sent]).toEqual([[], []])
   })
 
   it('of one payment is one, though two calls present it', async () => {
-    const { refunds, sent } = await aTill()
+    const { refunds, sent } = await openRefunds()
     const first = await refunds.plan(wanted())
     const second = await refunds.plan(wanted({ amount: '9000' }))
     expect(await first.confirm()).toBe('7000')
@@ -138,7 +143,7 @@ describe('a refund whose call did not live to see the payment settle', () => {
     ['failed, and can settle no more', false, 'dropped', 0],
     ['nobody knows', undefined, 'planned', 0],
   ])('of a payment that %s', async (_, isSettled, state, count) => {
-    const { refunds, sent } = await aTill({ isSettled })
+    const { refunds, sent } = await openRefunds({ isSettled })
     ;(await refunds.plan(past())).leave()
     await refunds.run()
     await refunds.run()
@@ -147,7 +152,7 @@ describe('a refund whose call did not live to see the payment settle', () => {
   })
 
   it('waits while the payment may still settle', async () => {
-    const { refunds } = await aTill({ isSettled: false })
+    const { refunds } = await openRefunds({ isSettled: false })
     ;(await refunds.plan(wanted())).leave()
     await refunds.run()
     expect(refunds.pending()).toMatchObject([{ state: 'planned' }])
@@ -162,42 +167,41 @@ describe('the ledger', () => {
     validBefore: nowSeconds() + 600,
     ...changes,
   })
+  const fails = () => ({ answers: Array<'fails'>(20).fill('fails') })
 
-  it('says that a line is written when the disk has it', async () => {
-    const ledger = await openRefundLedger(path())
+  it('has a refund on disk before it is planned', async () => {
+    const { refunds } = await openRefunds()
     const handle = await open(path())
     const synced: string[] = []
     vi.spyOn(Object.getPrototypeOf(handle), 'datasync').mockImplementation(async () => {
       synced.push(readFileSync(path(), 'utf8'))
     })
     await handle.close()
-    await ledger.write(refund())
-    expect(synced).toEqual([`${JSON.stringify(refund())}\n`])
-    await ledger.close()
+    await refunds.plan(wanted())
+    expect(synced).toHaveLength(1)
+    expect(synced[0]).toContain('"state":"planned"')
   })
 
-  it('knows after a restart what was neither brought nor dropped', async () => {
-    const ledger = await openRefundLedger(path())
-    for (const id of ['a', 'b', 'c']) await ledger.write(refund({ id }))
-    await ledger.write(refund({ id: 'a', state: 'landed' }))
-    await ledger.write(refund({ id: 'b', state: 'dropped' }))
-    await ledger.close()
-    const again = await openRefundLedger(path())
-    expect(again.pending().map(({ id }) => id)).toEqual(['c'])
-    await again.close()
+  it('knows after a restart which refunds neither landed nor were dropped', async () => {
+    const rows = [
+      ...['a', 'b', 'c'].map((id) => refund({ id, paymentNonce: `0x0${id}` })),
+      refund({ id: 'a', state: 'landed' }),
+      refund({ id: 'b', state: 'dropped' }),
+    ]
+    writeFileSync(path(), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    const { refunds } = await openRefunds(fails())
+    expect(refunds.pending().map(({ id }) => id)).toEqual(['c'])
   })
 
   it('survives a last line that a crash has torn', async () => {
-    const ledger = await openRefundLedger(path())
-    await ledger.write(refund({ id: 'a' }))
-    await ledger.close()
-    appendFileSync(path(), '{"id":"b","sta')
-    const torn = await openRefundLedger(path())
-    await torn.write(refund({ id: 'c' }))
-    await torn.close()
-    const after = await openRefundLedger(path())
-    expect(after.pending().map(({ id }) => id)).toEqual(['a', 'c'])
-    await after.close()
+    writeFileSync(path(), `${JSON.stringify(refund())}\n{"id":"b","sta`)
+    const torn = await openRefunds(fails())
+    await torn.refunds.plan(wanted({ paymentNonce: '0x0c' }))
+    const again = await openRefunds(fails())
+    expect(again.refunds.pending().map(({ paymentNonce }) => paymentNonce)).toEqual([
+      wanted().paymentNonce,
+      '0x0c',
+    ])
   })
 })
 

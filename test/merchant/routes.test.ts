@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type X402Options, x402 } from '@arcus/merchant'
+import { createChannels } from '@arcus/merchant/channels'
+import { createRefunds } from '@arcus/merchant/refunds'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createChannels } from '../../src/merchant/channels.js'
-import { createRefunds } from '../../src/merchant/refunds.js'
-import { type X402Options, x402 } from '../../src/merchant/x402.js'
 import { aFacilitator, aShop, buy, payTo, readRequired } from './a-shop.js'
 
 const priced = { config: { x402: '$0.01' } } as const
@@ -25,7 +25,7 @@ const settings = (more: Partial<X402Options> = {}): X402Options => ({
 })
 
 describe('a route', () => {
-  it('without price is not touched', async () => {
+  it('without a price is left alone', async () => {
     const { app, facilitator } = await aShop((it) =>
       it.get('/free', (request) => `${request.payment}`),
     )
@@ -55,7 +55,7 @@ describe('a route', () => {
     expect(preflight.statusCode).toBe(204)
   })
 
-  it('is priced under every spelling the router takes for it', async () => {
+  it('is priced under every spelling that the router accepts', async () => {
     const app = anApp()
     await app.register(x402, settings({ routes: { 'GET /quote/:city': '$0.01' } }))
     app.get('/quote/:city', () => 'goods')
@@ -64,7 +64,7 @@ describe('a route', () => {
     }
   })
 
-  it('has the price of its method, or of all', async () => {
+  it('has the price of its method, or of all methods', async () => {
     const { app } = await aShop(
       (it) => {
         it.route({ method: ['GET', 'POST'], url: '/one', handler: () => 'goods' })
@@ -82,14 +82,14 @@ describe('a route', () => {
     expect(await amount('POST', '/all')).toBe('30000')
   })
 
-  it('goes by its own price before that of the list', async () => {
+  it('takes its own price before the one in the options', async () => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
       x402: { routes: { '/quote': '$9' } },
     })
     expect(readRequired(await app.inject('/quote')).accepts[0]?.amount).toBe('10000')
   })
 
-  it('states who is paid, where and how long in place of the options', async () => {
+  it('may override payTo, network and timeout of the options', async () => {
     const other = '0x00000000000000000000000000000000000000cc'
     const token = { asset: `0x${'12'.repeat(20)}`, extra: { name: 'Other', version: '1' } }
     const { app } = await aShop((it) => {
@@ -113,7 +113,7 @@ describe('a route', () => {
     ])
   })
 
-  it('is told under the address buyers use, without the query', async () => {
+  it('is named by baseUrl, without the query', async () => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
       x402: { baseUrl: 'https://api.example.com/' },
     })
@@ -123,7 +123,7 @@ describe('a route', () => {
 })
 
 describe('the plugin', () => {
-  it('prices what is declared before it is loaded, and within it', async () => {
+  it('prices routes declared before it is loaded, and routes of inner scopes', async () => {
     const app = anApp()
     const options = settings({ routes: { 'GET /listed': '$0.01' } })
     app.get('/before', priced, ({ payment }) => (payment === null ? 'unpaid' : 'goods'))
@@ -144,7 +144,7 @@ describe('the plugin', () => {
     expect((options.facilitator as ReturnType<typeof aFacilitator>).settled).toBe(6)
   })
 
-  it('leaves the scopes beside its own alone', async () => {
+  it('does not affect sibling scopes', async () => {
     const app = anApp()
     app.register(async (inner) => {
       await inner.register(x402, settings())
@@ -160,7 +160,7 @@ describe('the plugin', () => {
     expect(readRequired(await app.inject('/other')).accepts[0]?.payTo).toBe(`0x${'34'.repeat(20)}`)
   })
 
-  it('lets rules for other origins answer first, also when they are registered after it', async () => {
+  it('lets CORS answer first, even when it is registered later', async () => {
     const app = anApp()
     await app.register(x402, settings())
     await app.register(cors, { origin: 'https://shop.example', exposedHeaders: ['ETag'] })
@@ -184,7 +184,7 @@ describe('the plugin', () => {
     expect((await app.inject('/quote')).statusCode).toBe(401)
   })
 
-  it('takes money for what another hook answers, and nothing is given for a payment unseen', async () => {
+  it('charges for the answer of another hook, and delivers nothing before verification', async () => {
     const refused = { success: false, transaction: '', network: 'eip155:5042' } as const
     const facilitator = aFacilitator({ settle: () => refused })
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
@@ -198,7 +198,7 @@ describe('the plugin', () => {
     expect(facilitator.calls).toEqual(['settle'])
   })
 
-  it('gives the paid body to hooks of the route that follow, as one that compresses', async () => {
+  it('passes the paid body to later hooks of the route, such as compression', async () => {
     const { app } = await aShop((it) =>
       it.get(
         '/quote',
@@ -210,7 +210,7 @@ describe('the plugin', () => {
   })
 })
 
-/** The last digit was 5. */
+/** An address whose last digit should be 5. */
 const mistyped = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66'
 
 describe('a mistake in the options', () => {
@@ -267,7 +267,7 @@ describe('a mistake in the options', () => {
     await expect(start({}, route)).rejects.toThrow(message)
   })
 
-  it('is an address with a wrong checksum, for channels and refunds as well', async () => {
+  it('includes an address with a wrong checksum, also in channels and refunds', async () => {
     const facilitator = 'http://127.0.0.1:1'
     const signer = privateKeyToAccount(generatePrivateKey())
     const path = join(tmpdir(), 'never-made.jsonl')
@@ -283,7 +283,7 @@ describe('a mistake in the options', () => {
     }
   })
 
-  it('is to register the plugin twice in one scope', async () => {
+  it('includes registering the plugin twice in one scope', async () => {
     const app = anApp()
     await app.register(x402, settings())
     await expect(app.register(x402, settings())).rejects.toThrow(/registered in this scope already/)

@@ -20,7 +20,7 @@ const priced = { config: { x402: '$0.01' } } as const
 const failure = { success: false, transaction: '', network: 'eip155:5042' } as const
 
 describe('a request without payment', () => {
-  it('is asked for the price, and reaches neither handler nor facilitator', async () => {
+  it('is answered with the terms, and reaches neither handler nor facilitator', async () => {
     const handler = vi.fn()
     const { app, facilitator } = await aShop((it) => it.get('/quote', priced, handler))
     const response = await app.inject('/quote?city=Lisbon')
@@ -46,7 +46,7 @@ describe('a request without payment', () => {
     expect(facilitator.calls).toEqual([])
   })
 
-  it('is asked before its body is read', async () => {
+  it('is answered before its body is read', async () => {
     const { app } = await aShop((it) => it.post('/quote', priced, () => 'goods'))
     const response = await app.inject({
       method: 'POST',
@@ -57,7 +57,7 @@ describe('a request without payment', () => {
     expect(response.statusCode).toBe(402)
   })
 
-  it('shows a browser a page in which nothing of the merchant or the caller can run', async () => {
+  it('shows a browser a page in which no text of merchant or caller can run', async () => {
     const description = '<script>alert(1)</script>'
     const config = { x402: { price: '$1.5', description } } as const
     const { app } = await aShop((it) => it.get('/quote', { config }, () => 'goods'))
@@ -72,7 +72,7 @@ describe('a request without payment', () => {
     expect(readRequired(response).accepts[0]?.amount).toBe('1500000')
   })
 
-  it('lets scripts of other origins read the terms, beside what is exposed already', async () => {
+  it('lets scripts of other origins read the terms, beside the headers that are exposed already', async () => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), {
       before: (it) =>
         it.addHook('onRequest', async (_, reply) => {
@@ -113,7 +113,7 @@ describe('a payment that cannot be read', () => {
     expect(facilitator.calls).toEqual([])
   })
 
-  it('that was sent twice is answered 402', async () => {
+  it('is answered 402 when it was sent twice', async () => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'))
     const headers = { 'payment-signature': ['e30=', 'e30='] as unknown as string }
     const response = await app.inject({ url: '/quote', headers })
@@ -128,7 +128,7 @@ describe('a payment that cannot be read', () => {
     ],
     [{ extra: null }, 'accepted.extra.name is nothing, this resource asks for "USDC"'],
     [{ more: 1 }, 'accepted has other members than this resource asks for'],
-  ])('names what is accepted in place of what is asked: %j', async (other, told) => {
+  ])('is answered with the member that differs from the terms: %j', async (other, told) => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'))
     const required = readRequired(await app.inject('/quote'))
     const payload = aPayload(required)
@@ -142,7 +142,7 @@ describe('a payment that cannot be read', () => {
 })
 
 describe('a payment', () => {
-  it('is verified, the handler runs, and then it is settled', async () => {
+  it('is verified before the handler runs, and settled afterwards', async () => {
     const order: string[] = []
     const facilitator = aFacilitator({
       verify: () => {
@@ -178,7 +178,7 @@ describe('a payment', () => {
     expect(response.headers['cache-control']).toBe('private')
   })
 
-  it('may come under the older name of the header', async () => {
+  it('may use the older name of the header', async () => {
     const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'))
     const payload = aPayload(readRequired(await app.inject('/quote')))
     const response = await app.inject({
@@ -188,16 +188,16 @@ describe('a payment', () => {
     expect(response.body).toBe('goods')
   })
 
-  it('that is not valid is answered 402 with the code, and the handler does not run', async () => {
+  it('is answered 402 with the code when it is invalid, and the handler does not run', async () => {
     const handler = vi.fn()
     const facilitator = aFacilitator({
-      verify: () => ({ isValid: false, invalidReason: 'some_code', invalidMessage: 'Some words.' }),
+      verify: () => ({ isValid: false, invalidReason: 'some_code', invalidMessage: 'Some text.' }),
     })
     const { app } = await aShop((it) => it.get('/quote', priced, handler), { facilitator })
     const response = await buy(app, { url: '/quote' })
     expect(response.statusCode).toBe(402)
     expect(readRequired(response).error).toBe('some_code')
-    expect(response.json()).toEqual({ error: 'some_code', message: 'Some words.' })
+    expect(response.json()).toEqual({ error: 'some_code', message: 'Some text.' })
     expect(handler).not.toHaveBeenCalled()
     expect(facilitator.calls).toEqual(['verify'])
   })
@@ -206,19 +206,22 @@ describe('a payment', () => {
     ['malformed', 400, 402],
     ['too many', 429, 502],
     ['beyond the facilitator', 500, 502],
-  ])('that the facilitator finds %s (%d) is answered %d', async (_, statusCode, expected) => {
-    const answer = { isValid: false, invalidReason: 'some_code' }
-    const facilitator = aFacilitator({
-      verify: () => {
-        throw new VerifyError(statusCode, answer)
-      },
-    })
-    const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), { facilitator })
-    const response = await buy(app, { url: '/quote' })
-    expect(response.statusCode).toBe(expected)
-    expect(response.body).not.toContain('goods')
-    expect(facilitator.calls).toEqual(['verify'])
-  })
+  ])(
+    'is answered according to the facilitator: %s (%d) becomes %d',
+    async (_, statusCode, expected) => {
+      const answer = { isValid: false, invalidReason: 'some_code' }
+      const facilitator = aFacilitator({
+        verify: () => {
+          throw new VerifyError(statusCode, answer)
+        },
+      })
+      const { app } = await aShop((it) => it.get('/quote', priced, () => 'goods'), { facilitator })
+      const response = await buy(app, { url: '/quote' })
+      expect(response.statusCode).toBe(expected)
+      expect(response.body).not.toContain('goods')
+      expect(facilitator.calls).toEqual(['verify'])
+    },
+  )
 
   it('is answered 502 while the facilitator is down, before and after the handler', async () => {
     const down = () => {
@@ -240,7 +243,7 @@ describe('a payment', () => {
     expect(unsettled.json().message).toMatch(/same payment again/)
   })
 
-  it('is not looked at before the request is valid', async () => {
+  it('is not verified before the request is valid', async () => {
     const schema = {
       querystring: {
         type: 'object',
@@ -258,7 +261,7 @@ describe('a payment', () => {
 })
 
 describe('a settlement', () => {
-  it('is not tried when the handler answers a failure or throws', async () => {
+  it('does not happen when the handler answers a failure or throws', async () => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/status', priced, (_, reply) => reply.code(503).send({ goods: false }))
       it.get('/throws', priced, async () => {
@@ -284,7 +287,7 @@ describe('a settlement', () => {
     expect(facilitator.calls).not.toContain('settle')
   })
 
-  it('is not tried when the answer cannot be serialized or a hook fails', async () => {
+  it('does not happen when the answer cannot be serialized or a hook fails', async () => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/circle', priced, async () => {
         const circle: Record<string, unknown> = {}
@@ -302,7 +305,7 @@ describe('a settlement', () => {
     expect(facilitator.calls).not.toContain('settle')
   })
 
-  it('is tried for a redirect, which is an answer', async () => {
+  it('happens for a redirect, which is an answer', async () => {
     const { app, facilitator } = await aShop((it) =>
       it.get('/quote', priced, (_, reply) => reply.redirect('/goods')),
     )
@@ -311,9 +314,9 @@ describe('a settlement', () => {
     expect(facilitator.settled).toBe(1)
   })
 
-  it('that fails leaves nothing of the paid answer, and says why', async () => {
+  it('leaves nothing of the paid answer when it fails, and says why', async () => {
     const facilitator = aFacilitator({
-      settle: () => ({ ...failure, errorReason: 'some_code', errorMessage: 'Some words.' }),
+      settle: () => ({ ...failure, errorReason: 'some_code', errorMessage: 'Some text.' }),
     })
     const { app } = await aShop(
       (it) =>
@@ -335,7 +338,7 @@ describe('a settlement', () => {
     )
     const response = await buy(app, { url: '/quote' })
     expect(response.statusCode).toBe(402)
-    expect(response.json()).toEqual({ error: 'some_code', message: 'Some words.' })
+    expect(response.json()).toEqual({ error: 'some_code', message: 'Some text.' })
     expect(JSON.stringify([response.headers, response.payload])).not.toMatch(/secret|gzip|png/)
     expect(response.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -347,7 +350,7 @@ describe('a settlement', () => {
     expect(readSettlement(response)).toMatchObject({ success: false, errorReason: 'some_code' })
   })
 
-  it('that the facilitator could not try is answered 502, with what it said', async () => {
+  it('is a 502 with the facilitator’s reason when the facilitator fails', async () => {
     const facilitator = aFacilitator({
       settle: () => {
         throw new SettleError(500, { ...failure, errorReason: 'unexpected_settle_error' })
@@ -359,7 +362,7 @@ describe('a settlement', () => {
     expect(readSettlement(response).errorReason).toBe('unexpected_settle_error')
   })
 
-  it('that is pending is asked for once more, and not a third time', async () => {
+  it('is repeated once when it is pending, and not a third time', async () => {
     const pending = { ...failure, errorReason: 'settlement_pending', transaction }
     const answers = [pending, success]
     const facilitator = aFacilitator({ settle: () => answers.shift() ?? pending })
@@ -372,7 +375,7 @@ describe('a settlement', () => {
     expect(facilitator.calls).toHaveLength(6)
   })
 
-  it('of one payment for two requests at once gives the goods to one', async () => {
+  it('serves one of two simultaneous requests with the same payment', async () => {
     const nonces = new Set<unknown>()
     const facilitator = aFacilitator({
       settle: async ({ payload }) => {
@@ -395,7 +398,7 @@ describe('a settlement', () => {
     expect(answers.filter(({ statusCode }) => statusCode === 402)).toHaveLength(7)
   })
 
-  it('keeps what the handler said of caching, but for shared caches', async () => {
+  it('keeps the cache directives of the handler, except for shared caches', async () => {
     const { app } = await aShop((it) =>
       it.get('/quote', priced, (_, reply) =>
         reply.header('cache-control', 'public, max-age=60, s-maxage=9').send('goods'),
@@ -406,7 +409,7 @@ describe('a settlement', () => {
   })
 })
 
-describe('what a handler sends', () => {
+describe('an answer of the handler', () => {
   it.each([
     ['a text', 'goods', 'goods'],
     ['a buffer', Buffer.from('goods'), 'goods'],
@@ -414,7 +417,7 @@ describe('what a handler sends', () => {
     ['an object', { goods: true }, '{"goods":true}'],
     ['null', null, 'null'],
     ['nothing', undefined, ''],
-  ])('%s, arrives paid', async (_, sent, received) => {
+  ])('arrives paid when it is %s', async (_, sent, received) => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/sent', priced, (_, reply) => {
         reply.send(sent)
@@ -433,7 +436,7 @@ describe('what a handler sends', () => {
     expect(facilitator.settled).toBe(3)
   })
 
-  it('without content arrives without content', async () => {
+  it('arrives without content when it has none', async () => {
     const { app, facilitator } = await aShop((it) =>
       it.delete('/quote', priced, (_, reply) => reply.code(204).send()),
     )
@@ -442,7 +445,7 @@ describe('what a handler sends', () => {
     expect(facilitator.settled).toBe(1)
   })
 
-  it('is the first it sends, however long settling takes', async () => {
+  it('is the first one that it sends, even when settling takes long', async () => {
     const { app, facilitator } = await aShop(
       (it) => {
         it.get('/unreturned', priced, async (_, reply) => {
@@ -462,7 +465,7 @@ describe('what a handler sends', () => {
     expect(facilitator.settled).toBe(2)
   })
 
-  it('before it throws is sent, or the failure is, never both and never neither', async () => {
+  it('or the error that follows it is sent, never both and never neither', async () => {
     const log: string[] = []
     const { app, facilitator } = await aShop(
       (it) => {

@@ -40,7 +40,7 @@ describe('a streamed body', () => {
     ['of the web', () => Readable.toWeb(bits())],
     ['in a Response', () => new Response('goods', { headers: { 'x-own': 'yes' } })],
     ['that is empty', () => Readable.from([])],
-  ])('%s arrives paid, held or not', async (_, body) => {
+  ])('arrives paid, held or not, when it is %s', async (_, body) => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/held', priced, async () => body())
       it.get('/first', streamed, async () => body())
@@ -81,7 +81,7 @@ describe('a streamed body', () => {
     expect([response.body, response.headers['content-length']]).toEqual(['goods', '5'])
   })
 
-  it('that breaks is a failure without charge, whenever it breaks', async () => {
+  it('is not charged when it breaks at any point', async () => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/late', priced, async (_, reply) => {
         reply.header('etag', '"goods"')
@@ -104,7 +104,7 @@ describe('a streamed body', () => {
     expect(facilitator.calls).not.toContain('settle')
   })
 
-  it('is charged when it breaks after its first bytes, where it was settled first', async () => {
+  it('is charged when it breaks after its first bytes under settle-first', async () => {
     const { app, facilitator } = await aShop((it) =>
       it.get('/goods', streamed, async () => broken(['goo'])),
     )
@@ -112,7 +112,7 @@ describe('a streamed body', () => {
     expect(facilitator.settled).toBe(1)
   })
 
-  it('may be as long as the limit, and one byte more is a failure without charge', async () => {
+  it('may be as long as the limit, and is not charged when it is one byte longer', async () => {
     const { app, facilitator } = await aShop(
       (it) => {
         it.get('/five', priced, async () => bits())
@@ -130,7 +130,7 @@ describe('a streamed body', () => {
     expect(facilitator.settled).toBe(2)
   })
 
-  it('is ended and kept back when the settlement fails', async () => {
+  it('is ended and not delivered when the settlement fails', async () => {
     const bodies: Readable[] = []
     const { app } = await aShop(
       (it) => {
@@ -153,7 +153,7 @@ describe('a streamed body', () => {
     expect(bodies.map(({ destroyed }) => destroyed)).toEqual([true, true])
   })
 
-  it('settled first is passed on as it comes', async () => {
+  it('is passed on as it comes under settle-first', async () => {
     const body = new PassThrough()
     const { app } = await aShop((it) => it.get('/goods', streamed, async () => body))
     body.write('first')
@@ -165,7 +165,7 @@ describe('a streamed body', () => {
   })
 })
 
-describe('what is written past Fastify', () => {
+describe('an answer written past Fastify', () => {
   const ways: [string, (reply: FastifyReply) => unknown][] = [
     ['writeHead', ({ raw }) => raw.writeHead(200, { 'x-goods': 'yes' }).end('goods')],
     ['write', ({ raw }) => raw.write('goods')],
@@ -173,7 +173,7 @@ describe('what is written past Fastify', () => {
     ['flushHeaders', ({ raw }) => [raw.flushHeaders(), raw.end('goods')]],
     ['a pipe', ({ raw }) => bits().pipe(raw)],
   ]
-  it.each(ways)('by %s is not given away', async (_, write) => {
+  it.each(ways)('by %s is not delivered unpaid', async (_, write) => {
     const { app, facilitator } = await aShop((it) => {
       it.get('/hijacked', priced, (_, reply) => {
         reply.hijack()
@@ -204,7 +204,7 @@ describe('what is written past Fastify', () => {
     expect(facilitator.settled).toBe(0)
   })
 
-  it('goes out when the handler has settled before, with the settlement', async () => {
+  it('is delivered with the settlement when the handler has settled before', async () => {
     const { app, facilitator } = await aShop((it) =>
       it.get('/goods', priced, async (request, reply) => {
         await request.payment?.settle()
@@ -219,7 +219,7 @@ describe('what is written past Fastify', () => {
     expect(facilitator.settled).toBe(1)
   })
 
-  it('stays back when the settlement of the handler fails, even if the handler goes on', async () => {
+  it('is not delivered when the settlement of the handler fails, even if the handler continues', async () => {
     const { app } = await aShop(
       (it) => {
         it.get('/thrown', priced, async (request) => {
@@ -241,7 +241,7 @@ describe('what is written past Fastify', () => {
     }
   })
 
-  it('is charged when the handler settled and failed then, and the answer says so', async () => {
+  it('is charged when the handler fails after it settled, and the answer says so', async () => {
     const { app } = await aShop((it) =>
       it.get('/goods', priced, async (request) => {
         await request.payment?.settle()
@@ -269,11 +269,11 @@ describe('what is written past Fastify', () => {
   })
 })
 
-describe('a buyer who goes away', () => {
+describe('a buyer who disconnects', () => {
   it.each([
     ['while the handler works', async () => 'goods'],
     ['while the body is held', async () => new PassThrough()],
-  ])('%s, is not charged', async (_, answer) => {
+  ])('%s is not charged', async (_, answer) => {
     let handled: () => void = () => {}
     const isHandled = new Promise<void>((resolve) => {
       handled = resolve

@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { x402 } from '@arcus/merchant'
+import { createRefunds, type Refunds, refundNonce } from '@arcus/merchant/refunds'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -10,9 +12,6 @@ import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
-import { refundNonce } from '../../src/merchant/refund-transfer.js'
-import { createRefunds, type Refunds } from '../../src/merchant/refunds.js'
-import { x402 } from '../../src/merchant/x402.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { sendToToken } from '../support/token.js'
 
@@ -24,7 +23,7 @@ let url: string
 let refunds: Refunds
 let served = 0
 const folder = mkdtempSync(join(tmpdir(), 'arcus-refunds-'))
-/** The payment headers the merchant saw, to be presented again. */
+/** The payment headers that the merchant received, for presenting them again. */
 const headers: string[] = []
 
 beforeAll(async () => {
@@ -81,7 +80,7 @@ beforeEach(() => {
   headers.length = 0
 })
 
-/** The stock client; it pays no token it does not know, so Arc's is named. */
+/** Makes the official client. It pays no unknown token, so Arc's is allowed by name. */
 function aBuyer() {
   const client = x402Client.fromConfig({
     schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
@@ -99,7 +98,7 @@ const income = async (work: () => Promise<unknown>) => {
 const present = (path: string, header: string, name = 'PAYMENT-SIGNATURE') =>
   fetch(url + path, { headers: { [name]: header } })
 
-it('the stock buyer pays and gets goods and transaction', async () => {
+it('the official buyer pays and gets the goods and the transaction', async () => {
   const earned = await income(async () => {
     const response = await aBuyer()(`${url}/paid?city=Lisbon`)
     expect(response.status).toBe(200)
@@ -129,7 +128,7 @@ it.each([
   expect(earned).toBe(price)
 })
 
-it('a failing handler is never charged, and its payment is still good for another call', async () => {
+it('a failing handler is never charged, and its payment stays valid for another call', async () => {
   const earned = await income(async () => {
     expect((await aBuyer()(`${url}/paid?city=Atlantis`)).status).toBe(500)
   })
@@ -155,7 +154,7 @@ it('one payment presented to ten requests at once is served once', async () => {
   expect(earned).toBe(10_000n)
 })
 
-it('a payment for less is refused before it is looked at', async () => {
+it('a payment for less is refused before it is verified', async () => {
   await aBuyer()(`${url}/paid?city=Atlantis`)
   const response = await present('/listed', headers[0] as string)
   expect(response.status).toBe(402)
@@ -164,7 +163,7 @@ it('a payment for less is refused before it is looked at', async () => {
   })
 })
 
-it('a metered call costs what it used, once the rest is back', async () => {
+it('a metered call costs only the used part, once the rest is refunded', async () => {
   const earned = await income(async () => {
     const response = await aBuyer()(`${url}/metered`)
     expect([response.status, await response.text()]).toEqual([200, 'metered goods'])
@@ -173,7 +172,7 @@ it('a metered call costs what it used, once the rest is back', async () => {
   expect(earned).toBe(12_000n)
 })
 
-it('a refund of a payment whose answer was lost is found out, and brought once', async () => {
+it('the refund of a payment whose answer was lost is resolved, and sent once', async () => {
   await aBuyer()(`${url}/paid`)
   const { payload, accepted } = decodePaymentSignatureHeader(headers.at(-1) as string)
   const { from, nonce, validBefore } = payload.authorization as Record<string, string>
@@ -187,7 +186,7 @@ it('a refund of a payment whose answer was lost is found out, and brought once',
     paymentValidBefore: Number(validBefore),
   }
   const earned = await income(async () => {
-    // As two processes that both believe the refund to be theirs.
+    // This is like two processes that both hold the refund.
     for (const planned of [await refunds.plan(refund), await refunds.plan(refund)]) planned.leave()
     await refunds.run()
     await vi.waitFor(() => refunds.run().then(() => expect(refunds.pending()).toEqual([])))
@@ -195,7 +194,7 @@ it('a refund of a payment whose answer was lost is found out, and brought once',
   expect(earned).toBe(-4_000n)
 })
 
-it('a payment that never came leaves its refund waiting until it can come no more', async () => {
+it('a payment that never settles keeps its refund planned until it expires', async () => {
   const planned = await refunds.plan({
     network,
     asset: devnetContracts.usdc,
@@ -210,12 +209,17 @@ it('a payment that never came leaves its refund waiting until it can come no mor
   expect(refunds.pending()).toEqual([])
 })
 
-/** A ledger of its own with one refund that is due. */
+/** Makes a ledger with one refund that is due. */
 async function aDueRefund(paymentNonce: string, amount: string) {
   const path = join(folder, `${crypto.randomUUID()}.jsonl`)
   const signer = devnetMerchant.account
-  const till = await createRefunds({ facilitator: world.url, signer, path, retrySeconds: 600 })
-  const plan = await till.plan({
+  const ownRefunds = await createRefunds({
+    facilitator: world.url,
+    signer,
+    path,
+    retrySeconds: 600,
+  })
+  const plan = await ownRefunds.plan({
     network,
     asset: devnetContracts.usdc,
     extra: { name: 'USDC', version: '2' },
@@ -225,25 +229,25 @@ async function aDueRefund(paymentNonce: string, amount: string) {
     paymentValidBefore: Math.floor(Date.now() / 1000) + 60,
   })
   await plan.confirm()
-  await till.run()
+  await ownRefunds.run()
   const landed = readFileSync(path, 'utf8').match(/"state":"landed".*"transaction":"(0x.*?)"/)?.[1]
-  return { till, landed }
+  return { ownRefunds, landed }
 }
 
-it('a refund whose nonce is used has landed only where this very transfer is on chain', async () => {
+it('a refund whose nonce is used has landed only when the same transfer is on chain', async () => {
   await mintUsdc(world.chainUrl, devnetMerchant.address, 1_000_000n)
   const nonce: Hex = `0x${'a1'.repeat(32)}`
   const first = await aDueRefund(nonce, '30000')
   expect(first.landed).toMatch(/^0x/)
   const before = await usdcBalance(world.chainUrl, devnetPayer.address)
-  // The same refund once more, as after a crash before the ledger had it, and one of another amount.
+  // The same refund again, as after a crash before the ledger recorded it, and one of another amount.
   const same = await aDueRefund(nonce, '30000')
   expect(same.landed).toBe(first.landed)
   const other = await aDueRefund(nonce, '20000')
   expect(other.landed).toBeUndefined()
-  expect(other.till.pending()).toMatchObject([{ state: 'due', amount: '20000' }])
+  expect(other.ownRefunds.pending()).toMatchObject([{ state: 'due', amount: '20000' }])
   expect(await usdcBalance(world.chainUrl, devnetPayer.address)).toBe(before)
-  for (const { till } of [first, same, other]) await till.close()
+  for (const { ownRefunds } of [first, same, other]) await ownRefunds.close()
 })
 
 it('a refund whose authorization was cancelled has not landed', async () => {
@@ -271,8 +275,8 @@ it('a refund whose authorization was cancelled has not landed', async () => {
     nonce,
     signature,
   ])
-  const { till, landed } = await aDueRefund(paymentNonce, '30000')
+  const { ownRefunds, landed } = await aDueRefund(paymentNonce, '30000')
   expect(landed).toBeUndefined()
-  expect(till.pending()).toMatchObject([{ state: 'due', amount: '30000' }])
-  await till.close()
+  expect(ownRefunds.pending()).toMatchObject([{ state: 'due', amount: '30000' }])
+  await ownRefunds.close()
 })

@@ -691,8 +691,8 @@ const merchant = faultsOf(
   [
     [
       'a refund is on disk before the payment is settled',
-      'await file.datasync() note(refund)',
-      'note(refund)',
+      'await file.datasync() remember(refund)',
+      'remember(refund)',
     ],
     [
       'a landed refund is not brought again',
@@ -711,13 +711,13 @@ const merchant = faultsOf(
     ],
     [
       'a refund that is called used needs proof',
-      "told.state === 'confirmed' && told.amount === amount",
-      "told.state === 'confirmed'",
+      "found.state === 'confirmed' && found.amount === amount",
+      "found.state === 'confirmed'",
     ],
     [
       'the proof of a refund names its buyer',
-      'isSame(told.payTo, to) && isSame(told.asset, asset)',
-      'isSame(told.asset, asset)',
+      'isSameAddress(found.payTo, to) && isSameAddress(found.asset, asset)',
+      'isSameAddress(found.asset, asset)',
     ],
     [
       'a payment that was not settled is not given back',

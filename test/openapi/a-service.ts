@@ -6,7 +6,7 @@ import { createLogger } from '../../src/app/logger.js'
 import { readSettings } from '../../src/config/settings.js'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import type { OpenApiDocument } from '../../src/http/openapi/document.js'
+import type { OpenApiDocument } from '../../src/http/openapi.js'
 import { startChain } from '../support/arcus.js'
 
 export interface TestService {

@@ -8,7 +8,7 @@ import {
 } from '../../src/listing-client/listing-write.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startMerchant, startService, type TestService } from './a-service.js'
-import { createJudge, operationsOf } from './described.js'
+import { createAnswerCheck, operationsOf } from './described.js'
 
 let service: TestService
 let merchant: Awaited<ReturnType<typeof startMerchant>>
@@ -59,7 +59,7 @@ async function signIn(): Promise<string> {
 }
 
 it('describes every answer about a listing, its payments and its owner', async () => {
-  const judge = createJudge(service.document)
+  const check = createAnswerCheck(service.document)
   const described = new Map(
     operationsOf(service.document).map((it) => [it.operation.operationId, it]),
   )
@@ -70,7 +70,7 @@ it('describes every answer about a listing, its payments and its owner', async (
     if (operation === undefined) throw new Error(`${id} is not described`)
     const answer = await service.app.inject({ method: operation.method as 'GET', url, ...more })
     const problem =
-      judge.problemOf(operation, answer) ??
+      check.problemOf(operation, answer) ??
       (answer.statusCode === status ? undefined : `${answer.statusCode} ${answer.body}`)
     if (problem !== undefined) problems.push(`${id}: ${problem}`)
     return answer

@@ -1,9 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type {
-  OpenApiDocument,
-  WrittenOperation,
-  WrittenResponse,
-} from '../../src/http/openapi/document.js'
+import type { OpenApiDocument, WrittenOperation, WrittenResponse } from '../../src/http/openapi.js'
 
 export interface DescribedOperation {
   method: string
@@ -22,15 +18,15 @@ export function operationsOf({ paths }: OpenApiDocument): DescribedOperation[] {
   )
 }
 
-/** What was answered, as far as a description speaks of it. */
+/** The parts of an answer that a description covers. */
 export interface Given {
   statusCode: number
   headers: Record<string, unknown>
   body: string
 }
 
-/** Judges answers by the description alone. Members it does not name count as wrong, though clients must allow them. */
-export function createJudge(document: OpenApiDocument) {
+/** Checks answers by the description alone. Members it does not name count as wrong, though clients must allow them. */
+export function createAnswerCheck(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false })
   ajv.addSchema(closed({ ...document, $id: 'arcus' }) as object)
   const compiled = new Map<string, ReturnType<typeof ajv.compile>>()
@@ -44,7 +40,7 @@ export function createJudge(document: OpenApiDocument) {
     return check(value) ? undefined : ajv.errorsText(check.errors)
   }
 
-  /** What is wrong with an answer; `undefined` when it is as described. */
+  /** Returns the fault of an answer; `undefined` if it is as described. */
   function problemOf({ operation }: DescribedOperation, given: Given): string | undefined {
     const response: WrittenResponse | undefined = operation.responses[String(given.statusCode)]
     if (response === undefined) return `status ${given.statusCode} is not described: ${given.body}`
@@ -67,7 +63,7 @@ export function createJudge(document: OpenApiDocument) {
   }
 }
 
-/** The same schemas with every object that names its members closed. */
+/** Returns the schemas with every object closed that names its members. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed)
   if (typeof value !== 'object' || value === null) return value

@@ -1,11 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { httpCodes } from '../../src/api/errors.js'
 import { writeCodes } from '../../src/directory/listings/faults.js'
-import { httpCodes } from '../../src/http/http-codes.js'
-import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi/document.js'
+import type { OpenApiDocument, WrittenParameter } from '../../src/http/openapi.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { startService, type TestService } from './a-service.js'
-import { createJudge, type DescribedOperation, operationsOf } from './described.js'
+import { createAnswerCheck, type DescribedOperation, operationsOf } from './described.js'
 
 let service: TestService
 let document: OpenApiDocument
@@ -44,7 +44,7 @@ function registeredRoutes(): string[] {
 }
 
 describe('the description', () => {
-  it('is OpenAPI 3.1 to a validator nobody here wrote', async () => {
+  it('is OpenAPI 3.1 to an independent validator', async () => {
     const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)))
     expect(errors).toBeUndefined()
     expect(valid).toBe(true)
@@ -61,7 +61,7 @@ describe('the description', () => {
     expect(described.map(nameless).sort()).toEqual(registered.map(nameless).sort())
   })
 
-  it('names each operation once, and refers to nothing that is not there', () => {
+  it('names each operation once, and has no dangling reference', () => {
     const ids = operationsOf(document).map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     const references = JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)
@@ -72,7 +72,7 @@ describe('the description', () => {
     expect(JSON.stringify(document)).not.toContain('$defs')
   })
 
-  it('tells every code of every table with its meaning', () => {
+  it('has every code of every table with its meaning', () => {
     const text = JSON.stringify(document)
     const tables = [
       ...Object.values(reasons),
@@ -80,14 +80,14 @@ describe('the description', () => {
       ...Object.values(httpCodes),
     ]
     const general = ['method_not_allowed', 'request_timeout', 'headers_too_large']
-    const untold = tables.filter(({ code, meaning }) => {
-      const isTold = text.includes(JSON.stringify(`- \`${code}\`: ${meaning}`).slice(1, -1))
-      return !isTold && !(general.includes(code) && document.info.description.includes(code))
+    const missing = tables.filter(({ code, meaning }) => {
+      const isDescribed = text.includes(JSON.stringify(`- \`${code}\`: ${meaning}`).slice(1, -1))
+      return !isDescribed && !(general.includes(code) && document.info.description.includes(code))
     })
-    expect(untold).toEqual([])
+    expect(missing).toEqual([])
   })
 
-  it('can be kept by its tag, and read from any origin', async () => {
+  it('can be revalidated by its tag, and read from any origin', async () => {
     const first = await service.app.inject('/openapi.json')
     expect(first.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -100,8 +100,8 @@ describe('the description', () => {
 })
 
 describe('its examples', () => {
-  it('are answered by the service as they say', async () => {
-    const judge = createJudge(document)
+  it('are answered by the service as described', async () => {
+    const check = createAnswerCheck(document)
     const problems: string[] = []
     let driven = 0
     for (const described of operationsOf(document)) {
@@ -109,7 +109,7 @@ describe('its examples', () => {
         const answer = await service.app.inject(request)
         const status = statusOf(described, name)
         const wrong =
-          judge.problemOf(described, answer) ??
+          check.problemOf(described, answer) ??
           (status !== undefined && status !== answer.statusCode
             ? `${answer.statusCode} instead of ${status}: ${answer.body}`
             : undefined)
@@ -122,12 +122,12 @@ describe('its examples', () => {
   })
 
   it('of answers fit the schemas they stand beside', () => {
-    const judge = createJudge(document)
+    const check = createAnswerCheck(document)
     const problems = operationsOf(document).flatMap(({ operation }) =>
       Object.values(operation.responses).flatMap(({ content = {} }) =>
         Object.values(content).flatMap(({ schema, examples = {} }) =>
           Object.entries(examples).flatMap(([name, { value }]) => {
-            const problem = judge.problemOfValue(schema, value)
+            const problem = check.problemOfValue(schema, value)
             return problem === undefined ? [] : [`${operation.operationId} ${name}: ${problem}`]
           }),
         ),
@@ -137,7 +137,7 @@ describe('its examples', () => {
   })
 
   it('of bodies fit theirs, unless they show a refusal of their form', () => {
-    const judge = createJudge(document)
+    const check = createAnswerCheck(document)
     const bodies = operationsOf(document).flatMap((described) =>
       Object.entries(described.operation.requestBody?.content['application/json']?.examples ?? {})
         .filter(([name]) => statusOf(described, name) !== 400 || name === 'expired')
@@ -146,9 +146,9 @@ describe('its examples', () => {
     expect(bodies.length).toBeGreaterThan(8)
     const problems = bodies.flatMap(({ described: { operation }, name, value }) => {
       const schema = operation.requestBody?.content['application/json']?.schema ?? {}
-      // Payments carry members that are nobody's business here; the service judges those itself.
+      // Payments carry members that the schema does not describe; the service checks them itself.
       const isPayment = operation.tags.includes('Payments')
-      const problem = isPayment ? undefined : judge.problemOfValue(schema, value)
+      const problem = isPayment ? undefined : check.problemOfValue(schema, value)
       return problem === undefined ? [] : [`${operation.operationId} ${name}: ${problem}`]
     })
     expect(problems).toEqual([])

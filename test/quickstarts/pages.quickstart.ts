@@ -34,7 +34,7 @@ describe('docs/quickstarts/sell.md', () => {
     folder = openFolder(blocks)
     const [install = '', serve = '', ...others] = commands(blocks)
     expect(others).toEqual([])
-    await run(install, folder)
+    await run(install, folder, { ARCUS: root })
     const shop = start(serve, folder)
     try {
       await until(

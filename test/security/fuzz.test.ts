@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService, type TestService } from '../openapi/a-service.js'
-import { createJudge, operationsOf } from '../openapi/described.js'
+import { createAnswerCheck, operationsOf } from '../openapi/described.js'
 import { arbitraryOf } from './arbitrary-of.js'
 
 let service: TestService
@@ -18,7 +18,7 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 12)
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024
 
 it('answers every request, valid or not, as its description says, and never with a 5xx', async () => {
-  const judge = createJudge(service.document)
+  const judge = createAnswerCheck(service.document)
   const { schemas } = service.document.components
   const before = heapBytes()
   let asked = 0

@@ -7,9 +7,9 @@ import { installDrain } from '../../src/app/lifecycle.js'
 import { createLogger } from '../../src/app/logger.js'
 import { readSettings } from '../../src/config/settings.js'
 import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
-import { startAnvil } from '../../src/devnet/anvil-process.js'
+import { startAnvil } from '../../src/devnet/anvil.js'
 import { mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { freePort } from '../../src/devnet/process.js'
 
 export interface Answer {
   status: number

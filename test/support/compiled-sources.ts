@@ -50,5 +50,14 @@ async function compile(name: string, folder: string): Promise<void> {
   const { code } = await transformWithOxc(readFileSync(join(root, name), 'utf8'), join(root, name))
   const target = join(folder, name.replace(/\.ts$/, '.js'))
   mkdirSync(dirname(target), { recursive: true })
-  writeFileSync(target, code)
+  writeFileSync(target, withPackages(code, folder))
+}
+
+/** The packages of this repository are taken from the compiled tree as well. */
+function withPackages(code: string, folder: string): string {
+  return code.replace(
+    /(['"])@arcus\/merchant(?:\/([\w-]+))?\1/g,
+    (_, quote: string, name = 'x402') =>
+      quote + join(folder, 'packages', 'merchant', 'src', `${name}.js`) + quote,
+  )
 }

@@ -1,6 +1,6 @@
 import { type Address, concatHex, type Hex, numberToHex } from 'viem'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { startBlockProducer } from '../../src/devnet/block-producer.js'
+import { startBlockProducer } from '../../src/devnet/anvil.js'
 import { devnetContracts, mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aChannel, anAccount, type Channel, type ChannelWish, fillChannels } from './a-channel.js'

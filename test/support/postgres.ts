@@ -4,8 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
-import { type Child, superviseChild } from '../../src/devnet/child.js'
-import { freePort } from '../../src/devnet/ports.js'
+import { type Child, freePort, superviseChild } from '../../src/devnet/process.js'
 import { migrate } from '../../src/store/postgres/migrations.js'
 
 /** A real PostgreSQL server of one's own, on loopback. */

@@ -1,8 +1,7 @@
 import { encodeFunctionData, type Hex } from 'viem'
 import { vi } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
-import { readArtifact } from '../../src/devnet/artifacts.js'
-import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { devnetContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import type { SignedPayment } from './a-signed-payment.js'
 

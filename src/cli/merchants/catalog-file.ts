@@ -1,7 +1,9 @@
-import type { Address } from 'viem'
+import { open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { type Address, getAddress } from 'viem'
 import { z } from 'zod'
 import { parseAgentId } from '../../directory/identity/registration-file.js'
 import { readQuotedTerms } from '../../directory/probe/payment-required.js'
+import { HOSTED_MERCHANT } from '../../hosted/listing.js'
 import {
   addressField,
   describeIssue,
@@ -12,32 +14,236 @@ import {
   merchantIdKind,
   text,
 } from '../../listing-client/listing.js'
-import type { ListingStore, QuotedRequirement } from '../../store/listings.js'
+import type {
+  Endpoint,
+  EndpointHealth,
+  ListingStore,
+  Merchant,
+  QuotedRequirement,
+} from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
+import { CommandError } from '../operator-command.js'
+import { everyMerchant, type OperatorStores, officialProblem } from './operator-stores.js'
 
-/** The file that export writes and import reads. */
-export const FILE_FORMAT = 'arcus-merchants'
-export const FILE_VERSION = 1
+interface ImportOptions {
+  /** Checks everything and writes nothing. */
+  isDryRun: boolean
+  /** Replaces merchants even where an owner signed the stored listing. */
+  replaces: boolean
+}
+
+/** JavaScript cannot hold a much longer text. */
+const MAX_FILE_BYTES = 500_000_000
+/** Merchants that are written in one commit. */
+const CHUNK = 200
+
+/** Reads a file, checks it as a whole, then stores its merchants. Resolves to a sentence about the result. */
+export async function importMerchants(
+  stores: OperatorStores,
+  path: string,
+  { isDryRun, replaces }: ImportOptions,
+): Promise<string> {
+  const filed = readFiled(stores, path, await readText(path))
+  const { added, replaced, signed, emptied } = await compare(stores, filed)
+  if (emptied.length > 0) {
+    throw new CommandError(
+      `The file has no endpoints for ${named(emptied)}, which would remove the stored ones: leave the merchant out, or hide it. Nothing was written.`,
+    )
+  }
+  if (signed.length > 0 && !replaces) {
+    throw new CommandError(
+      `The owners of ${named(signed)} signed the stored listings: leave them out, or use --replace. Nothing was written.`,
+    )
+  }
+  if (!isDryRun) await save(stores, filed)
+  const would = isDryRun ? 'would be ' : ''
+  return `${added} ${would}added, ${replaced} ${would}replaced; every endpoint ${isDryRun ? 'would be' : 'is'} probed again`
+}
+
+function named(ids: readonly string[]): string {
+  const rest = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
+  return `${ids.slice(0, 5).join(', ')}${rest}`
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    const { size } = await stat(path)
+    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes, ${MAX_FILE_BYTES} are read`)
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new CommandError(`${path} cannot be read: ${(error as Error).message}.`)
+  }
+}
+
+function readFiled({ config }: OperatorStores, path: string, content: string): FiledMerchant[] {
+  const parsed = parseMerchants(content, {
+    assets: new Map(config.networks.map(({ network, asset }) => [network, asset])),
+    officialProblem: (payTo) => officialProblem(payTo, config.buybackAddress),
+  })
+  if (parsed.ok) return parsed.merchants
+  const { problems, count } = parsed
+  const rest = count > problems.length ? `\n  and ${count - problems.length} more` : ''
+  const lines = problems.map((problem) => `\n  ${problem}`).join('')
+  throw new CommandError(`${path} cannot be imported, and nothing was written:${lines}${rest}`)
+}
+
+async function compare({ listings }: OperatorStores, filed: readonly FiledMerchant[]) {
+  const signed: string[] = []
+  const emptied: string[] = []
+  let replaced = 0
+  for (const { merchant, endpoints } of filed) {
+    const present = await listings.findMerchant(merchant.id)
+    if (present === undefined) continue
+    replaced++
+    if (present.revision > 0) signed.push(merchant.id)
+    const isEmptied = endpoints.length === 0 && (await listings.endpointsOf(merchant.id)).length > 0
+    if (isEmptied) emptied.push(merchant.id)
+  }
+  return { added: filed.length - replaced, replaced, signed, emptied }
+}
+
+async function save(
+  { listings, now }: OperatorStores,
+  filed: readonly FiledMerchant[],
+): Promise<void> {
+  const at = now()
+  for (let start = 0; start < filed.length; start += CHUNK) {
+    await Promise.all(
+      filed.slice(start, start + CHUNK).map(({ merchant, endpoints }) => {
+        const drafts = endpoints.map((endpoint) => ({
+          ...endpoint,
+          ...healthOf(endpoint, merchant, at),
+        }))
+        return listings.saveByOperator(merchant, drafts, at)
+      }),
+    )
+  }
+}
+
+/** Returns the state of an endpoint as the file states it, which is shown until the service has probed it, at once. */
+function healthOf(
+  { accepts, extras, price, status, failures, probe }: FiledMerchant['endpoints'][number],
+  { network, asset, payTo }: FiledMerchant['merchant'],
+  now: number,
+): EndpointHealth {
+  const listed = {
+    scheme: 'exact',
+    network,
+    amount: price.toString(),
+    asset: getAddress(asset),
+    payTo: getAddress(payTo),
+    maxTimeoutSeconds: 300,
+  }
+  return {
+    accepts: accepts.length > 0 ? accepts : [listed],
+    extras,
+    status,
+    probe,
+    failures,
+    nextProbeAt: now,
+  }
+}
+
+/** Endpoints that are read at once. */
+const PAGE = 1_000
+
+/**
+ * Writes every merchant that is not deleted, and returns their number. Signed messages are left out, and so are hosted
+ * endpoints, which each service lists itself. The merchants come in the order of their first endpoints, so that a catalog
+ * made from the file has the same order.
+ */
+export async function exportMerchants(
+  stores: OperatorStores,
+  write: (piece: string) => Promise<unknown> | unknown,
+): Promise<number> {
+  const exportedAt = new Date(stores.now() * 1000).toISOString()
+  const head = JSON.stringify({ format: FILE_FORMAT, version: FILE_VERSION, exportedAt })
+  await write(`${head.slice(0, -1)},"merchants":[`)
+  let count = 0
+  for (const id of await readOrder(stores)) {
+    const merchant = await stores.listings.findMerchant(id)
+    if (merchant === undefined || merchant.deletedAt !== null || id === HOSTED_MERCHANT) continue
+    const endpoints = await stores.listings.endpointsOf(id)
+    await write(`${count === 0 ? '' : ','}\n${JSON.stringify(toFiled(merchant, endpoints))}`)
+    count++
+  }
+  await write('\n]}\n')
+  return count
+}
+
+/** Returns the ids of all merchants. Those without endpoints come last. */
+async function readOrder(stores: OperatorStores): Promise<Iterable<string>> {
+  const ids = new Set<string>()
+  let page = await stores.listings.scanOutline(0, PAGE)
+  while (page.length > 0) {
+    for (const { merchantId } of page) ids.add(merchantId)
+    page = await stores.listings.scanOutline(page.at(-1)?.id ?? 0, PAGE)
+  }
+  for await (const { merchant } of everyMerchant(stores)) ids.add(merchant.id)
+  return ids
+}
+
+/** Writes the same into a file, which is complete or does not exist. */
+export async function exportToFile(stores: OperatorStores, path: string): Promise<string> {
+  const draft = `${path}.${process.pid}.part`
+  const handle = await open(draft, 'w', 0o600).catch((error) => {
+    throw new CommandError(`${path} cannot be written: ${(error as Error).message}.`)
+  })
+  try {
+    const count = await exportMerchants(stores, (piece) => handle.write(piece))
+    await handle.sync()
+    await handle.close()
+    await rename(draft, path)
+    return `${count} ${count === 1 ? 'merchant' : 'merchants'} written to ${path}`
+  } catch (error) {
+    await handle.close().catch(() => {})
+    await rm(draft, { force: true })
+    throw new CommandError(`${path} cannot be written: ${(error as Error).message}.`)
+  }
+}
+
+function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
+  const { id, owner, name, description, network, asset, payTo } = merchant
+  const { isOfficial, isPartner, hiddenReason } = merchant
+  const marks = { isOfficial, isPartner, hiddenReason }
+  const { confirmation, agentId } = merchant
+  const signed = { confirmation, agentId }
+  const listing = { id, owner, name, description, network, asset, payTo, ...signed, ...marks }
+  return { ...listing, endpoints: endpoints.map(toFiledEndpoint) }
+}
+
+function toFiledEndpoint(endpoint: Endpoint) {
+  const { url, method, title, description, pricing, price, tags } = endpoint
+  const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
+  const { status, failures, probe } = endpoint
+  const listed = { url, method, title, description, pricing, price: price.toString(), tags }
+  const health = { status, failures, probe }
+  return { ...listed, example, inputSchema, output, isHosted, extras, accepts, ...health }
+}
+
+/** Format and version of the file that export writes and import reads. */
+const FILE_FORMAT = 'arcus-merchants'
+const FILE_VERSION = 1
 
 type Saved = Parameters<ListingStore['saveByOperator']>
 
-/** A merchant of a file, in the form in which the store takes it; when to look next is decided at the import. */
-export interface FiledMerchant {
+/** A merchant of a file, in the form that the store takes. The import sets the time of the next probe. */
+interface FiledMerchant {
   merchant: Saved[0]
   endpoints: Omit<Saved[1][number], 'nextProbeAt'>[]
 }
 
-/** What a file must agree with besides its own form. */
-export interface FileRules {
-  /** Served networks with their stablecoins. */
+/** The settings that a file must agree with. */
+interface FileRules {
+  /** Stablecoins of the served networks. */
   assets: ReadonlyMap<string, Address>
-  /** What keeps somebody paid there from being official, in words that follow a colon. */
+  /** Returns the reason why a merchant with this payTo cannot be official, to be put after a colon. */
   officialProblem: (payTo: Address) => string | undefined
 }
 
-/** More than any merchant has: what was found in payments is bounded, and what owners list too. */
+/** More than any merchant has: owners' endpoints are limited, and so are those found in payments. */
 const MAX_ENDPOINTS = 1_000
-const MAX_TOLD = 10
+const MAX_PROBLEMS = 10
 const extrasBounds = { maxBytes: 65_536, maxDepth: 32 }
 const extraNames = ['mimeType', 'serviceName', 'iconUrl', 'extensions']
 
@@ -70,7 +276,7 @@ const accepts = z
   .max(20, { error: 'must have at most 20 entries' })
   .default([])
 
-/** What owners write, under the same law, beside what only the operator says. */
+/** An endpoint: the members that owners write, under the same rules, and those that only the operator sets. */
 const endpoint = z.looseObject({}).transform((members, context) => {
   const { isHosted, extras: extra, accepts: quoted, status, failures, probe, ...listed } = members
   const body = endpointBody.safeParse(listed, { error: describeIssue })
@@ -85,7 +291,7 @@ const endpoint = z.looseObject({}).transform((members, context) => {
   return { ...body.data, ...rest.data }
 })
 
-/** What the last look found, in words and facts of ours. */
+/** The result of the last probe. */
 const probe = z
   .strictObject({
     verdict: z.string().max(64),
@@ -110,7 +316,7 @@ const restOfEndpoint = z.object({
 
 const merchant = z.strictObject({
   id: z.string().refine((id) => ['chosen', 'found'].includes(merchantIdKind(id)), {
-    error: `must be 3 to ${limits.merchantId.maxChars} of a-z, 0-9 and inner hyphens, and no word of the service`,
+    error: `must be 3 to ${limits.merchantId.maxChars} of a-z, 0-9 and inner hyphens, and no name that the service reserves`,
   }),
   owner: addressField.nullable().default(null),
   name: text({ kind: 'one-line', ...limits.name }),
@@ -118,7 +324,7 @@ const merchant = z.strictObject({
   network: z.string(),
   asset: addressField,
   payTo: addressField,
-  // Files of before have neither; then what stands is kept.
+  // Older files have neither member. Then the stored value is kept.
   confirmation: z.strictObject({ owner: addressField, payTo: addressField }).nullable().optional(),
   agentId: z
     .string()
@@ -142,13 +348,13 @@ const file = z.strictObject({
   merchants: z.array(merchant),
 })
 
-export type ParsedFile =
+type ParsedFile =
   | { ok: true; merchants: FiledMerchant[] }
-  /** One sentence each, the first few; `count` is all of them. */
+  /** The first problems, one sentence each; `count` is the number of all. */
   | { ok: false; problems: string[]; count: number }
 
-/** Reads a whole file of merchants, or says all that is wrong with it. */
-export function parseCatalogFile(content: string, rules: FileRules): ParsedFile {
+/** Reads a whole file of merchants, or returns its problems. */
+function parseMerchants(content: string, rules: FileRules): ParsedFile {
   let json: unknown
   try {
     json = JSON.parse(content)
@@ -176,7 +382,7 @@ function repeatedIds(merchants: readonly Read[]): string[] {
   return merchants.flatMap(({ id }, index) => {
     const isRepeated = seen.has(id)
     seen.add(id)
-    return isRepeated ? [`merchants[${index}].id must not stand twice in a file: ${id}.`] : []
+    return isRepeated ? [`merchants[${index}].id must not appear twice in a file: ${id}.`] : []
   })
 }
 
@@ -213,5 +419,5 @@ function repeatedEndpoints({ endpoints }: Read, at: string): string[] {
 }
 
 function wrong(problems: string[]): ParsedFile {
-  return { ok: false, problems: problems.slice(0, MAX_TOLD), count: problems.length }
+  return { ok: false, problems: problems.slice(0, MAX_PROBLEMS), count: problems.length }
 }

@@ -1,27 +1,36 @@
-import { parseArguments, UsageError } from '../arguments.js'
-import { addBlock, parseBlockTarget, removeBlock } from '../block-commands.js'
-import type { Desk } from './desk.js'
-import { exportMerchants, exportToFile } from './export.js'
-import { importMerchants } from './import.js'
-import { hide, markHosted, markOfficial, markPartner, parseSwitch, unhide } from './mark.js'
-import { listMerchants, showMerchant } from './show.js'
+import { addressField } from '../../listing-client/listing.js'
+import { findUnwelcome, normalizeText } from '../../listing-client/text.js'
+import type { Block, BlockStore } from '../../store/blocks.js'
+import type { Endpoint, Merchant } from '../../store/listings.js'
+import { isUnclaimed } from '../../store/unclaimed.js'
+import { formatAtomic } from '../../x402/amounts.js'
+import { parseUrl } from '../../x402/parse-url.js'
+import { parseArguments, UsageError } from '../command-line.js'
+import { CommandError } from '../operator-command.js'
+import { exportMerchants, exportToFile, importMerchants } from './catalog-file.js'
+import {
+  everyMerchant,
+  getMerchant,
+  type OperatorStores,
+  officialProblem,
+} from './operator-stores.js'
 
-/** Writes for the person at the terminal, or whatever stands behind it. */
-export type Write = (text: string) => Promise<void>
+/** Writes to the terminal, or to the program that reads the output. */
+type Write = (text: string) => Promise<void>
 
-/** A command with its arguments, ready to be run. */
-export type Command = (desk: Desk, write: Write) => Promise<void>
+/** A command with its arguments, ready to run. */
+type Command = (stores: OperatorStores, write: Write) => Promise<void>
 
 type Values = ReturnType<typeof readArguments>['values']
 
-interface Known {
+interface KnownCommand {
   min: number
   max: number
   flags: readonly string[]
-  run(desk: Desk, args: string[], values: Values, write: Write): Promise<void>
+  run(stores: OperatorStores, args: string[], values: Values, write: Write): Promise<void>
 }
 
-/** Reads a command line; `help` when that is asked for, or nothing is. Throws a `UsageError`. */
+/** Reads a command line. Returns `help` for `--help` and for an empty line. Throws a `UsageError`. */
 export function readCommand(args: string[]): Command | 'help' {
   const { positionals, values } = readArguments(args)
   const [name, ...rest] = positionals
@@ -38,7 +47,7 @@ export function readCommand(args: string[]): Command | 'help' {
   }
   const stray = Object.keys(values).find((flag) => !flags.includes(flag))
   if (stray !== undefined) throw new UsageError(`${name} knows no --${stray}; try --help.`)
-  return (desk, write) => known.run(desk, rest, values, write)
+  return (stores, write) => known.run(stores, rest, values, write)
 }
 
 function readArguments(args: string[]) {
@@ -55,46 +64,48 @@ function readArguments(args: string[]) {
   })
 }
 
-const commands: Record<string, Known> = {
+const commands: Record<string, KnownCommand> = {
   list: {
     ...takes(0),
-    async run(desk, _, __, write) {
-      for await (const line of listMerchants(desk)) await write(`${line}\n`)
+    async run(stores, _, __, write) {
+      for await (const line of listMerchants(stores)) await write(`${line}\n`)
     },
   },
-  show: telling(1, (desk, [id = '']) => showMerchant(desk, id)),
-  official: telling(2, (desk, [id = '', word]) => markOfficial(desk, id, parseSwitch(word))),
-  partner: telling(2, (desk, [id = '', word]) => markPartner(desk, id, parseSwitch(word))),
+  show: answering(1, (stores, [id = '']) => showMerchant(stores, id)),
+  official: answering(2, (stores, [id = '', state]) =>
+    markOfficial(stores, id, parseSwitch(state)),
+  ),
+  partner: answering(2, (stores, [id = '', state]) => markPartner(stores, id, parseSwitch(state))),
   hosted: {
-    ...telling(3, (desk, [id = '', url = '', ...rest]) => {
+    ...answering(3, (stores, [id = '', url = '', ...rest]) => {
       const isHosted = parseSwitch(rest.at(-1))
       const method = rest.length > 1 ? rest[0]?.toUpperCase() : undefined
-      return markHosted(desk, { id, url, method, isHosted })
+      return markHosted(stores, { id, url, method, isHosted })
     }),
     max: 4,
   },
-  hide: telling(1, (desk, [id = ''], { reason }) => hide(desk, id, reason), ['reason']),
-  unhide: telling(1, (desk, [id = '']) => unhide(desk, id)),
-  block: telling(
+  hide: answering(1, (stores, [id = ''], { reason }) => hide(stores, id, reason), ['reason']),
+  unhide: answering(1, (stores, [id = '']) => unhide(stores, id)),
+  block: answering(
     2,
     ({ blocks }, [role, address], { reason = '' }) =>
       addBlock(blocks, parseBlockTarget(role, address), reason),
     ['reason'],
   ),
-  unblock: telling(2, ({ blocks }, [role, address]) =>
+  unblock: answering(2, ({ blocks }, [role, address]) =>
     removeBlock(blocks, parseBlockTarget(role, address)),
   ),
   export: {
     ...takes(0, ['out']),
-    async run(desk, _, { out }, write) {
-      if (out === undefined) await exportMerchants(desk, write)
-      else await write(`${await exportToFile(desk, out)}\n`)
+    async run(stores, _, { out }, write) {
+      if (out === undefined) await exportMerchants(stores, write)
+      else await write(`${await exportToFile(stores, out)}\n`)
     },
   },
-  import: telling(
+  import: answering(
     1,
-    (desk, [file = ''], values) =>
-      importMerchants(desk, file, {
+    (stores, [file = ''], values) =>
+      importMerchants(stores, file, {
         isDryRun: values['dry-run'] === true,
         replaces: values.replace === true,
       }),
@@ -106,16 +117,232 @@ function takes(count: number, flags: readonly string[] = []) {
   return { min: count, max: count, flags }
 }
 
-/** A command that ends with a sentence. */
-function telling(
+/** Makes a command that writes one sentence when it is done. */
+function answering(
   count: number,
-  act: (desk: Desk, args: string[], values: Values) => Promise<string>,
+  act: (stores: OperatorStores, args: string[], values: Values) => Promise<string>,
   flags?: readonly string[],
-): Known {
+): KnownCommand {
   return {
     ...takes(count, flags),
-    async run(desk, args, values, write) {
-      await write(`${await act(desk, args, values)}\n`)
+    async run(stores, args, values, write) {
+      await write(`${await act(stores, args, values)}\n`)
     },
   }
+}
+
+/** Yields one line for each merchant, then their number. */
+export async function* listMerchants(stores: OperatorStores): AsyncGenerator<string> {
+  let count = 0
+  for await (const { merchant, endpointCount } of everyMerchant(stores)) {
+    count++
+    const endpoints = `${endpointCount} ${endpointCount === 1 ? 'endpoint' : 'endpoints'}`
+    const columns = [merchant.id, endpoints, ...marksOf(merchant), merchant.name]
+    yield columns.join('  ')
+  }
+  yield `${count} ${count === 1 ? 'merchant' : 'merchants'}`
+}
+
+/** Returns everything that is stored about a merchant and its endpoints. */
+export async function showMerchant(stores: OperatorStores, id: string): Promise<string> {
+  const merchant = await getMerchant(stores, id)
+  const endpoints = await stores.listings.endpointsOf(id)
+  const { identity } = merchant
+  const facts = [
+    ['name', merchant.name],
+    ['marks', marksOf(merchant).join(', ') || 'none'],
+    ['owner', merchant.owner ?? (isUnclaimed(merchant) ? 'nobody yet' : 'the operator')],
+    ['payTo', merchant.payTo],
+    ['network', merchant.network],
+    ['asset', merchant.asset],
+    ['revision', String(merchant.revision)],
+    ['agent', merchant.agentId ?? 'none'],
+    ['agent checks', identity === null ? 'none' : checksOf(identity.checks)],
+    ['created', dateOf(merchant.createdAt)],
+    ['updated', dateOf(merchant.updatedAt)],
+  ]
+  const lines = facts.map(([name, value]) => `  ${name?.padEnd(14)}${value}`)
+  return [merchant.id, ...lines, '', ...endpoints.flatMap(describeEndpoint)].join('\n')
+}
+
+function describeEndpoint(endpoint: Endpoint): string[] {
+  const { method, url, pricing, price, status, probe, nextProbeAt, isHosted } = endpoint
+  const ceiling = pricing === 'metered' ? 'up to ' : ''
+  const hosted = isHosted ? ', hosted by Arcus' : ''
+  const seen = probe === null ? 'never probed' : `${probe.verdict} on ${dateOf(probe.checkedAt)}`
+  const next = nextProbeAt === null ? '' : `, next probe ${dateOf(nextProbeAt)}`
+  return [
+    `  ${method} ${url}`,
+    `    ${endpoint.title}: ${ceiling}${formatAtomic(price)} USD, ${status}${hosted} (${seen}${next})`,
+  ]
+}
+
+function marksOf(merchant: Merchant): string[] {
+  const { isOfficial, isPartner, hiddenReason, deletedAt } = merchant
+  return [
+    ...(deletedAt === null ? [] : ['deleted']),
+    ...(isUnclaimed(merchant) ? ['unclaimed'] : []),
+    ...(isOfficial ? ['official'] : []),
+    ...(isPartner ? ['partner'] : []),
+    ...(hiddenReason === null ? [] : [`hidden: ${JSON.stringify(hiddenReason)}`]),
+  ]
+}
+
+function checksOf(checks: NonNullable<Merchant['identity']>['checks']): string {
+  return Object.entries(checks)
+    .map(([name, { passed }]) => `${name} ${passed ? 'passed' : 'failed'}`)
+    .join(', ')
+}
+
+function dateOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+const MAX_REASON_CHARS = 200
+
+/** Reads `on` or `off`. Throws a `UsageError`. */
+function parseSwitch(state: string | undefined): boolean {
+  if (state === 'on') return true
+  if (state === 'off') return false
+  throw new UsageError(`Say on or off, got ${JSON.stringify(state)}.`)
+}
+
+/** Marks a merchant as the operator's own, whose revenue goes to the buyback wallet. */
+export async function markOfficial(
+  stores: OperatorStores,
+  id: string,
+  isOfficial: boolean,
+): Promise<string> {
+  const { payTo } = await getMerchant(stores, id)
+  const problem = isOfficial ? officialProblem(payTo, stores.config.buybackAddress) : undefined
+  if (problem !== undefined) throw new CommandError(`${id} cannot be official: ${problem}.`)
+  await setFlags(stores, id, { isOfficial })
+  return `${id} is ${isOfficial ? '' : 'not '}official`
+}
+
+export async function markPartner(
+  stores: OperatorStores,
+  id: string,
+  isPartner: boolean,
+): Promise<string> {
+  await getMerchant(stores, id)
+  await setFlags(stores, id, { isPartner })
+  return `${id} is ${isPartner ? '' : 'not '}a partner`
+}
+
+/** Removes a merchant from every public list. The reason is public. */
+export async function hide(
+  stores: OperatorStores,
+  id: string,
+  reason: string | undefined,
+): Promise<string> {
+  const hiddenReason = parseReason(reason)
+  await getMerchant(stores, id)
+  await setFlags(stores, id, { hiddenReason })
+  return `${id} is hidden: ${hiddenReason}`
+}
+
+export async function unhide(stores: OperatorStores, id: string): Promise<string> {
+  const { hiddenReason } = await getMerchant(stores, id)
+  if (hiddenReason === null) return `${id} was not hidden`
+  await setFlags(stores, id, { hiddenReason: null })
+  return `${id} is listed again`
+}
+
+/** Marks an endpoint that the operator hosts. Without a method, the URL must be listed with one method only. */
+export async function markHosted(
+  stores: OperatorStores,
+  target: { id: string; url: string; method: string | undefined; isHosted: boolean },
+): Promise<string> {
+  const { id, isHosted } = target
+  const endpoint = await findEndpoint(stores, target)
+  await stores.listings.setHosted(endpoint.id, isHosted, stores.now())
+  return `${endpoint.method} ${endpoint.url} of ${id} is ${isHosted ? '' : 'not '}hosted by Arcus`
+}
+
+async function findEndpoint(
+  stores: OperatorStores,
+  { id, url, method }: { id: string; url: string; method: string | undefined },
+) {
+  if (method !== undefined && method !== 'GET' && method !== 'POST') {
+    throw new UsageError(`METHOD must be GET or POST, got ${JSON.stringify(method)}.`)
+  }
+  const href = parseUrl(url)?.href
+  if (href === undefined) throw new UsageError(`URL cannot be read, got ${JSON.stringify(url)}.`)
+  await getMerchant(stores, id)
+  const found = (await stores.listings.endpointsOf(id)).filter(
+    (endpoint) => endpoint.url === href && (method === undefined || endpoint.method === method),
+  )
+  const [endpoint] = found
+  if (endpoint === undefined) {
+    throw new CommandError(
+      `${id} lists no endpoint ${method ?? ''}${method ? ' ' : ''}${href}; show ${id} lists them.`,
+    )
+  }
+  if (found.length > 1)
+    throw new CommandError(`${id} lists ${href} with GET and with POST: name the method.`)
+  return endpoint
+}
+
+async function setFlags(
+  stores: OperatorStores,
+  id: string,
+  flags: Partial<Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>>,
+): Promise<void> {
+  const isThere = await stores.listings.setFlags(id, flags, stores.now())
+  if (!isThere)
+    throw new CommandError(`Merchant ${JSON.stringify(id)} was deleted in the meantime.`)
+}
+
+/** Reads a reason that the public will see. Throws a `UsageError`. */
+function parseReason(reason: string | undefined): string {
+  const kept = normalizeText(reason ?? '')
+  if (kept === '')
+    throw new UsageError('Give the reason with --reason "…": the public will read it.')
+  const character = findUnwelcome(kept, 'one-line')
+  if (character !== undefined) {
+    throw new UsageError(`--reason must not contain the character ${character}.`)
+  }
+  if (kept.length > MAX_REASON_CHARS) {
+    throw new UsageError(`--reason must be at most ${MAX_REASON_CHARS} characters.`)
+  }
+  return kept
+}
+
+/** The address that a block is about, as payer or as recipient. */
+type BlockTarget = Pick<Block, 'role' | 'address'>
+
+/** Reads `payer|payTo ADDRESS`. Throws a `UsageError`. */
+export function parseBlockTarget(
+  role: string | undefined,
+  address: string | undefined,
+): BlockTarget {
+  if (role !== 'payer' && role !== 'payTo') {
+    throw new UsageError(`Name payer or payTo, got ${JSON.stringify(role)}.`)
+  }
+  const parsed = addressField.safeParse(address ?? '')
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new UsageError(`ADDRESS ${issue?.message}, got ${JSON.stringify(address)}.`)
+  }
+  return { role, address: parsed.data }
+}
+
+/** Blocks an address. A running service applies it within two seconds. Resolves to a sentence about the result. */
+export async function addBlock(
+  store: BlockStore,
+  { role, address }: BlockTarget,
+  reason: string,
+): Promise<string> {
+  await store.addBlock({ role, address, reason, createdAt: Date.now() })
+  return `${role} ${address} is blocked`
+}
+
+/** Lifts a block. Resolves to a sentence about the result. */
+export async function removeBlock(
+  store: BlockStore,
+  { role, address }: BlockTarget,
+): Promise<string> {
+  const wasBlocked = await store.removeBlock(role, address)
+  return `${role} ${address} ${wasBlocked ? 'is no longer blocked' : 'was not blocked'}`
 }

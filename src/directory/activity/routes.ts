@@ -2,10 +2,17 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import {
+  type ActivityAnswer,
+  type ActivityRow,
+  activityAnswer,
+  activityTable,
+  statsAnswer,
+} from '../../api/activity.js'
+import { httpCodes } from '../../api/errors.js'
+import type { Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
 import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
-import { describedAs } from '../../http/route-config.js'
 import {
   type Activity,
   type ActivityFilter,
@@ -23,7 +30,6 @@ import {
   writeCodes,
 } from '../listings/faults.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
-import { activityAnswer, activityTable, statsAnswer } from '../openapi/activity-schemas.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import { activityRanges, createPublicTotals, money, readActivity, spanOf } from './summary.js'
@@ -163,9 +169,8 @@ export async function activityRoutes(
       const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
       const { summary, series } = await readActivity(store, scope)
       const { since } = span
-      return reply
-        .header('cache-control', 'no-store')
-        .send({ merchant: merchant.id, range, since, stepSeconds, summary, series })
+      const answer = { merchant: merchant.id, range, since, stepSeconds, summary, series }
+      return reply.header('cache-control', 'no-store').send(answer satisfies ActivityAnswer)
     },
   )
 
@@ -232,7 +237,7 @@ function toFilter(
   return { merchantId: merchant.id, endpointId: endpoint, kind, state, since }
 }
 
-function toRow(row: Activity, checksum: (address: Address) => Address) {
+function toRow(row: Activity, checksum: (address: Address) => Address): ActivityRow {
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),

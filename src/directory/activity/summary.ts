@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { ActivityAnswer, Totals } from '../../api/activity.js'
 import type {
   ActivityKind,
   ActivityScope,
@@ -16,7 +17,10 @@ type LatencyStep = { upToMs: number; count: number }
  * owner, the recipient or a relayer to themselves are in `selfPayments` and nowhere else. Refusals are apart from
  * failures, because anybody can be refused. Amounts are decimal strings of atomic units beside their dollars.
  */
-export async function readActivity(store: Reads, scope: ActivityScope) {
+export async function readActivity(
+  store: Reads,
+  scope: ActivityScope,
+): Promise<Pick<ActivityAnswer, 'summary' | 'series'>> {
   const [sums, payers, verifies, settles] = await Promise.all([
     store.sums(scope),
     store.payers(scope),
@@ -225,7 +229,7 @@ export function createPublicTotals({ store, now }: PublicTotalsOptions) {
     max: MAX_KEPT,
   })
 
-  async function readRange(merchantId: string | undefined, range: ActivityRange) {
+  async function readRange(merchantId: string | undefined, range: ActivityRange): Promise<Totals> {
     const { span, since } = spanOf(range, now())
     const { summary } = await readActivity(store, { merchantId, span, since })
     const { settled, successRate, p50Ms, p95Ms } = summary.settle

@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import type { ToolCall, ToolsAnswer } from '../../api/merchants.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { costOf, livePrices, priceUsd } from '../listings/published.js'
@@ -13,7 +14,7 @@ export function toTools(
   endpoints: readonly Endpoint[],
   format: ToolFormat,
   checksum: (address: Address) => Address,
-): Record<string, unknown> {
+): ToolsAnswer {
   const names = nameTools(endpoints)
   const tools = endpoints.map((endpoint, i) => {
     const name = names[i] as string
@@ -59,7 +60,7 @@ function toCall(
   merchant: Merchant,
   endpoint: Endpoint,
   checksum: (address: Address) => Address,
-): Record<string, unknown> {
+): ToolCall {
   const { method, url, pricing, price, status, inputSchema, example } = endpoint
   const isWrapped = inputSchema === null && 'body' in example && needsWrap(example.body)
   return {

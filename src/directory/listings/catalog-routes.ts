@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { z } from 'zod'
+import { address } from '../../api/fields.js'
+import { type OwnedMerchant, ownedAnswer } from '../../api/listings.js'
+import { catalogAnswer } from '../../api/merchants.js'
 import { isKnown } from '../../http/cached-reply.js'
-import { cached } from '../../http/openapi/cached-answer.js'
-import { address } from '../../http/openapi/fields.js'
-import type { Operation } from '../../http/openapi/operation.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
+import { RequestFault } from '../../http/errors.js'
+import type { Operation } from '../../http/operation.js'
+import { cached, describedAs } from '../../http/operation.js'
 import { merchantIdKind } from '../../listing-client/listing.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { catalogAnswer, ownedAnswer } from '../openapi/listing-schemas.js'
 import { type Catalog, catalogBytes, streamCatalog } from './catalog.js'
 import { createPause } from './pause.js'
 
@@ -84,8 +84,7 @@ interface OwnerRoutesOptions {
   now: () => number
 }
 
-/** The role of a wallet: `payTo` may claim an unclaimed merchant that pays to it. */
-type Role = 'owner' | 'offered' | 'payTo'
+type Role = OwnedMerchant['role']
 
 /** Listings of one wallet in an answer. */
 const MAX_OWNED = 500
@@ -108,7 +107,7 @@ function ownerRoutes(app: FastifyInstance, { store, checksum, now }: OwnerRoutes
     return [...owned.map(as('owner')), ...offered.map(as('offered')), ...unclaimed.map(as('payTo'))]
   }
 
-  async function toAnswer(role: Role, merchant: Merchant) {
+  async function toAnswer(role: Role, merchant: Merchant): Promise<OwnedMerchant> {
     const { id, name, revision, payTo, hiddenReason, offer, updatedAt } = merchant
     const isOffered = offer !== null && offer.until > now() / 1000
     return {

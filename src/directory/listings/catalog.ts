@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
+import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 import { createPause } from './pause.js'
@@ -120,7 +121,7 @@ function toFragment(
   checksum: (address: Address) => Address,
 ): Buffer {
   const { id, name, network } = merchant
-  const json = JSON.stringify({
+  const published: CatalogMerchant = {
     id,
     name,
     network,
@@ -132,11 +133,11 @@ function toFragment(
     partner: merchant.isPartner,
     claimed: merchant.owner !== null,
     identity: publishedIdentity(merchant),
-  })
-  return Buffer.from(`,${json}`)
+  }
+  return Buffer.from(`,${JSON.stringify(published)}`)
 }
 
-function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): Record<string, unknown> {
+function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
   const { method, url, title, pricing, price } = endpoint
   return {
     method,

@@ -1,39 +1,23 @@
 import { getAddress } from 'viem'
 import { z } from 'zod'
+import type { HistoryAnswer } from '../../api/listings.js'
 import { integerParameter } from '../../http/query.js'
 import { listingLimits } from '../../listing-client/listing.js'
-import { type ListingDomain, listingDomain } from '../../listing-client/listing-write.js'
+import { type ListingAction, listingDomain } from '../../listing-client/listing-write.js'
 import type { ListingReader, SignedWrite } from '../../store/listings.js'
 
 const { defaultEntries, maxEntries } = listingLimits.history
 /** Bytes after which a page ends, with at least one entry: bodies may be large. */
 const PAGE_BYTES = 1_048_576
 
-export interface HistoryPage {
-  merchantId: string
-  /** The domain of the signatures, with the types of `GET /api/signing`. */
-  domain: ListingDomain
-  entries: HistoryEntry[]
-  /** `after` of the next page; `null` at the end. */
-  next: number | null
-}
-
-interface HistoryEntry {
-  revision: number
-  action: string
-  owner: string
-  message: unknown
-  body: unknown
-  signature: string
-  acceptedAt: number
-}
+type HistoryEntry = HistoryAnswer['entries'][number]
 
 /** Creates the read of signed writes by pages, oldest first. */
 export function createHistoryReader(listings: Pick<ListingReader, 'historyOf'>, chainId: number) {
   return async (
     merchantId: string,
     { after, limit }: { after: number; limit: number },
-  ): Promise<HistoryPage> => {
+  ): Promise<HistoryAnswer> => {
     const entries: HistoryEntry[] = []
     let bytes = 0
     let last = after
@@ -57,7 +41,7 @@ function toEntry(write: SignedWrite): HistoryEntry {
   const { revision, action, owner, message, body, signature, acceptedAt } = write
   return {
     revision,
-    action,
+    action: action as ListingAction,
     owner: getAddress(owner),
     message: JSON.parse(message),
     body: JSON.parse(body),

@@ -1,18 +1,15 @@
 import { type Address, getAddress } from 'viem'
+import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
 import { merchantIdKind } from '../../listing-client/listing.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice } from '../../store/live-price.js'
 import { payToProofOf } from '../../store/pay-to-proof.js'
 import { isUnclaimed } from '../../store/unclaimed.js'
 
-export interface ListingWarning {
-  /** The field, such as `endpoints[0]`. */
-  path: string
-  code: string
-  message: string
-}
+/** A warning about a field, such as `endpoints[0]`. */
+export type ListingWarning = MerchantView['warnings'][number]
 
-export type ViewMerchant = (merchant: Merchant) => Promise<ReturnType<typeof toView>>
+export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 
 /**
  * Creates the view of a listing as its owner sees it, for anybody: nothing in it is secret. Each endpoint without its
@@ -43,7 +40,7 @@ function toView(
   endpoints: Endpoint[],
   warnings: ListingWarning[],
   { checksum, nowSeconds }: { checksum: (address: Address) => Address; nowSeconds: number },
-) {
+): MerchantView {
   const { owner, offer } = merchant
   return {
     id: merchant.id,
@@ -89,7 +86,7 @@ function toListed({
   example,
   inputSchema,
   output,
-}: ListedEndpoint) {
+}: ListedEndpoint): Omit<MerchantEndpoint, 'state'> {
   return {
     url,
     method,
@@ -104,7 +101,7 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint, merchant: Merchant) {
+function toState(endpoint: Endpoint, merchant: Merchant): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }

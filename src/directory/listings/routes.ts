@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import type { Example, Operation } from '../../http/openapi/operation.js'
+import { historyAnswer, merchantView, signingAnswer } from '../../api/listings.js'
+import type { Example, Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { describedAs } from '../../http/route-config.js'
 import { listingBody, listingLimits } from '../../listing-client/listing.js'
 import type { ListingAction } from '../../listing-client/listing-write.js'
 import type { ListingReader } from '../../store/listings.js'
-import { historyAnswer, merchantView, signingAnswer } from '../openapi/listing-schemas.js'
 import {
   answerWithDetails,
   missingFault,

@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import type { SigningAnswer } from '../../api/listings.js'
 import { listingLimits } from '../../listing-client/listing.js'
 import {
   LISTING_PRIMARY_TYPE,
@@ -84,7 +85,7 @@ export function createSigningTerms({
   asset,
   now,
 }: SigningTermsOptions) {
-  const fixed = {
+  const fixed: Omit<SigningAnswer, 'time'> = {
     domain: listingDomain(chainId),
     primaryType: LISTING_PRIMARY_TYPE,
     types: listingWriteTypes,
@@ -97,7 +98,7 @@ export function createSigningTerms({
     actions,
     limits: listingLimits,
   }
-  return () => ({
+  return (): SigningAnswer => ({
     ...fixed,
     time: {
       now: Math.floor(now() / 1000),

@@ -1,5 +1,5 @@
+import { RequestFault, rateLimitFault } from '../../http/errors.js'
 import { createTokenBuckets, type TokenBucketOptions } from '../../http/limiter.js'
-import { RequestFault, rateLimitFault } from '../../http/request-fault.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { reasons } from '../../x402/reasons.js'
 

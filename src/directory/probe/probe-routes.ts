@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { httpCodes } from '../../api/errors.js'
+import { type ProbeAnswer, probeAnswer } from '../../api/listings.js'
+import { RequestFault } from '../../http/errors.js'
+import type { Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
 import type { Endpoint, EndpointHealth, ListingReader } from '../../store/listings.js'
 import { ofMerchant, present, unknownMerchant, writeCodes } from '../listings/faults.js'
-import { probeAnswer } from '../openapi/listing-schemas.js'
 import { type CallBudget, hostKey } from './call-limits.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
@@ -61,7 +61,7 @@ export async function probeRoutes(
       const { id } = request.params
       present(await store.findMerchant(id))
       const wanted = pick(await store.endpointsOf(id), endpointId)
-      const answers = []
+      const answers: ProbedEndpoint[] = []
       for (const endpoint of wanted) {
         const probe = () => schedule.probeNow(id, endpoint.id)
         const spent = budget.spend(callerOf(request.ip), hostKey(endpoint.url), probe)
@@ -80,7 +80,13 @@ export async function probeRoutes(
   )
 }
 
-function toAnswer({ id, url, method }: Endpoint, health: EndpointHealth, state: string) {
+type ProbedEndpoint = ProbeAnswer['endpoints'][number]
+
+function toAnswer(
+  { id, url, method }: Endpoint,
+  health: EndpointHealth,
+  state: string,
+): ProbedEndpoint {
   const { status, probe, failures, nextProbeAt } = health
   return { id, url, method, state, status, probe, failures, nextProbeAt }
 }

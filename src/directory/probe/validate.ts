@@ -1,26 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { type Validation, validation } from '../../api/discovery.js'
+import { httpCodes } from '../../api/errors.js'
+import { RequestFault } from '../../http/errors.js'
+import type { Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
-import type { ListedEndpoint, Pricing } from '../../store/listings.js'
+import type { ListedEndpoint } from '../../store/listings.js'
 import { isObject } from '../../x402/json-walk.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { validation } from '../openapi/listing-schemas.js'
 import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { inputHintsOf } from './payment-required.js'
 import { toProbeRequest } from './probe.js'
 import { checkTarget, type TargetRules } from './target-rules.js'
-import {
-  checkAnswer,
-  type Expected,
-  type Verdict,
-  type VerdictState,
-  type VerdictWarning,
-} from './verdict.js'
+import { checkAnswer, type Expected, type Verdict } from './verdict.js'
 
 const MAX_URL_CHARS = 2_048
 const MAX_PARAMS = 32
@@ -158,16 +152,6 @@ function faultOf({ issues: [issue] }: z.ZodError): RequestFault {
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message: `${sentence}.` })
 }
 
-export interface Validation {
-  verdict: VerdictState
-  message: string
-  warnings: VerdictWarning[]
-  seen: Record<string, string | number | null>
-  /** Unix seconds. */
-  checkedAt: number
-  listing: PrefilledListing | null
-}
-
 /** Checks an endpoint, listed or not, as a save would. */
 export interface Validator {
   /** Returns the verdict on the text of the URL alone; `undefined` when the URL may be called. */
@@ -204,26 +188,8 @@ export function createValidator(options: {
   }
 }
 
-/** A draft of a listing from a live 402. Its texts are the endpoint's own, unproven. */
-interface PrefilledListing {
-  /** Without its query, which is in `example`. */
-  url: string
-  method: ListedEndpoint['method']
-  pricing: Pricing
-  /** Decimal digits, atomic units. */
-  price: string
-  asset: string
-  payTo: string
-  network: string
-  title?: string
-  description?: string
-  tags?: string[]
-  inputSchema?: Record<string, unknown>
-  example?: ListedEndpoint['example']
-}
-
 /** Drafts a listing from the quote of an endpoint; `null` unless it is live. */
-function prefillListing(request: ValidateRequest, verdict: Verdict): PrefilledListing | null {
+function prefillListing(request: ValidateRequest, verdict: Verdict): Validation['listing'] {
   const { chosen, quoted } = verdict
   if (chosen === undefined || quoted === undefined) return null
   const { serviceName, description, tags } = quoted.resource

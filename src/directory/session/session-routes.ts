@@ -2,13 +2,19 @@ import '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { httpCodes } from '../../http/http-codes.js'
-import { address, seconds } from '../../http/openapi/fields.js'
-import type { Operation } from '../../http/openapi/operation.js'
+import { httpCodes } from '../../api/errors.js'
+import {
+  type NonceAnswer,
+  nonceAnswer,
+  SESSION_COOKIE,
+  type SessionAnswer,
+  SIGNED_OUT_COOKIE,
+  sessionAnswer,
+} from '../../api/session.js'
+import { RequestFault } from '../../http/errors.js'
+import type { Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
-import { RequestFault } from '../../http/request-fault.js'
-import { describedAs } from '../../http/route-config.js'
-import { SESSION_COOKIE, SIGNED_OUT_COOKIE } from '../../http/session-cookie.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import { payToProofOf } from '../../store/pay-to-proof.js'
 import type { Origin, Session } from '../../store/sessions.js'
@@ -25,10 +31,6 @@ const signInBody = z.strictObject({
 
 const tag = 'Session'
 
-const session = z
-  .object({ address, expiresAt: seconds })
-  .meta({ id: 'Session', description: 'The signed-in address, and the end of the session.' })
-
 const nonceOperation: Operation = {
   id: 'getSignInNonce',
   tag,
@@ -36,15 +38,7 @@ const nonceOperation: Operation = {
   answers: {
     200: {
       description: 'For one ERC-4361 message.',
-      schema: z.object({
-        nonce: z.string(),
-        domain: z.string(),
-        uri: z.string(),
-        chainId: z.int(),
-        version: z.literal('1'),
-        statement: z.string(),
-        expiresAt: seconds,
-      }),
+      schema: nonceAnswer,
     },
   },
   examples: { fresh: { summary: 'A fresh one', status: 200 } },
@@ -58,7 +52,7 @@ const signInOperation: Operation = {
   answers: {
     200: {
       description: 'Signed in.',
-      schema: session,
+      schema: sessionAnswer,
       headers: { 'Set-Cookie': 'The session; no script can read it.' },
     },
   },
@@ -81,7 +75,7 @@ const sessionOperation: Operation = {
   tag,
   summary: 'The present session',
   needsSession: true,
-  answers: { 200: { description: 'The session.', schema: session } },
+  answers: { 200: { description: 'The session.', schema: sessionAnswer } },
   codes: [httpCodes.notSignedIn],
   examples: {
     signedOut: {
@@ -127,11 +121,23 @@ export async function sessionRoutes(
     reply.header('cache-control', 'no-store')
   })
 
-  app.get('/api/session/nonce', describedAs(nonceOperation), async ({ ip }) => {
-    const { nonce, expiresAt } = await sessions.issueNonce(originOf(ip))
-    const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
-    return { nonce, domain, uri, chainId, version: '1', statement, expiresAt: secondsOf(expiresAt) }
-  })
+  app.get(
+    '/api/session/nonce',
+    describedAs(nonceOperation),
+    async ({ ip }): Promise<NonceAnswer> => {
+      const { nonce, expiresAt } = await sessions.issueNonce(originOf(ip))
+      const statement = 'Sign in to see the private figures of your listings. This changes nothing.'
+      return {
+        nonce,
+        domain,
+        uri,
+        chainId,
+        version: '1',
+        statement,
+        expiresAt: secondsOf(expiresAt),
+      }
+    },
+  )
 
   app.post('/api/session', describedAs(signInOperation), async (request, reply) => {
     const body = signInBody.safeParse(request.body)
@@ -180,7 +186,7 @@ export async function sessionRoutes(
     })
   }
 
-  function toAnswer({ address, expiresAt }: Session) {
+  function toAnswer({ address, expiresAt }: Session): SessionAnswer {
     return { address: checksum(address), expiresAt: secondsOf(expiresAt) }
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Address, type Hex, hashMessage, isAddress, recoverAddress } from 'viem'
 import { parseSiweMessage } from 'viem/siwe'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import { RequestFault } from '../../http/request-fault.js'
+import { RequestFault } from '../../http/errors.js'
 import type { Origin, Session, SessionStore } from '../../store/sessions.js'
 
 export interface Sessions {

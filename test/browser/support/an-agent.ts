@@ -1,7 +1,6 @@
 import { createWalletClient, http, publicActions } from 'viem'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
-import { readArtifact } from '../../../src/devnet/artifacts.js'
-import { devnetContracts, fundNative } from '../../../src/devnet/fixtures.js'
+import { devnetContracts, fundNative, readArtifact } from '../../../src/devnet/fixtures.js'
 
 /** How files name the devnet's registry. */
 export const registryName = `eip155:5042:${devnetContracts.identityRegistry}`

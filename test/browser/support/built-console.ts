@@ -1,4 +1,4 @@
-import { buildDashboard } from '../../../src/devnet/dashboard-build.js'
+import { buildDashboard } from '../../../src/devnet/stack.js'
 import { reasonToSkip } from './chromium.js'
 
 /** Before all browser tests: the console as it is in `src/dashboard` now. Throws where CI has no browser. */

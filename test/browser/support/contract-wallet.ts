@@ -1,7 +1,6 @@
 import { type Address, createWalletClient, http, publicActions } from 'viem'
 import type { DevnetAccount } from '../../../src/devnet/accounts.js'
-import { readArtifact } from '../../../src/devnet/artifacts.js'
-import { fundNative } from '../../../src/devnet/fixtures.js'
+import { fundNative, readArtifact } from '../../../src/devnet/fixtures.js'
 
 /** A wallet with code (ERC-1271) that stands behind what this account signs. */
 export async function deployContractWallet(

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
-import { type ChildExit, superviseChild } from '../../../src/devnet/child.js'
+import { type ChildExit, superviseChild } from '../../../src/devnet/process.js'
 import { compiled } from '../../support/scripts.js'
 import { pause } from './behaviours.js'
 

@@ -1,4 +1,4 @@
-import { watchNpm } from '../../../src/cli/parent-watch.js'
+import { watchNpm } from '../../../src/cli/command-line.js'
 
 /** Says its own number, and ends once whatever started it as npm does is gone. */
 const timer = setInterval(() => {}, 1_000)

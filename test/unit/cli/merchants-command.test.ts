@@ -8,11 +8,11 @@ import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createListingStore } from '../../../src/store/sqlite/listings.js'
 import { compiled } from '../../support/scripts.js'
-import { list, settings } from './a-desk.js'
+import { list, settings } from './operator-stores.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
 const path = join(folder, 'arcus.db')
-/** Held open throughout, as by the service. */
+/** The database stays open throughout, like that of a service. */
 let service: ReturnType<typeof open>
 
 function open() {
@@ -67,7 +67,7 @@ describe('npm run merchants', () => {
     }
   })
 
-  it('changes what a running service reads from the same file', async () => {
+  it('changes the database of a running service', async () => {
     const before = await service.store.lastChange()
     const { code, stdout, stderr } = await run(['hide', 'weather', '--reason', 'Sells nothing'])
     expect({ code, stdout, stderr }).toEqual({
@@ -81,7 +81,7 @@ describe('npm run merchants', () => {
     expect(await service.store.scanMerchants('', 10)).toHaveLength(1)
   })
 
-  it('exports to the terminal what it imports again', async () => {
+  it('imports what it exported to the terminal', async () => {
     const exported = await run(['export'])
     expect(exported.code).toBe(0)
     const file = join(folder, 'merchants.json')
@@ -90,7 +90,7 @@ describe('npm run merchants', () => {
     const { code, stdout } = await run(['import', file, '--replace', '--dry-run'])
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '0 would be added, 1 would be replaced; every endpoint would be looked at anew\n',
+      stdout: '0 would be added, 1 would be replaced; every endpoint would be probed again\n',
     })
   })
 
@@ -103,11 +103,11 @@ describe('npm run merchants', () => {
     expect(await run(['show', 'nobody'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'There is no merchant "nobody"; list shows those there are.\n',
+      stderr: 'There is no merchant "nobody"; the command list shows the existing ones.\n',
     })
   })
 
-  it('makes no database where there is none, and takes no other file for one', async () => {
+  it('makes no new database, and refuses a file of another kind', async () => {
     const missing = join(folder, 'missing.db')
     const ended = await run(['list'], { DATABASE_URL: `sqlite:${missing}` })
     expect(ended.code).toBe(1)

@@ -1,31 +1,31 @@
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { UsageError } from '../../../src/cli/arguments.js'
+import { UsageError } from '../../../src/cli/command-line.js'
 import { readCommand } from '../../../src/cli/merchants/commands.js'
-import type { Desk } from '../../../src/cli/merchants/desk.js'
+import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import { anEndpoint, payTo } from '../directory/listed-merchants.js'
-import { list, openDesk } from './a-desk.js'
+import { list, openStores } from './operator-stores.js'
 
-let desk: Desk
+let stores: OperatorStores
 
 beforeEach(async () => {
-  desk = openDesk()
-  await list(desk.store, 'weather')
+  stores = openStores()
+  await list(stores.listings, 'weather')
 })
 
-afterEach(() => desk.close())
+afterEach(() => stores.close())
 
 async function run(...args: string[]): Promise<string> {
   const command = readCommand(args)
   if (command === 'help') return 'help'
-  let told = ''
-  await command(desk, async (text) => {
-    told += text
+  let text = ''
+  await command(stores, async (piece) => {
+    text += piece
   })
-  return told
+  return text
 }
 
-it('shows its help when asked for it, or for nothing', async () => {
+it('shows its help for --help and for an empty command line', async () => {
   expect(await run()).toBe('help')
   expect(await run('list', '--help')).toBe('help')
 })
@@ -42,8 +42,8 @@ it.each([
   [['partner', 'weather', 'on', '--reason', 'x'], 'partner knows no --reason; try --help.'],
   [['import', 'x.json', '--out', 'y'], 'import knows no --out; try --help.'],
   [['list', '--al'], "Unknown option '--al'; try --help."],
-  [['hide', 'weather'], 'Say why with --reason "…": the public will read it.'],
-  [['block', 'merchant', payTo], 'Say payer or payTo, got "merchant".'],
+  [['hide', 'weather'], 'Give the reason with --reason "…": the public will read it.'],
+  [['block', 'merchant', payTo], 'Name payer or payTo, got "merchant".'],
   [
     ['unblock', 'payer', '0x12'],
     'ADDRESS must be an address of 20 bytes in hex with 0x, with a right checksum if any, got "0x12".',
@@ -58,14 +58,14 @@ it.each([
   expect(error.message).toBe(sentence)
 })
 
-it('runs what it understands', async () => {
+it('runs a command that it understands', async () => {
   expect(await run('partner', 'weather', 'on')).toBe('weather is a partner\n')
   expect(await run('list')).toBe('weather  1 endpoint  partner  Merchant weather\n1 merchant\n')
   expect(await run('hosted', 'weather', anEndpoint().url, 'get', 'on')).toMatch(
     /is hosted by Arcus\n$/,
   )
   expect(await run('block', 'payer', getAddress(payTo))).toBe(`payer ${payTo} is blocked\n`)
-  expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} is free again\n`)
+  expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} is no longer blocked\n`)
   expect(await run('unblock', 'payer', payTo)).toBe(`payer ${payTo} was not blocked\n`)
   expect(JSON.parse(await run('export')).merchants).toMatchObject([
     { id: 'weather', isPartner: true },

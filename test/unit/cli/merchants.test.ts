@@ -3,100 +3,104 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Desk } from '../../../src/cli/merchants/desk.js'
-import { exportToFile } from '../../../src/cli/merchants/export.js'
-import { importMerchants } from '../../../src/cli/merchants/import.js'
+import { exportToFile, importMerchants } from '../../../src/cli/merchants/catalog-file.js'
 import {
   hide,
+  listMerchants,
   markHosted,
   markOfficial,
   markPartner,
+  showMerchant,
   unhide,
-} from '../../../src/cli/merchants/mark.js'
-import { listMerchants, showMerchant } from '../../../src/cli/merchants/show.js'
+} from '../../../src/cli/merchants/commands.js'
+import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import { anEndpoint, owner, payTo } from '../directory/listed-merchants.js'
-import { buyback, enter, list, openDesk, settings, write } from './a-desk.js'
+import { buyback, enter, list, openStores, settings, write } from './operator-stores.js'
 
-let desk: Desk
+let stores: OperatorStores
 let folder: string
 
 beforeEach(() => {
-  desk = openDesk()
+  stores = openStores()
   folder = mkdtempSync(join(tmpdir(), 'merchants-'))
 })
 
 afterEach(async () => {
-  await desk.close()
+  await stores.close()
   rmSync(folder, { recursive: true })
 })
 
 const url = anEndpoint().url
-const merchant = (id = 'weather') => desk.store.findMerchant(id)
-const theEndpoint = async (id = 'weather') => (await desk.store.endpointsOf(id))[0]
+const merchant = (id = 'weather') => stores.listings.findMerchant(id)
+const theEndpoint = async (id = 'weather') => (await stores.listings.endpointsOf(id))[0]
 const linesOf = async () => {
   const lines: string[] = []
-  for await (const line of listMerchants(desk)) lines.push(line)
+  for await (const line of listMerchants(stores)) lines.push(line)
   return lines
 }
 
 describe('marks', () => {
-  it('make official whom BUYBACK_ADDRESS pays, however it is spelled, and nobody else', async () => {
-    await list(desk.store, 'weather')
-    await list(desk.store, 'own', { paidTo: buyback })
-    await expect(markOfficial(desk, 'weather', true)).rejects.toThrow(
+  it('make official only a merchant that is paid at BUYBACK_ADDRESS, in any spelling', async () => {
+    await list(stores.listings, 'weather')
+    await list(stores.listings, 'own', { paidTo: buyback })
+    await expect(markOfficial(stores, 'weather', true)).rejects.toThrow(
       `weather cannot be official: its payTo is ${payTo}, and BUYBACK_ADDRESS is ${buyback}.`,
     )
     expect((await merchant())?.isOfficial).toBe(false)
-    expect(await markOfficial(desk, 'own', true)).toBe('own is official')
+    expect(await markOfficial(stores, 'own', true)).toBe('own is official')
     expect((await merchant('own'))?.isOfficial).toBe(true)
-    expect(await markOfficial(desk, 'own', false)).toBe('own is not official')
+    expect(await markOfficial(stores, 'own', false)).toBe('own is not official')
     expect((await merchant('own'))?.isOfficial).toBe(false)
   })
 
   it('make nobody official while BUYBACK_ADDRESS is unset', async () => {
-    const without = openDesk({ ...settings, BUYBACK_ADDRESS: '' })
-    await list(without.store, 'own', { paidTo: buyback })
+    const without = openStores({ ...settings, BUYBACK_ADDRESS: '' })
+    await list(without.listings, 'own', { paidTo: buyback })
     await expect(markOfficial(without, 'own', true)).rejects.toThrow(/BUYBACK_ADDRESS is not set/)
     expect(await markOfficial(without, 'own', false)).toBe('own is not official')
     await without.close()
   })
 
   it('make a partner, and show in list and show', async () => {
-    await list(desk.store, 'weather')
-    await markPartner(desk, 'weather', true)
+    await list(stores.listings, 'weather')
+    await markPartner(stores, 'weather', true)
     expect(await linesOf()).toEqual([
       'weather  1 endpoint  partner  Merchant weather',
       '1 merchant',
     ])
-    expect(await showMerchant(desk, 'weather')).toMatch(/marks +partner/)
-    await markPartner(desk, 'weather', false)
+    expect(await showMerchant(stores, 'weather')).toMatch(/marks +partner/)
+    await markPartner(stores, 'weather', false)
     expect(await linesOf()).toEqual(['weather  1 endpoint  Merchant weather', '1 merchant'])
   })
 
-  it('call nobody’s what was found in payments, and not what the operator entered', async () => {
-    await enter(desk.store, 'entered')
-    await enter(desk.store, `payto-${payTo}`)
+  it('show found merchants as unclaimed, and entries of the operator as the operator’s', async () => {
+    await enter(stores.listings, 'entered')
+    await enter(stores.listings, `payto-${payTo}`)
     expect(await linesOf()).toEqual([
       'entered  1 endpoint  partner  entered',
       `payto-${payTo}  1 endpoint  unclaimed  partner  payto-${payTo}`,
       '2 merchants',
     ])
-    expect(await showMerchant(desk, 'entered')).toMatch(/owner +the operator/)
-    expect(await showMerchant(desk, `payto-${payTo}`)).toMatch(/owner +nobody yet/)
+    expect(await showMerchant(stores, 'entered')).toMatch(/owner +the operator/)
+    expect(await showMerchant(stores, `payto-${payTo}`)).toMatch(/owner +nobody yet/)
   })
 
-  it('hide with a reason the public reads, and leave a trail for a running service', async () => {
-    await list(desk.store, 'weather')
-    const before = await desk.store.lastChange()
-    expect(await hide(desk, 'weather', '  Sells nothing ')).toBe('weather is hidden: Sells nothing')
-    expect(await desk.store.scanMerchants('', 10)).toEqual([])
-    expect(await desk.store.changesAfter(before, 10)).toMatchObject([{ merchantId: 'weather' }])
+  it('hide with a public reason, and record a change for a running service', async () => {
+    await list(stores.listings, 'weather')
+    const before = await stores.listings.lastChange()
+    expect(await hide(stores, 'weather', '  Sells nothing ')).toBe(
+      'weather is hidden: Sells nothing',
+    )
+    expect(await stores.listings.scanMerchants('', 10)).toEqual([])
+    expect(await stores.listings.changesAfter(before, 10)).toMatchObject([
+      { merchantId: 'weather' },
+    ])
     expect(await linesOf()).toContain(
       'weather  1 endpoint  hidden: "Sells nothing"  Merchant weather',
     )
-    expect(await unhide(desk, 'weather')).toBe('weather is listed again')
-    expect(await unhide(desk, 'weather')).toBe('weather was not hidden')
-    expect(await desk.store.scanMerchants('', 10)).toHaveLength(1)
+    expect(await unhide(stores, 'weather')).toBe('weather is listed again')
+    expect(await unhide(stores, 'weather')).toBe('weather was not hidden')
+    expect(await stores.listings.scanMerchants('', 10)).toHaveLength(1)
   })
 
   it.each([
@@ -105,15 +109,17 @@ describe('marks', () => {
     ['a\u202eb', /U\+202E/],
     ['x'.repeat(201), /at most 200/],
   ])('do not hide for %j', async (reason, message) => {
-    await list(desk.store, 'weather')
-    await expect(hide(desk, 'weather', reason)).rejects.toThrow(message)
+    await list(stores.listings, 'weather')
+    await expect(hide(stores, 'weather', reason)).rejects.toThrow(message)
     expect((await merchant())?.hiddenReason).toBeNull()
   })
 
-  it('need a merchant that stands', async () => {
-    await expect(markPartner(desk, 'nobody', true)).rejects.toThrow('There is no merchant "nobody"')
-    await expect(hide(desk, 'nobody', 'x')).rejects.toThrow('There is no merchant')
-    await expect(showMerchant(desk, '__proto__')).rejects.toThrow('There is no merchant')
+  it('need an existing merchant', async () => {
+    await expect(markPartner(stores, 'nobody', true)).rejects.toThrow(
+      'There is no merchant "nobody"',
+    )
+    await expect(hide(stores, 'nobody', 'x')).rejects.toThrow('There is no merchant')
+    await expect(showMerchant(stores, '__proto__')).rejects.toThrow('There is no merchant')
   })
 })
 
@@ -121,22 +127,24 @@ describe('a hosted endpoint', () => {
   const target = { id: 'weather', url, method: undefined, isHosted: true }
 
   it('is found by its URL in any spelling', async () => {
-    await list(desk.store, 'weather')
+    await list(stores.listings, 'weather')
     const shouted = url.replace('https://api.example.com', 'HTTPS://API.example.com:443')
-    expect(await markHosted(desk, { ...target, url: shouted })).toBe(
+    expect(await markHosted(stores, { ...target, url: shouted })).toBe(
       `GET ${url} of weather is hosted by Arcus`,
     )
     expect((await theEndpoint())?.isHosted).toBe(true)
-    await markHosted(desk, { ...target, method: 'GET', isHosted: false })
+    await markHosted(stores, { ...target, method: 'GET', isHosted: false })
     expect((await theEndpoint())?.isHosted).toBe(false)
   })
 
-  it('wants its method said when the URL is listed with both', async () => {
+  it('needs its method when the URL is listed with both', async () => {
     const both = [anEndpoint(), anEndpoint({ method: 'POST', example: { body: {} } })]
-    await list(desk.store, 'weather', { endpoints: both })
-    await expect(markHosted(desk, target)).rejects.toThrow(/with GET and with POST: say which/)
-    await markHosted(desk, { ...target, method: 'POST' })
-    const hosted = (await desk.store.endpointsOf('weather')).filter(({ isHosted }) => isHosted)
+    await list(stores.listings, 'weather', { endpoints: both })
+    await expect(markHosted(stores, target)).rejects.toThrow(
+      /with GET and with POST: name the method/,
+    )
+    await markHosted(stores, { ...target, method: 'POST' })
+    const hosted = (await stores.listings.endpointsOf('weather')).filter(({ isHosted }) => isHosted)
     expect(hosted).toMatchObject([{ method: 'POST' }])
   })
 
@@ -146,9 +154,9 @@ describe('a hosted endpoint', () => {
     [{ method: 'PUT' }, /METHOD must be GET or POST/],
     [{ url: 'weather' }, /URL cannot be read/],
     [{ id: 'nobody' }, /There is no merchant/],
-  ])('is not %j', async (change, message) => {
-    await list(desk.store, 'weather')
-    await expect(markHosted(desk, { ...target, ...change })).rejects.toThrow(message)
+  ])('is not found by %j', async (change, message) => {
+    await list(stores.listings, 'weather')
+    await expect(markHosted(stores, { ...target, ...change })).rejects.toThrow(message)
   })
 })
 
@@ -156,13 +164,13 @@ describe('a file of merchants', () => {
   const path = () => join(folder, 'merchants.json')
   const plain = { isDryRun: false, replaces: false }
 
-  /** What is published of every merchant, without numbers and dates. */
-  async function published(of: Desk) {
+  /** Returns the published members of every merchant, without numbers and dates. */
+  async function published(of: OperatorStores) {
     const all = []
     for (const id of ['entered', 'hidden', 'weather']) {
       const { createdAt, updatedAt, revision, ...kept } =
-        (await of.store.findMerchant(id)) ?? ({} as never)
-      const endpoints = await of.store.endpointsOf(id)
+        (await of.listings.findMerchant(id)) ?? ({} as never)
+      const endpoints = await of.listings.endpointsOf(id)
       all.push({
         ...kept,
         endpoints: endpoints.map(
@@ -174,61 +182,69 @@ describe('a file of merchants', () => {
     return all
   }
 
-  async function fill(of: Desk) {
-    await list(of.store, 'weather')
-    await list(of.store, 'hidden', {
+  async function fill(of: OperatorStores) {
+    await list(of.listings, 'weather')
+    await list(of.listings, 'hidden', {
       endpoints: [anEndpoint({ extras: { mimeType: 'text/plain' } })],
     })
-    await of.store.setFlags('hidden', { hiddenReason: 'Fraud' }, 1_500)
-    await enter(of.store, 'entered')
+    await of.listings.setFlags('hidden', { hiddenReason: 'Fraud' }, 1_500)
+    await enter(of.listings, 'entered')
   }
 
-  it('brings everything that is published to another database, to be looked at anew', async () => {
-    await fill(desk)
-    expect(await exportToFile(desk, path())).toBe(`3 merchants written to ${path()}`)
+  it('copies every published member to another database, to be probed again', async () => {
+    await fill(stores)
+    expect(await exportToFile(stores, path())).toBe(`3 merchants written to ${path()}`)
     expect(readdirSync(folder)).toEqual(['merchants.json'])
-    const other = openDesk()
+    const other = openStores()
     expect(await importMerchants(other, path(), plain)).toBe(
-      '3 added, 0 replaced; every endpoint is looked at anew',
+      '3 added, 0 replaced; every endpoint is probed again',
     )
-    expect(await published(other)).toEqual(await published(desk))
-    const [entry] = await other.store.dueEndpoints(2_000, 10)
+    expect(await published(other)).toEqual(await published(stores))
+    const [entry] = await other.listings.dueEndpoints(2_000, 10)
     expect(entry?.endpoint).toMatchObject({
       accepts: [{ scheme: 'exact', amount: '10000', payTo: getAddress(payTo) }],
     })
     await other.close()
   })
 
-  it('keeps the order in which the catalog is read', async () => {
-    for (const id of ['zebra', 'apple', 'mango']) await list(desk.store, id)
-    await write(desk.store, 'zebra', { kind: 'link', agentId: '0' }, { revision: 2 })
-    await exportToFile(desk, path())
-    const other = openDesk()
+  it('keeps the order of the catalog', async () => {
+    for (const id of ['zebra', 'apple', 'mango']) await list(stores.listings, id)
+    await write(stores.listings, 'zebra', { kind: 'link', agentId: '0' }, { revision: 2 })
+    await exportToFile(stores, path())
+    const other = openStores()
     await importMerchants(other, path(), plain)
-    const entries = await other.store.scanEntries(0, 10)
+    const entries = await other.listings.scanEntries(0, 10)
     expect(entries.map(({ merchant }) => merchant.id)).toEqual(['zebra', 'apple', 'mango'])
     await other.close()
   })
 
-  it('leaves out what the service hosts, which every service lists for itself', async () => {
-    await fill(desk)
-    await enter(desk.store, 'arcus')
-    expect(await exportToFile(desk, path())).toBe(`3 merchants written to ${path()}`)
-    const other = openDesk()
+  it('leaves out hosted endpoints, which every service lists itself', async () => {
+    await fill(stores)
+    await enter(stores.listings, 'arcus')
+    expect(await exportToFile(stores, path())).toBe(`3 merchants written to ${path()}`)
+    const other = openStores()
     expect(await importMerchants(other, path(), plain)).toMatch(/^3 added, /)
     await other.close()
   })
 
-  it('carries the word of the key that is paid, and the agent', async () => {
+  it('includes the confirmation of the payTo address, and the agent', async () => {
     const paidTo = '0x6666666666666666666666666666666666666666'
-    await list(desk.store, 'weather', { paidTo })
+    await list(stores.listings, 'weather', { paidTo })
     const confirmation = { owner, payTo: paidTo }
-    await write(desk.store, 'weather', { kind: 'confirm', owner }, { by: paidTo, revision: 2 })
-    await write(desk.store, 'weather', { kind: 'link', agentId: '0' }, { by: owner, revision: 3 })
-    await exportToFile(desk, path())
-    const other = openDesk()
+    await write(stores.listings, 'weather', { kind: 'confirm', owner }, { by: paidTo, revision: 2 })
+    await write(
+      stores.listings,
+      'weather',
+      { kind: 'link', agentId: '0' },
+      { by: owner, revision: 3 },
+    )
+    await exportToFile(stores, path())
+    const other = openStores()
     await importMerchants(other, path(), plain)
-    expect(await other.store.findMerchant('weather')).toMatchObject({ confirmation, agentId: '0' })
+    expect(await other.listings.findMerchant('weather')).toMatchObject({
+      confirmation,
+      agentId: '0',
+    })
     await other.close()
     const old = JSON.parse(readFileSync(path(), 'utf8'))
     for (const filed of old.merchants) {
@@ -236,11 +252,14 @@ describe('a file of merchants', () => {
       delete filed.agentId
     }
     writeFileSync(path(), JSON.stringify(old))
-    await importMerchants(desk, path(), { ...plain, replaces: true })
-    expect(await desk.store.findMerchant('weather')).toMatchObject({ confirmation, agentId: '0' })
+    await importMerchants(stores, path(), { ...plain, replaces: true })
+    expect(await stores.listings.findMerchant('weather')).toMatchObject({
+      confirmation,
+      agentId: '0',
+    })
   })
 
-  it('carries how each endpoint was found to be', async () => {
+  it('includes the state of each endpoint', async () => {
     const probe = {
       verdict: 'unreachable',
       message: 'It did not answer.',
@@ -249,46 +268,46 @@ describe('a file of merchants', () => {
       checkedAt: 900,
     }
     const health = { status: 'failing' as const, failures: 4, probe }
-    await list(desk.store, 'weather', { endpoints: [anEndpoint(health)] })
-    await exportToFile(desk, path())
-    await importMerchants(desk, path(), { ...plain, replaces: true })
+    await list(stores.listings, 'weather', { endpoints: [anEndpoint(health)] })
+    await exportToFile(stores, path())
+    await importMerchants(stores, path(), { ...plain, replaces: true })
     expect(await theEndpoint()).toMatchObject({ ...health, nextProbeAt: 2_000 })
-    const other = openDesk()
+    const other = openStores()
     await importMerchants(other, path(), plain)
-    const [entry] = await other.store.dueEndpoints(2_000, 10)
+    const [entry] = await other.listings.dueEndpoints(2_000, 10)
     expect(entry?.endpoint).toMatchObject(health)
     await other.close()
   })
 
-  it('takes nobody’s endpoints away for having none', async () => {
-    await list(desk.store, 'weather')
+  it('removes no stored endpoints when it lists none', async () => {
+    await list(stores.listings, 'weather')
     writeFileSync(path(), JSON.stringify(aFile([{ ...aMerchant(), endpoints: [] }])))
-    await expect(importMerchants(desk, path(), { ...plain, replaces: true })).rejects.toThrow(
+    await expect(importMerchants(stores, path(), { ...plain, replaces: true })).rejects.toThrow(
       'The file has no endpoints for weather',
     )
     expect(await theEndpoint()).toBeDefined()
   })
 
   it('writes nothing on a dry run', async () => {
-    await fill(desk)
-    await exportToFile(desk, path())
-    const other = openDesk()
+    await fill(stores)
+    await exportToFile(stores, path())
+    const other = openStores()
     expect(await importMerchants(other, path(), { ...plain, isDryRun: true })).toBe(
-      '3 would be added, 0 would be replaced; every endpoint would be looked at anew',
+      '3 would be added, 0 would be replaced; every endpoint would be probed again',
     )
-    expect(await other.store.lastChange()).toBe(0)
+    expect(await other.listings.lastChange()).toBe(0)
     await other.close()
   })
 
-  it('does not go over what owners signed unless told so', async () => {
-    await fill(desk)
-    await exportToFile(desk, path())
-    const before = await desk.store.lastChange()
-    await expect(importMerchants(desk, path(), plain)).rejects.toThrow(
-      'The owners of weather, hidden signed what stands: leave them out, or say --replace. Nothing was written.',
+  it('replaces signed listings only with --replace', async () => {
+    await fill(stores)
+    await exportToFile(stores, path())
+    const before = await stores.listings.lastChange()
+    await expect(importMerchants(stores, path(), plain)).rejects.toThrow(
+      'The owners of weather, hidden signed the stored listings: leave them out, or use --replace. Nothing was written.',
     )
-    expect(await desk.store.lastChange()).toBe(before)
-    expect(await importMerchants(desk, path(), { ...plain, replaces: true })).toMatch(
+    expect(await stores.listings.lastChange()).toBe(before)
+    expect(await importMerchants(stores, path(), { ...plain, replaces: true })).toMatch(
       /^0 added, 3 replaced/,
     )
     expect((await merchant())?.revision).toBe(1)
@@ -305,9 +324,9 @@ describe('a file of merchants', () => {
   })
   const aFile = (merchants: unknown) => ({ format: 'arcus-merchants', version: 1, merchants })
 
-  it('needs no more than a listing does', async () => {
+  it('needs only the members that a listing needs', async () => {
     writeFileSync(path(), JSON.stringify(aFile([aMerchant()])))
-    expect(await importMerchants(desk, path(), plain)).toMatch(/^1 added/)
+    expect(await importMerchants(stores, path(), plain)).toMatch(/^1 added/)
     expect((await theEndpoint())?.accepts).toMatchObject([
       { scheme: 'exact', amount: '10000', payTo: getAddress(payTo) },
     ])
@@ -326,13 +345,17 @@ describe('a file of merchants', () => {
       /merchants\[0\] has members that are not known here: "verified"/,
     ],
     ['a malformed id', aFile([aMerchant({ id: 'A B' })]), /merchants\[0\]\.id must be 3 to 40/],
-    ['an id of the service', aFile([aMerchant({ id: 'signing' })]), /no word of the service/],
+    [
+      'an id of the service',
+      aFile([aMerchant({ id: 'signing' })]),
+      /no name that the service reserves/,
+    ],
     [
       "somebody else's found id",
       aFile([aMerchant({ id: `payto-${buyback}` })]),
       /id must be payto- and its payTo/,
     ],
-    ['an id twice', aFile([aMerchant(), aMerchant()]), /merchants\[1\]\.id must not stand twice/],
+    ['an id twice', aFile([aMerchant(), aMerchant()]), /merchants\[1\]\.id must not appear twice/],
     [
       'an endpoint twice',
       aFile([aMerchant({ endpoints: [1, 2].map(() => aMerchant().endpoints[0]) })]),
@@ -402,31 +425,31 @@ describe('a file of merchants', () => {
   ])('with %s is refused as a whole', async (_, content, message) => {
     const json = typeof content === 'string' ? content : JSON.stringify(content)
     writeFileSync(path(), json)
-    await expect(importMerchants(desk, path(), plain)).rejects.toThrow(message)
-    expect(await desk.store.lastChange()).toBe(0)
+    await expect(importMerchants(stores, path(), plain)).rejects.toThrow(message)
+    expect(await stores.listings.lastChange()).toBe(0)
   })
 
-  it('tells the first ten problems and counts the rest', async () => {
+  it('shows the first ten problems and counts the rest', async () => {
     const many = Array.from({ length: 30 }, (_, n) => aMerchant({ id: `m-${n}x`, payTo: '0x' }))
     writeFileSync(path(), JSON.stringify(aFile([aMerchant(), ...many])))
-    const message = await importMerchants(desk, path(), plain).catch(
+    const message = await importMerchants(stores, path(), plain).catch(
       (error: Error) => error.message,
     )
     expect(message).toMatch(/nothing was written:\n {2}merchants\[1\]\.payTo/)
     expect(message).toMatch(/\n {2}and 20 more$/)
   })
 
-  it('that is not there is named', async () => {
-    await expect(importMerchants(desk, join(folder, 'none.json'), plain)).rejects.toThrow(
+  it('is named when it does not exist', async () => {
+    await expect(importMerchants(stores, join(folder, 'none.json'), plain)).rejects.toThrow(
       /none.json cannot be read/,
     )
-    await expect(exportToFile(desk, join(folder, 'no', 'x.json'))).rejects.toThrow(
+    await expect(exportToFile(stores, join(folder, 'no', 'x.json'))).rejects.toThrow(
       /x.json cannot be written/,
     )
   })
 
-  it('of nobody is a file all the same', async () => {
-    await exportToFile(desk, path())
+  it('may have no merchants', async () => {
+    await exportToFile(stores, path())
     expect(JSON.parse(readFileSync(path(), 'utf8'))).toEqual({
       format: 'arcus-merchants',
       version: 1,

@@ -52,7 +52,7 @@ describe('discovery over a file', () => {
     expect(faults).toEqual([])
   })
 
-  it('shows an item as it was last saved, however often it was shown before', async () => {
+  it('shows an item as it was last saved, however often it was read before', async () => {
     for (const title of ['Once', 'Twice', 'Thrice']) {
       await listings.list('renamed', [anEndpoint({ title })])
       const { page } = await read({ merchant: 'renamed' })
@@ -63,7 +63,7 @@ describe('discovery over a file', () => {
   })
 })
 
-it('a thread that dies answers what waits, and is started again', async () => {
+it('a dying thread answers the questions that wait, and is started again', async () => {
   const script = new URL('a-dying-thread.ts', import.meta.url)
   const answers = createThreadedAnswers({ script, source: 'unused', onFault() {} })
   expect(await answers.answer(ask({}))).toEqual({ state: 'loading' })

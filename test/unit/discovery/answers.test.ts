@@ -63,7 +63,7 @@ it.each(questions)(
     const { items, sequence } = await ask(question, 1)
     expect(items).toHaveLength(2)
     expect(sequence).toBe(await store.lastChange())
-    // Under constant change there is an answer all the same.
+    // Even under constant change there is an answer.
     expect(await ask(question, 100)).toMatchObject({ items: expect.any(Array) })
     await catalog.stop()
   },

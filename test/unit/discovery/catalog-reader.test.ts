@@ -12,7 +12,7 @@ let faults: unknown[]
 
 afterEach(() => catalog.stop())
 
-/** A reader of a source that behaves otherwise than the store in one respect. */
+/** A reader of a source that differs from the store in one respect. */
 function aReaderOf(source: CatalogSource): CatalogReader {
   faults = []
   const onFault = (fault: unknown) => void faults.push(fault)
@@ -31,7 +31,7 @@ describe('the catalog in memory', () => {
     expect(catalog.figures().readSeconds).toBeGreaterThan(0)
   })
 
-  it('has what the public may see, in order of id, and follows every change', async () => {
+  it('has the public endpoints in order of id, and follows every change', async () => {
     const { store, ...made } = await aCatalog()
     catalog = made.catalog
     const ids = async () => (await catalog.current())?.endpoints.map(({ id }) => id) ?? []
@@ -55,7 +55,7 @@ describe('the catalog in memory', () => {
     expect(await ids()).toEqual([...new Set([...again, ...b, ...c])].sort((x, y) => x - y))
   })
 
-  it('knows the words that its texts have now, and no others', async () => {
+  it('has the words of its present texts, and no others', async () => {
     const { store, ...made } = await aCatalog()
     catalog = made.catalog
     const near = async (word: string) =>
@@ -73,7 +73,7 @@ describe('the catalog in memory', () => {
     expect(await near('xeather')).toEqual(['leather 1'])
   })
 
-  it('has what changes while it is read for the first time', async () => {
+  it('has changes that come during the first reading', async () => {
     const { store } = await aCatalog()
     await save(store, { id: 'a' }, [{ title: 'one' }])
     await save(store, { id: 'b' }, [{ title: 'two' }])
@@ -98,7 +98,7 @@ describe('the catalog in memory', () => {
     expect(list.sequence).toBe(await store.lastChange())
   })
 
-  it('is answered from as it is when a change is wanted that the store never had', async () => {
+  it('answers as it is if the wanted change was never in the store', async () => {
     const { store, ...made } = await aCatalog()
     catalog = made.catalog
     await save(store, { id: 'a' }, [{ title: 'one' }])
@@ -143,7 +143,7 @@ describe('the catalog in memory', () => {
     expect(questions).toBe(5)
   })
 
-  it('does not let a question wait for a flood of changes, and follows it all the same', async () => {
+  it('answers during a flood of changes, and follows it all the same', async () => {
     const { store } = await aCatalog()
     let jump = 0
     catalog = aReaderOf({
@@ -165,7 +165,7 @@ describe('the catalog in memory', () => {
     expect(faults).toEqual([])
   })
 
-  it('stops in the midst of reading', async () => {
+  it('can be stopped while it reads', async () => {
     const { store } = await aCatalog()
     await save(store, { id: 'a' }, [{ title: 'one' }])
     catalog = aReaderOf(store)

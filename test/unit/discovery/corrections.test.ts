@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { findCorrections } from '../../../src/discovery/corrections.js'
-import { createWordCounts } from '../../../src/discovery/word-counts.js'
+import { createWordCounts, findCorrections } from '../../../src/discovery/spelling.js'
 
-/** Returns what is looked for instead of words in a catalog of these texts, and how many searches that took. */
+/** Returns the corrections of words in a catalog of these texts, and how many searches that took. */
 function corrected(texts: string[], query: string) {
   const words = createWordCounts()
   for (const text of texts) words.add(text)
@@ -99,12 +98,12 @@ describe('a word that is nowhere', () => {
     expect(correctionsOf(texts, 'alphi zz')).toEqual({})
   })
 
-  it('is not taken for a part of what was meant, however many words have that part', () => {
+  it('is not taken for a part of another word, however many words have that part', () => {
     const texts = ['a video', 'some video', 'vide', 'provided', 'provider', 'divided']
     expect(correctionsOf(texts, 'vidoe')).toEqual({ vidoe: 'video' })
   })
 
-  it('has eight neighbours looked for, the most frequent of the nearest', () => {
+  it('has at most eight neighbours tried, the most frequent of the nearest', () => {
     const texts = [...'abcdefghijkl'].flatMap((letter, i) => Array(i + 1).fill(`bea${letter}`))
     expect(corrected([...texts, 'map'], 'beaz')).toEqual({
       corrections: { beaz: 'beal' },

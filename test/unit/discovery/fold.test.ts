@@ -27,7 +27,7 @@ describe('folding', () => {
     expect(fold(one)).not.toBe(fold(other))
   })
 
-  it('changes nothing that is folded already', () => {
+  it('leaves folded text unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(fold(fold(text))).toBe(fold(text))
@@ -35,7 +35,7 @@ describe('folding', () => {
     )
   })
 
-  it('makes all characters the same that a regular expression without regard to case takes for the same', () => {
+  it('equates all characters that a case-insensitive regular expression equates', () => {
     const apart: string[] = []
     for (let code = 0; code < 0x20000; code++) {
       if (code >= 0xd800 && code < 0xe000) continue
@@ -55,11 +55,11 @@ describe('the words of a query', () => {
     expect(wordsOf('  Air\u00a0QUALITY\tx ')).toEqual(['quality', 'air', 'x'])
   })
 
-  it('leave out those that lie within another', () => {
+  it('leave out those that are part of another', () => {
     expect(wordsOf('cast forecast fore weather')).toEqual(['forecast', 'weather'])
   })
 
-  it('are none when there is nothing but blanks', () => {
+  it('are none if there are only blanks', () => {
     expect(wordsOf(' \n ')).toEqual([])
     expect(tokensOf('')).toEqual([])
   })

@@ -40,7 +40,7 @@ function anIdentity(isControlled: boolean): Identity {
 }
 
 describe('a discovery item', () => {
-  it('has the members of the product specification, each as it says', () => {
+  it('has the members of the product specification', () => {
     const inputSchema = {
       type: 'object',
       properties: { city: { type: 'string' } },
@@ -91,7 +91,7 @@ describe('a discovery item', () => {
     expect(identityOf(anIdentity(true))).toEqual({ agentId: '0' })
   })
 
-  it('tells type, properties and required of a schema that leaves them out', () => {
+  it('adds type, properties and required to a schema that leaves them out', () => {
     const schemaOf = (inputSchema: Record<string, unknown>) =>
       toItem(anEntry({ inputSchema })).metadata.inputSchema
     const none = { type: 'object', properties: {}, required: [] }
@@ -101,7 +101,7 @@ describe('a discovery item', () => {
     expect(schemaOf(closed)).toEqual({ ...closed, required: [] })
   })
 
-  it('has an input schema and an output even where the listing gave none', () => {
+  it('has an input schema and an output even if the listing gave none', () => {
     const { metadata } = toItem(anEntry({ inputSchema: null, output: null }))
     expect(metadata.inputSchema).toEqual({
       type: 'object',
@@ -111,7 +111,7 @@ describe('a discovery item', () => {
     expect(metadata.output).toEqual({ type: 'json' })
   })
 
-  it('carries the optional members of the official packages when they are what they should be', () => {
+  it('carries the optional members of the official packages if they are well formed', () => {
     const extras = {
       mimeType: 'application/json',
       serviceName: 'Weather',
@@ -139,7 +139,7 @@ describe('a discovery item', () => {
     expect(item.resource).toBe('https://api.example.com/v1')
   })
 
-  it('leaves hostile names of parameters as they are', () => {
+  it('leaves hostile names of parameters unchanged', () => {
     const example = JSON.parse('{"queryParams":{"__proto__":{"x":1},"constructor":"y"}}')
     const json = JSON.parse(JSON.stringify(toItem(anEntry({ example }))))
     expect(Object.keys(json.metadata.input.queryParams)).toEqual(['__proto__', 'constructor'])

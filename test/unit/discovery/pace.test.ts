@@ -8,7 +8,7 @@ function work(ms: number): void {
 }
 
 describe('searches', () => {
-  it('run one after another, in the order in which they were asked for', async () => {
+  it('run one after another, in order of arrival', async () => {
     const pace = createPace(createUrgency())
     const order: string[] = []
     await Promise.all(['a', 'b', 'c'].map((name) => pace.search(() => order.push(name))))

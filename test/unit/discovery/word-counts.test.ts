@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createDistances, createWordCounts } from '../../../src/discovery/word-counts.js'
+import { createDistances, createWordCounts } from '../../../src/discovery/spelling.js'
 
 const distance = (from: string, to: string, max = 9) => createDistances(from, max).toWord(to)
 

@@ -83,7 +83,7 @@ describe('answers', () => {
     expect(await figures('arcus_verify_total')).toEqual({ 'eip155:5042 other': 1 })
   })
 
-  it('that never came are timed, and left to the count of faults', async () => {
+  it('that ended in an error are timed, and left to the count of faults', async () => {
     const fails = metrics.measureVerify(() => Promise.reject(new Error('no chain')))
     await expect(fails(aBody())).rejects.toThrow('no chain')
     metrics.countFault('verify', reasons.unexpectedVerifyError.code, aBody())
@@ -111,7 +111,7 @@ describe('a promise of verify', () => {
     expect(await broken()).toEqual({ [`eip155:5042 ${poor}`]: 1 })
   })
 
-  it('is kept when the payment is confirmed, whoever is told used afterwards', async () => {
+  it('is kept once the payment is confirmed, whatever later callers are answered', async () => {
     await sayYes()
     metrics.decided(aJob, confirmed)
     await settleWith(undefined, 'row')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RpcResult } from '../../../src/chain/rpc-node.js'
-import { createBalances } from '../../../src/metrics/balances.js'
+import { createBalances } from '../../../src/metrics/gas-money.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import type { WatchedNetwork } from '../../../src/metrics/settling.js'
 import { aJob, confirmed, failed } from './a-job.js'
@@ -44,7 +44,7 @@ async function pageOf(watched: WatchedNetwork): Promise<string> {
 }
 
 describe('a scrape', () => {
-  it('shows how discovery and directory stand', async () => {
+  it('shows the state of discovery and directory', async () => {
     const metrics = createMetrics(aClock().now)
     metrics.watchDirectory({
       index: () => ({ endpoints: 12, readSeconds: 1.5 }),
@@ -63,7 +63,7 @@ describe('a scrape', () => {
     }
   })
 
-  it('shows queue, head and lanes as they stand', async () => {
+  it('shows queue, head and lanes', async () => {
     const page = await pageOf(aWatched())
     for (const line of [
       `arcus_queue_length{network="${network}"} 7`,
@@ -90,7 +90,7 @@ describe('a scrape', () => {
     expect(page).not.toMatch(/^arcus_(lane_balance_usd|lane_runway_days|chain_head_age)/m)
   })
 
-  it('looks at most once a second', async () => {
+  it('is made at most once a second', async () => {
     const clock = aClock()
     const metrics = createMetrics(clock.now)
     let looks = 0
@@ -116,8 +116,8 @@ describe('a scrape', () => {
   })
 })
 
-describe('what the relayer tells', () => {
-  it('becomes gas in dollars: of confirmed payments each, of all transactions the sum', async () => {
+describe('an event of the relayer', () => {
+  it('becomes gas in dollars, for each confirmed payment and in sum', async () => {
     const metrics = createMetrics(aClock().now)
     const events = metrics.relayerEvents(network)
     events.decided(aJob, confirmed)
@@ -131,7 +131,7 @@ describe('what the relayer tells', () => {
     expect(text).toContain(`arcus_wasted_gas_usd_total{network="${network}"} 0.0005`)
   })
 
-  it('counts jobs by what they were, and gas of payments only of payments', async () => {
+  it('counts jobs by kind, and gas of payments for payments only', async () => {
     const metrics = createMetrics(aClock().now)
     const events = metrics.relayerEvents(network)
     events.decided({ ...aJob, kind: 'batch-claim' }, confirmed)
@@ -163,7 +163,7 @@ describe('calls to the chain', () => {
 })
 
 describe('balances', () => {
-  it('are asked for once in ten seconds', async () => {
+  it('are read once in ten seconds', async () => {
     const clock = aClock()
     let asked = 0
     const batch = async (): Promise<RpcResult[]> => [{ ok: true, value: `0x${++asked}` }]

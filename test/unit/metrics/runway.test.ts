@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createRunway } from '../../../src/metrics/runway.js'
+import { createRunway } from '../../../src/metrics/gas-money.js'
 
 const dollar = 10n ** 18n
 
-/** The runway of 100 dollars at that time of 2026-11-21 with what was spent by day. */
+/** The runway of 100 dollars at a time of 2026-11-21, given the spending of each day. */
 function runwayAt(time: string, spent: Record<string, bigint>): Promise<number> {
   return createRunway({
     network: 'eip155:5042',
@@ -13,7 +13,7 @@ function runwayAt(time: string, spent: Record<string, bigint>): Promise<number> 
 }
 
 describe('the runway', () => {
-  it('is without end while nothing is spent', async () => {
+  it('is infinite while nothing is spent', async () => {
     expect(await runwayAt('12:00:00', {})).toBe(Number.POSITIVE_INFINITY)
   })
 

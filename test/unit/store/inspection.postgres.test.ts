@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../../../src/devnet/ports.js'
+import { freePort } from '../../../src/devnet/process.js'
 import type { DatabaseInspection } from '../../../src/store/inspection.js'
 import { inspectPostgres } from '../../../src/store/postgres/inspection.js'
 import { schemaVersion } from '../../../src/store/postgres/migrations.js'

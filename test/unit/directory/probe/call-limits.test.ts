@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCallBudget } from '../../../../src/directory/probe/call-limits.js'
-import { RequestFault } from '../../../../src/http/request-fault.js'
+import { RequestFault } from '../../../../src/http/errors.js'
 
 describe('the budget for calls', () => {
   const work = async () => 'done'

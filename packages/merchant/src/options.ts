@@ -1,0 +1,107 @@
+import type { FacilitatorClient } from '@x402/core/server'
+import type { SettleResponse } from '@x402/core/types'
+import type { Network } from '../../../src/x402/networks.js'
+import type { Channels } from './channels.js'
+import type { Price } from './price.js'
+import type { Refunds } from './refunds.js'
+
+/** Payment schemes, in the order in which a route offers them. */
+export const schemes = ['exact', 'batch-settlement'] as const
+
+export type Scheme = (typeof schemes)[number]
+
+/** Options of the plugin. What a route states itself takes precedence. */
+export interface X402Options {
+  /** Base URL of the facilitator, or a client of your own. */
+  facilitator: string | FacilitatorClient
+  /** Address that is paid. It is required here or on each priced route. */
+  payTo?: string
+  /** Default `eip155:5042`. */
+  network?: Network
+  /** Prices by route, `"GET /quote"` or `"/quote"` for every method: the URL as declared, prefixes included. */
+  routes?: Record<string, Price | RoutePrice>
+  /** Origin under which buyers reach this server, such as `https://api.example.com`. Default: the origin of each request. */
+  baseUrl?: string
+  /** Seconds for which a signed payment stays valid. It must outlast the handler. Default 300. */
+  maxTimeoutSeconds?: number
+  /** Size limit of a streamed body that is held back until it is paid for. Default 4 MiB. */
+  maxHeldBytes?: number
+  /** Returns to buyers what metered calls did not use. Made by `createRefunds`. */
+  refunds?: Refunds
+  /** Adds `batch-settlement` to the schemes of every route. Made by `createChannels`. */
+  channels?: Channels
+  /** Longest wait for one answer of the facilitator. Default 90 000. */
+  facilitatorTimeoutMs?: number
+  /** Name shown to buyers and catalogs: at most 32 printable ASCII characters. */
+  serviceName?: string
+  /** At most five, 32 characters each. */
+  tags?: string[]
+  iconUrl?: string
+}
+
+/** Options of one route, in `config.x402` or in `routes`, in place of a bare price. */
+export interface RoutePrice {
+  price: Price
+  /**
+   * `metered`: the price is a ceiling. By `batch-settlement` only the amount that the handler charges is taken. By
+   * `exact` the whole price is settled and the rest is returned, which needs `refunds`. Default `fixed`.
+   */
+  pricing?: 'fixed' | 'metered'
+  /** Default: both where there are `channels`, else `exact`. */
+  schemes?: readonly Scheme[]
+  payTo?: string
+  network?: Network
+  maxTimeoutSeconds?: number
+  description?: string
+  /** Media type of the paid body, such as `application/json`. */
+  mimeType?: string
+  /**
+   * `hold` (default): a streamed body is held until it is complete, then settled, then sent. A body longer than
+   * `maxHeldBytes` fails and is not charged. `settle-first`: the payment is settled when the first bytes are there,
+   * then the body is sent as it comes.
+   */
+  streaming?: 'hold' | 'settle-first'
+  maxHeldBytes?: number
+  /** `false` keeps the route out of catalogs. */
+  discoverable?: boolean
+  /** Example of the query parameters of a GET, or of the body of a POST. */
+  example?: unknown
+  /** JSON Schema of the parameters or the body, for a route whose own `schema` is missing or is no JSON Schema. */
+  inputSchema?: object
+  /** Example of the paid body. */
+  outputExample?: unknown
+}
+
+/** The payment of a request, as the handler of a priced route finds it in `request.payment`. */
+export interface Payment {
+  payer: string
+  /** Atomic units of the asset. Arc's stablecoin has a million to the dollar. */
+  amount: string
+  asset: string
+  network: string
+  payTo: string
+  /** `exact` or `batch-settlement`. */
+  scheme: string
+  /**
+   * Sets how much of a metered price is charged, in dollars such as `"$0.004"` or in atomic units. The last call counts.
+   * With `"$0"` nothing is settled. Throws for more than the price.
+   */
+  charge(amount: string): void
+  /**
+   * Settles before the handler has ended, which otherwise happens automatically afterwards. It is needed before
+   * anything is written to `reply.raw`. Throws with a `statusCode` when the payment does not settle. A handler that
+   * fails after this call is charged all the same.
+   */
+  settle(): Promise<SettleResponse>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on priced routes, once the payment has been verified. */
+    payment: Payment | null
+  }
+  interface FastifyContextConfig {
+    /** The price of a call. */
+    x402?: Price | RoutePrice
+  }
+}

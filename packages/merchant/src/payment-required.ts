@@ -1,0 +1,122 @@
+import { encodePaymentRequiredHeader } from '@x402/core/http'
+import type { PaymentRequired } from '@x402/core/types'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { formatAtomic } from '../../../src/x402/amounts.js'
+import { isNetwork, networks } from '../../../src/x402/networks.js'
+import { isStablecoin } from './price.js'
+import type { Refusal } from './resource-server.js'
+import { paymentRequired, type Terms } from './terms.js'
+
+interface Asked {
+  terms: Terms
+  /** Origin under which buyers know the server. `undefined` takes the origin of the request. */
+  baseUrl: string | undefined
+  /** The reason why the presented payment is not accepted. */
+  error?: string | undefined
+  message?: string
+}
+
+/** The `error` of a 402 that answers a request without payment. */
+const PAYMENT_REQUIRED = 'Payment required'
+
+/** Allows styles in the page itself and nothing else: the page loads nothing and runs nothing. */
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+/** Answers 402: the terms in the header, and a page for browsers. */
+export function askForPayment(request: FastifyRequest, reply: FastifyReply, asked: Asked) {
+  const { terms, baseUrl, error = PAYMENT_REQUIRED, message } = asked
+  const required = paymentRequired(terms, resourceUrl(request, baseUrl), error)
+  reply
+    .code(402)
+    .header('PAYMENT-REQUIRED', encodePaymentRequiredHeader(required))
+    .header('cache-control', 'no-store')
+  if (wantsPage(request.headers.accept)) {
+    return reply
+      .header('content-security-policy', PAGE_POLICY)
+      .type('text/html; charset=utf-8')
+      .send(paymentPage(required))
+  }
+  return sendJson(reply, { error, ...(message === undefined ? {} : { message }) })
+}
+
+/** Answers a payment that is invalid, or that the facilitator could not verify. */
+export function answerRefusal(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { refusal, ...asked }: Asked & { refusal: Refusal },
+) {
+  const { status, error, message } = refusal
+  if (status === 402) return askForPayment(request, reply, { ...asked, error, message })
+  return sendJson(reply.code(status).header('cache-control', 'no-store'), { error, message })
+}
+
+/** Sends JSON as text, so that no response schema of the route applies. */
+function sendJson(reply: FastifyReply, body: { error: string; message?: string }) {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+}
+
+/** Returns the URL without its query, which concerns only the caller and the merchant. */
+function resourceUrl(request: FastifyRequest, baseUrl: string | undefined): string {
+  const [path = '/'] = request.url.split('?', 1)
+  return `${baseUrl ?? `${request.protocol}://${request.host}`}${path}`
+}
+
+/** Tells browsers, which accept HTML by name, from programs that accept everything as a wildcard. */
+function wantsPage(accept: string | undefined): boolean {
+  return accept?.toLowerCase().includes('text/html') ?? false
+}
+
+/** Returns the page for a person who opens a paid URL in a browser. */
+function paymentPage({ accepts, resource, error }: PaymentRequired): string {
+  const [asked] = accepts
+  const price = asked === undefined ? '' : describePrice(asked.amount, asked.asset, asked.network)
+  const network =
+    asked !== undefined && isNetwork(asked.network) ? networks[asked.network].name : ''
+  const rows = [
+    ['Price', price],
+    ['Network', `${network} (${asked?.network ?? ''})`],
+    ['Paid to', asked?.payTo ?? ''],
+    ['Resource', resource.url],
+    ...(error === undefined || error === PAYMENT_REQUIRED ? [] : [['Refused', error]]),
+  ]
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Payment required</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; }
+dt { color: #666; } dd { margin: 0 0 1rem; overflow-wrap: anywhere; }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } dt { color: #aaa; } }
+</style>
+</head>
+<body>
+<h1>Payment required</h1>
+<p>${escapeHtml(resource.description || 'Each call of this resource is paid.')}</p>
+<dl>
+${rows.map(([name = '', value = '']) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`).join('\n')}
+</dl>
+<p>Programs pay it with x402: the terms are in the header PAYMENT-REQUIRED of this answer, and a client such as
+@x402/fetch signs and sends the payment.</p>
+</body>
+</html>
+`
+}
+
+function describePrice(amount: string, asset: string, network: string): string {
+  if (!isStablecoin(asset, network)) return `${amount} atomic units of the token ${asset}`
+  return `$${formatAtomic(BigInt(amount))} in USDC`
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}

@@ -1,0 +1,497 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, open, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { FacilitatorClient } from '@x402/core/server'
+import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
+import type { ClientEvmSigner } from '@x402/evm'
+import { addressProblem } from '../../../src/x402/checksum.js'
+import { createFacilitatorClient } from './facilitator.js'
+
+export interface RefundsOptions {
+  /** Base URL of the facilitator that sends the refunds, or a client of your own. */
+  facilitator: string | FacilitatorClient
+  /** The account that the money comes from, for example made by `privateKeyToAccount`. It signs, and needs no gas. */
+  signer: ClientEvmSigner
+  /** The address that is paid, where it differs from `signer`. Then `signer` needs money of its own. */
+  payTo?: string
+  /** Path of the ledger file, which is made when it is missing, with its folder. One process may use it at a time. */
+  path?: string
+  /** A ledger of your own, in place of `path`. */
+  ledger?: RefundLedger
+  /** Interval at which refunds that have not landed are tried again. Default 30. */
+  retrySeconds?: number
+  /**
+   * Tells whether a payment was settled whose answer was lost. Default: asks Arcus at `/payments`. It is required where
+   * `facilitator` is a client of your own.
+   */
+  wasSettled?: (refund: Refund) => Promise<boolean | undefined>
+  /**
+   * Finds the transaction in which a refund landed, when the facilitator says that its authorization is used. Resolves
+   * to `undefined` where there is no proof that this very amount went to this buyer; then the refund stays pending.
+   * Default: asks Arcus at `/payments`.
+   */
+  findTransfer?: (transfer: RefundTransfer) => Promise<string | undefined>
+  log?: { info(details: object, text: string): void; error(details: object, text: string): void }
+}
+
+/** Money that goes back to a buyer. Every change is a line of the ledger. */
+export interface Refund {
+  id: string
+  /**
+   * `planned` before the payment is settled, `due` once it is, `landed` when the buyer has the money, `dropped` when
+   * the payment was not settled, or when another call with the same payment has refunded it.
+   */
+  state: 'planned' | 'due' | 'landed' | 'dropped'
+  network: `${string}:${string}`
+  asset: string
+  /** EIP-712 domain of the asset. */
+  extra: { name: string; version: string }
+  /** Atomic units of the asset. */
+  amount: string
+  /** The buyer who made the payment. */
+  payer: string
+  /** Nonce of the payment's authorization. */
+  paymentNonce: string
+  /** Unix seconds after which the payment can no longer settle. */
+  paymentValidBefore: number
+  /** Unix seconds until which the signed transfer is valid. */
+  validBefore: number
+  /** Hash of the transaction that moved the money, once it is known. */
+  transaction?: string
+}
+
+export interface RefundLedger {
+  /** Resolves when the refund is on disk. */
+  write(refund: Refund): Promise<void>
+  /** Returns the refunds that are neither landed nor dropped. */
+  pending(): Refund[]
+  /** Runs before each round of attempts. Takes over refunds of other processes that share the ledger. */
+  refresh?(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The transfer of a refund on chain. */
+export interface RefundTransfer {
+  network: Refund['network']
+  asset: string
+  from: string
+  to: string
+  /** Atomic units of the asset. */
+  amount: string
+  nonce: string
+}
+
+export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore'>
+
+export interface Refunds {
+  /** The address that the money comes from. */
+  readonly address: string
+  /** The address whose payments are refunded. */
+  readonly payTo: string
+  /** Records a refund before the payment is settled. Rejects when it cannot be recorded. */
+  plan(refund: NewRefund): Promise<PlannedRefund>
+  /** Tells whether another call has planned a refund of the same payment. */
+  isKnown(payment: NewRefund): boolean
+  /** Returns the refunds that have not landed. */
+  pending(): Refund[]
+  /** Tries every due refund now. It also runs automatically. */
+  run(): Promise<void>
+  /** Resolves when nothing is under way. Refunds that have not landed are tried again after the next start. */
+  close(): Promise<void>
+}
+
+export interface PlannedRefund {
+  /**
+   * Starts the refund, after the payment was settled. Resolves to its amount, which is that of an earlier call with the
+   * same payment where such a refund is on its way already.
+   */
+  confirm(): Promise<string>
+  /** Drops the refund of a payment that was not and will not be settled. */
+  drop(): Promise<void>
+  /** Leaves the refund to be resolved later, when the outcome of the payment is unknown. */
+  leave(): void
+}
+
+const DEFAULT_RETRY_SECONDS = 30
+const FACILITATOR_TIMEOUT_MS = 90_000
+/** A transfer stays the same for so long. The facilitator treats identical attempts as one. */
+const TRANSFER_LIFETIME_SECONDS = 7 * 86_400
+const RENEW_SECONDS = 600
+/** Refunds that are sent at the same time. Arcus puts them in one transaction. */
+const MAX_AT_ONCE = 20
+
+/** Returns to buyers what metered calls did not use. Each refund is kept on disk and tried until it lands. */
+export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
+  const { signer, payTo = signer.address, log } = options
+  const problem = addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`x402: payTo of refunds ${problem}, got "${payTo}".`)
+  const facilitator =
+    typeof options.facilitator === 'string'
+      ? createFacilitatorClient(options.facilitator, FACILITATOR_TIMEOUT_MS)
+      : options.facilitator
+  const wasSettled = options.wasSettled ?? askPaymentState(options.facilitator)
+  const findTransfer = options.findTransfer ?? askTransfer(options.facilitator)
+  const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
+  const onePerPayment = createOnePerPayment()
+  for (const refund of ledger.pending()) if (refund.state === 'due') onePerPayment.take(refund)
+  let running: Promise<void> | undefined
+  let isAskedAgain = false
+
+  async function send(refund: Refund): Promise<void> {
+    const fresh = refund.validBefore < now() + RENEW_SECONDS ? renew(refund) : refund
+    if (fresh !== refund) await ledger.write(fresh)
+    const outcome = await transferRefund(fresh, signer, facilitator)
+    const { id, payer, amount } = fresh
+    const isUsed = outcome.state === 'used'
+    const found = isUsed ? await findTransfer(transferOf(fresh, signer.address)) : undefined
+    const transaction = outcome.state === 'landed' ? outcome.transaction : found
+    if (transaction === undefined) {
+      const reason = outcome.state === 'landed' ? undefined : outcome.reason
+      log?.error({ refund: id, payer, amount, reason }, 'x402: refund not landed yet')
+      return
+    }
+    await ledger.write({ ...fresh, state: 'landed', transaction })
+    log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
+  }
+
+  /** Finds the outcome of a payment whose request ended without an answer. */
+  async function resolvePlanned(refund: Refund): Promise<void> {
+    const isSettled = await wasSettled(refund)
+    // The buyer has presented the payment again meanwhile. Then the charge of that call counts.
+    if (onePerPayment.isOpen(refund)) return
+    if (isSettled === true) return void (await makeDue(refund))
+    if (isSettled === false && refund.paymentValidBefore + CLOCK_SECONDS < now())
+      return mark(refund, 'dropped')
+  }
+
+  async function mark(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
+    await ledger.write({ ...refund, state })
+  }
+
+  /** Makes the refund due, unless an earlier one stands for the payment. Returns the amount of the one that stands. */
+  async function makeDue(refund: Refund): Promise<string> {
+    const standing = onePerPayment.take(refund)
+    const isDue = standing.id === refund.id && refund.amount !== '0'
+    await mark(refund, isDue ? 'due' : 'dropped')
+    return standing.amount
+  }
+
+  async function tryOne(refund: Refund): Promise<void> {
+    const attempt = refund.state === 'due' ? send(refund) : resolvePlanned(refund)
+    await attempt.catch((err) => log?.error({ err, refund: refund.id }, 'x402: refund failed'))
+  }
+
+  async function runOnce(): Promise<void> {
+    await ledger.refresh?.().catch((err) => log?.error({ err }, 'x402: refunds could not be read'))
+    onePerPayment.prune()
+    const waiting = ledger.pending().filter((it) => it.state === 'due' || !onePerPayment.isOpen(it))
+    while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
+  }
+
+  async function run(): Promise<void> {
+    isAskedAgain = true
+    running ??= (async () => {
+      while (isAskedAgain) {
+        isAskedAgain = false
+        await runOnce()
+      }
+      running = undefined
+    })()
+    return running
+  }
+
+  const timer = setInterval(run, (options.retrySeconds ?? DEFAULT_RETRY_SECONDS) * 1000).unref()
+  void run()
+
+  return {
+    address: signer.address,
+    payTo,
+    async plan(wanted) {
+      const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
+      onePerPayment.open(refund)
+      const end = () => onePerPayment.close(refund)
+      await ledger.write(refund).catch((error) => {
+        end()
+        throw error
+      })
+      return {
+        async confirm() {
+          const amount = await makeDue(refund).finally(end)
+          void run()
+          return amount
+        },
+        drop: () => mark(refund, 'dropped').finally(end),
+        leave: end,
+      }
+    },
+    isKnown(payment) {
+      if (onePerPayment.isTaken(payment)) return true
+      const nonce = refundNonce(payment)
+      return ledger.pending().some((it) => refundNonce(it) === nonce)
+    },
+    pending: ledger.pending,
+    run,
+    async close() {
+      clearInterval(timer)
+      await running
+      await ledger.close()
+    },
+  }
+}
+
+function renew(refund: Refund): Refund {
+  return { ...refund, validBefore: now() + TRANSFER_LIFETIME_SECONDS }
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
+function pathOf({ path }: RefundsOptions): string {
+  if (typeof path === 'string' && path !== '') return path
+  throw new Error('x402: refunds need path, the file of their ledger.')
+}
+
+/** Asks Arcus whether a payment was settled; `undefined` where the answer is unknown. */
+function askPaymentState(facilitator: string | FacilitatorClient) {
+  return async ({ network, payer, paymentNonce }: Refund): Promise<boolean | undefined> => {
+    const found = await fetchPayment(facilitator, [network, payer, paymentNonce])
+    if (found === undefined) return undefined
+    if (found.status === 404 && found.body.error === 'not_found') return false
+    if (!found.isOk) return undefined
+    if (found.body.state === 'confirmed') return true
+    return found.body.state === 'failed' ? false : undefined
+  }
+}
+
+function askTransfer(facilitator: string | FacilitatorClient) {
+  return async (transfer: RefundTransfer): Promise<string | undefined> => {
+    const { network, from, nonce } = transfer
+    const found = await fetchPayment(facilitator, [network, from, nonce])
+    return found?.isOk ? proofOf(transfer, found.body) : undefined
+  }
+}
+
+async function fetchPayment(
+  facilitator: string | FacilitatorClient,
+  key: readonly [network: string, payer: string, nonce: string],
+) {
+  if (typeof facilitator !== 'string') return undefined
+  const base = facilitator.replace(/\/+$/, '')
+  const response = await fetch(`${base}/payments/${key.join('/')}`, {
+    signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
+  })
+  const body = (await response.json().catch(() => null)) as Record<string, unknown> | null
+  return { status: response.status, isOk: response.ok, body: body ?? {} }
+}
+
+/** Chooses one refund for each payment, although several calls may plan one. */
+interface OnePerPayment {
+  /** Starts a call that plans this refund and does not know the outcome of the payment yet. */
+  open(refund: Refund): void
+  close(refund: Refund): void
+  /** Tells whether a call that presents the payment is under way. */
+  isOpen(refund: Refund): boolean
+  /** Returns the refund that stands for the payment: this one, unless another was taken before. */
+  take(refund: Refund): Refund
+  /** Tells whether a refund was taken for this payment. */
+  isTaken(payment: PaymentOfRefund): boolean
+  /** Forgets payments that cannot be presented again. */
+  prune(): void
+}
+
+/** Allowed difference between clocks. */
+const CLOCK_SECONDS = 600
+/** Limit for payments that buyers made valid for years. */
+const MAX_KEPT_SECONDS = 86_400
+
+/**
+ * Keeps refunds to one for each payment. A buyer whose answer was lost presents the same payment again, and the second
+ * call may use more or less than the first. The token lets only one transfer through. So one refund is chosen here, and
+ * the ledger and the buyer get that one.
+ */
+function createOnePerPayment(): OnePerPayment {
+  const calls = new Map<string, string>()
+  const taken = new Map<string, { refund: Refund; until: number }>()
+
+  return {
+    open: (refund) => void calls.set(refund.id, refundNonce(refund)),
+    close: ({ id }) => void calls.delete(id),
+    isOpen(refund) {
+      return calls.size > 0 && [...calls.values()].includes(refundNonce(refund))
+    },
+    take(refund) {
+      const nonce = refundNonce(refund)
+      const before = taken.get(nonce)?.refund
+      if (before !== undefined && before.id !== refund.id) return before
+      const at = now()
+      const ends = Math.min(Math.max(refund.paymentValidBefore, at), at + MAX_KEPT_SECONDS)
+      taken.set(nonce, { refund, until: ends + CLOCK_SECONDS })
+      return refund
+    },
+    isTaken: (payment) => taken.has(refundNonce(payment)),
+    prune() {
+      for (const [nonce, { until }] of taken) if (until < now()) taken.delete(nonce)
+    },
+  }
+}
+
+type TransferOutcome =
+  | { state: 'landed'; transaction: string }
+  /** The nonce is used on chain. This proves no payment: the authorization may have been cancelled, or have moved another amount. */
+  | { state: 'used'; reason: string }
+  /** The transfer is tried again later. */
+  | { state: 'failed'; reason: string }
+
+const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
+const SETTLE_SECONDS = 60
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+}
+
+/**
+ * Sends a refund as the merchant's own payment to the buyer: the merchant signs, the facilitator sends, no gas is
+ * needed. Its nonce follows from the refunded payment, so that the token itself lets it happen only once, even after
+ * repeated attempts.
+ */
+async function transferRefund(
+  refund: Refund,
+  signer: ClientEvmSigner,
+  facilitator: FacilitatorClient,
+): Promise<TransferOutcome> {
+  const { network, asset, amount, extra, payer } = refund
+  const requirements: PaymentRequirements = {
+    scheme: 'exact',
+    network,
+    asset,
+    amount,
+    payTo: payer,
+    maxTimeoutSeconds: SETTLE_SECONDS,
+    extra: { ...extra },
+  }
+  try {
+    const payload = await signTransfer(refund, requirements, signer)
+    const { success, transaction, errorReason } = await facilitator.settle(payload, requirements)
+    return success ? { state: 'landed', transaction } : failureOf(errorReason)
+  } catch (error) {
+    if (error instanceof SettleError) return failureOf(error.errorReason)
+    return { state: 'failed', reason: (error as Error).message }
+  }
+}
+
+function failureOf(reason = 'settlement_failed'): TransferOutcome {
+  return { state: reason === ALREADY_USED ? 'used' : 'failed', reason }
+}
+
+/** Returns the transfer that a refund from this account makes. */
+function transferOf(refund: Refund, from: string): RefundTransfer {
+  const { network, asset, amount, payer } = refund
+  return { network, asset, from, to: payer, amount, nonce: refundNonce(refund) }
+}
+
+async function signTransfer(
+  refund: Refund,
+  accepted: PaymentRequirements,
+  signer: ClientEvmSigner,
+): Promise<PaymentPayload> {
+  const authorization = {
+    from: signer.address,
+    // The buyer's spelling may have a wrong checksum, which some signers refuse.
+    to: refund.payer.toLowerCase(),
+    value: refund.amount,
+    validAfter: '0',
+    validBefore: String(refund.validBefore),
+    nonce: refundNonce(refund),
+  }
+  const signature = await signer.signTypedData({
+    domain: {
+      ...refund.extra,
+      chainId: Number(refund.network.split(':')[1]),
+      verifyingContract: refund.asset.toLowerCase(),
+    },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...authorization,
+      value: BigInt(authorization.value),
+      validAfter: 0n,
+      validBefore: BigInt(refund.validBefore),
+    },
+  })
+  return { x402Version: 2, accepted, payload: { signature, authorization } }
+}
+
+/** A facilitator's answer about a payment that it finds by payer and nonce. */
+type FoundPayment = { [member in 'state' | 'asset' | 'payTo' | 'amount' | 'transaction']?: unknown }
+
+/**
+ * Returns the transaction of a payment that proves a transfer: it is confirmed, and moved the same amount of the same
+ * token to the same buyer.
+ */
+export function proofOf(
+  { asset, to, amount }: RefundTransfer,
+  found: FoundPayment,
+): string | undefined {
+  const isConfirmed = found.state === 'confirmed' && found.amount === amount
+  const isSameTransfer = isSameAddress(found.payTo, to) && isSameAddress(found.asset, asset)
+  const { transaction } = found
+  return isConfirmed && isSameTransfer && typeof transaction === 'string' ? transaction : undefined
+}
+
+function isSameAddress(text: unknown, address: string): boolean {
+  return typeof text === 'string' && text.toLowerCase() === address.toLowerCase()
+}
+
+type PaymentOfRefund = Pick<Refund, 'network' | 'asset' | 'payer' | 'paymentNonce'>
+
+/** Returns the nonce that all refunds of one payment share. */
+export function refundNonce({ network, asset, payer, paymentNonce }: PaymentOfRefund): string {
+  const text = ['x402 refund', network, asset, payer, paymentNonce].join('\n').toLowerCase()
+  return `0x${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** Opens an append-only file of JSON lines, which is also the record of every refund. */
+async function openRefundLedger(path: string): Promise<RefundLedger> {
+  const text = await readFile(path, 'utf8').catch((error) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  const pending = new Map<string, Refund>()
+  const remember = (refund: Refund) => {
+    if (refund.state === 'landed' || refund.state === 'dropped') pending.delete(refund.id)
+    else pending.set(refund.id, refund)
+  }
+  for (const line of text.split('\n')) {
+    const refund = parseLine(line)
+    if (refund !== undefined) remember(refund)
+  }
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'a', 0o600)
+  // A crash may have cut the last line short. The next line must not continue it.
+  if (text !== '' && !text.endsWith('\n')) await file.appendFile('\n')
+  return {
+    async write(refund) {
+      await file.appendFile(`${JSON.stringify(refund)}\n`)
+      await file.datasync()
+      remember(refund)
+    },
+    pending: () => [...pending.values()],
+    close: () => file.close(),
+  }
+}
+
+function parseLine(line: string): Refund | undefined {
+  try {
+    return JSON.parse(line) as Refund
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,224 @@
+import { type FacilitatorClient, x402ResourceServer } from '@x402/core/server'
+import {
+  type PaymentPayload,
+  SettleError,
+  type SettleResponse,
+  VerifyError,
+  type VerifyResponse,
+} from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { networks } from '../../../src/x402/networks.js'
+import type { Channels } from './channels.js'
+import { type Offer, paymentRequired, type Terms } from './terms.js'
+
+/** The answer to a payment that is not accepted. */
+export interface Refusal {
+  /** 402: another payment may be accepted. 502: the facilitator could not verify or settle this one. */
+  status: 402 | 502
+  /** A code of the protocol, or a code followed by the problem. */
+  error: string
+  message: string
+  /** The facilitator's answer about a settlement that failed. */
+  settlement?: SettleResponse
+}
+
+export type Verified =
+  /** `answer` is the answer of the scheme itself to a request that buys nothing, such as one that closes a channel. */
+  { ok: true; payer: string; answer?: unknown } | { ok: false; refusal: Refusal }
+export type Settled =
+  | { ok: true; settlement: SettleResponse }
+  | { ok: false; refusal: Refusal; cause?: unknown }
+
+/** Verifies and settles payments through the facilitator. No method rejects. */
+export interface ResourceServer {
+  /** Returns the terms that a payment takes up, or the reason why it takes up none. */
+  match(payload: PaymentPayload, terms: Terms): Offer | string
+  verify(offer: Offer): Promise<Verified & { cause?: unknown }>
+  /** Settles the price, or less where the scheme allows it. */
+  settle(offer: Offer, amount?: bigint): Promise<Settled>
+  /** Releases the channel of a verified payment that will not be settled. Has no effect by `exact`. */
+  cancel(offer: Offer): Promise<void>
+  /** Returns the terms with the state of the channel, for a buyer whose own record of it is out of date. */
+  reoffer(offer: Offer, error: string): Promise<Terms>
+}
+
+const TOO_MANY_REQUESTS = 429
+const MAX_TEXT_CHARS = 500
+/** The code for a scheme that could not read or write its channels. */
+const STATE_UNAVAILABLE = 'invalid_batch_settlement_evm_verification_state_unavailable'
+
+/** Makes the server half of `@x402/core` without its start-up call: a merchant starts while the facilitator is down. */
+export function createResourceServer(
+  facilitator: FacilitatorClient,
+  channels: Channels | undefined,
+): ResourceServer {
+  const resources = new x402ResourceServer(facilitator)
+  for (const { network } of Object.values(networks)) {
+    resources.register(network, new ExactEvmScheme())
+  }
+  if (channels !== undefined) resources.register(channels.network, channels.scheme)
+
+  async function cancel({ payload, requirements }: Offer): Promise<void> {
+    const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
+    await dispatcher.cancel({ reason: 'handler_failed' })
+  }
+
+  return {
+    match(payload, terms) {
+      const requirements = resources.findMatchingRequirements([...terms.accepts], payload)
+      if (requirements === undefined) {
+        return `invalid_payment_requirements: ${describeMismatch(payload, terms)}`
+      }
+      const echo = resources.validateExtensions(paymentRequired(terms, ''), payload)
+      if (!echo.valid) return echo.invalidReason
+      if (requirements.scheme === 'exact') return { payload, requirements, terms }
+      const read = channels?.readPayment(payload) ?? payload
+      return typeof read === 'string' ? read : { payload: read, requirements, terms }
+    },
+    async verify(offer) {
+      const { payload, requirements } = offer
+      try {
+        const result = await resources.verifyPayment(payload, requirements)
+        if (result.isValid && payload.payload.type !== 'refund' && isWithdrawing(result)) {
+          await cancel(offer)
+          return { ok: false, refusal: withdrawing }
+        }
+        if (result.isValid) {
+          const answer = result.skipHandler && (result.skipHandler.body ?? {})
+          return { ok: true, payer: result.payer ?? payerOf(payload), ...(answer && { answer }) }
+        }
+        if (result.invalidReason === STATE_UNAVAILABLE) return { ok: false, refusal: unverified }
+        return { ok: false, refusal: invalid(result.invalidReason, result.invalidMessage) }
+      } catch (cause) {
+        if (cause instanceof VerifyError && isRefusal(cause.statusCode)) {
+          return { ok: false, refusal: invalid(cause.invalidReason, cause.invalidMessage) }
+        }
+        return { ok: false, refusal: unverified, cause }
+      }
+    },
+    async settle({ payload, requirements }, amount) {
+      const part = amount === undefined ? undefined : { amount: String(amount) }
+      try {
+        const settlement = await resources.settlePayment(
+          payload,
+          requirements,
+          undefined,
+          undefined,
+          part,
+        )
+        return settlement.success
+          ? { ok: true, settlement }
+          : { ok: false, refusal: failed(402, settlement) }
+      } catch (cause) {
+        if (!(cause instanceof SettleError)) return { ok: false, refusal: unsettled, cause }
+        const status = isRefusal(cause.statusCode) ? 402 : 502
+        return {
+          ok: false,
+          refusal: failed(status, settlementOf(cause, requirements.network)),
+          cause,
+        }
+      }
+    },
+    cancel,
+    async reoffer({ payload, requirements, terms }, error) {
+      if (requirements.scheme === 'exact') return terms
+      const again = await resources.createPaymentRequiredResponse(
+        [...terms.accepts],
+        { url: '' },
+        error,
+        undefined,
+        undefined,
+        payload,
+      )
+      return { ...terms, accepts: again.accepts as unknown as Terms['accepts'] }
+    },
+  }
+}
+
+/** Tells a facilitator that refused the payment from one that could not check it. */
+function isRefusal(statusCode: number): boolean {
+  return statusCode < 500 && statusCode !== TOO_MANY_REQUESTS
+}
+
+/** Tells whether the payer is withdrawing the deposit of the channel: a voucher signed from now on may come too late. */
+function isWithdrawing({ extra }: VerifyResponse): boolean {
+  return Number(extra?.withdrawRequestedAt ?? 0) > 0
+}
+
+const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds'] as const
+
+function describeMismatch({ accepted }: PaymentPayload, { accepts }: Terms): string {
+  const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
+  const differing =
+    compared.map((name) => [name, accepted[name], requirements[name]] as const).find(differs) ??
+    // For example the EIP-712 domain, which buyers take from another chain.
+    Object.entries(requirements.extra)
+      .map(([name, asked]) => [`extra.${name}`, accepted.extra?.[name], asked] as const)
+      .find(differs)
+  if (differing === undefined) return 'accepted has other members than this resource asks for'
+  const [name, got, asked] = differing
+  const given = (JSON.stringify(got) ?? 'nothing').slice(0, 100)
+  return `accepted.${name} is ${given}, this resource asks for ${JSON.stringify(asked)}`
+}
+
+function differs([, got, asked]: readonly [string, unknown, unknown]): boolean {
+  return JSON.stringify(got) !== JSON.stringify(asked)
+}
+
+function payerOf({ payload }: PaymentPayload): string {
+  const { from } = (payload.authorization ?? {}) as { from?: unknown }
+  const { payer } = (payload.channelConfig ?? {}) as { payer?: unknown }
+  return [from, payer].find((it) => typeof it === 'string') ?? ''
+}
+
+function invalid(reason: unknown, message: unknown): Refusal {
+  return {
+    status: 402,
+    error: readText(reason, 'invalid_payload'),
+    message: readText(message, 'The payment is not valid.'),
+  }
+}
+
+function failed(status: 402 | 502, settlement: SettleResponse): Refusal {
+  const error = readText(settlement.errorReason, 'settlement_failed')
+  const message = readText(settlement.errorMessage, 'The payment could not be settled.')
+  return { status, error, message, settlement: { ...settlement, errorReason: error } }
+}
+
+/** Returns a text of the facilitator, cut to a length that a header can carry. */
+function readText(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT_CHARS) : otherwise
+}
+
+function settlementOf(error: SettleError, network: `${string}:${string}`): SettleResponse {
+  const { errorReason, errorMessage, payer, transaction = '' } = error
+  return {
+    success: false,
+    transaction,
+    network: error.network || network,
+    ...(errorReason === undefined ? {} : { errorReason }),
+    ...(errorMessage === undefined ? {} : { errorMessage }),
+    ...(payer === undefined ? {} : { payer }),
+  }
+}
+
+const withdrawing: Refusal = {
+  status: 402,
+  error: 'channel_withdrawing',
+  message:
+    'A withdrawal of the deposit is under way on chain. Finish it or ask for a refund, then deposit again.',
+}
+
+const unverified: Refusal = {
+  status: 502,
+  error: 'facilitator_unavailable',
+  message: 'The payment could not be checked. Nothing was charged; try again later.',
+}
+
+/** The answer when the outcome is unknown: the transaction may be on its way all the same. */
+const unsettled: Refusal = {
+  status: 502,
+  error: 'facilitator_unavailable',
+  message:
+    'It is not known whether the payment was settled. Present the same payment again, not a new one.',
+}

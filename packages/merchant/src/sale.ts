@@ -1,0 +1,254 @@
+import type { ServerResponse } from 'node:http'
+import type { SettleResponse } from '@x402/core/types'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
+import { createMeter, settleMetered } from './metered.js'
+import {
+  copyHeaders,
+  makePrivate,
+  restoreHeaders,
+  type SavedHeaders,
+  settlementHeader,
+} from './payment-headers.js'
+import type { Refunds } from './refunds.js'
+import type { Refusal, ResourceServer, Settled, Verified } from './resource-server.js'
+import type { Offer } from './terms.js'
+
+/** One request that presents a payment, from the header to the answer. */
+export interface Sale {
+  readonly offer: Offer
+  verify(): Promise<Verified>
+  charge(amount: string): void
+  /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
+  settle(): Promise<SettleResponse>
+  /** Turns the answer that Fastify is about to send into the answer for the buyer. Never resolves for one that is too late. */
+  conclude(payload: unknown): Promise<unknown>
+}
+
+const FIRST_FAILURE = 400
+
+export function openSale(
+  offer: Offer,
+  { server, refunds }: { server: ResourceServer; refunds: Refunds | undefined },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Sale {
+  const { terms } = offer
+  const headersBefore = copyHeaders(reply)
+  const gone = new AbortController()
+  const unblock = blockResponse(reply.raw, () =>
+    request.log.error('x402: refused a paid answer that was written before it was settled'),
+  )
+  const meter = createMeter(offer)
+  let settling: Promise<Settled> | undefined
+  /** The answer that is being prepared. */
+  let current: symbol | undefined
+  let isAnswered = false
+
+  if (reply.raw.destroyed) gone.abort()
+  reply.raw.once('close', () => {
+    gone.abort()
+    abandon()
+  })
+
+  /** Releases the channel of the payment, unless it is being settled. */
+  function abandon(): void {
+    if (settling !== undefined) return
+    server.cancel(offer).catch((err) => request.log.error({ err }, 'x402: payment not released'))
+  }
+
+  /** Settles once, even if it is called repeatedly. */
+  function settleOnce(): Promise<Settled> {
+    settling ??= settleMetered(offer, meter.close(), { server, refunds }).then((settled) => {
+      if (settled.ok) unblock()
+      else logRefusal(request, settled.refusal, settled.cause)
+      return settled
+    })
+    return settling
+  }
+
+  async function conclude(payload: unknown): Promise<unknown> {
+    const status = takeStatus(reply, payload)
+    if (status >= FIRST_FAILURE) return concludeFailure(payload)
+    // Fastify runs its hooks again for a second send. It must not overtake the first.
+    if (current !== undefined || gone.signal.aborted) return never()
+    const own = Symbol('answer')
+    current = own
+    const isOver = () => current !== own || gone.signal.aborted
+    const body = await prepare(payload).catch((error) => {
+      if (isOver()) return never()
+      current = undefined
+      restoreHeaders(reply, headersBefore)
+      throw error
+    })
+    if (isOver()) {
+      discard(body)
+      return never()
+    }
+    const answer = await settleAndAnswer(status, body)
+    isAnswered = true
+    return answer
+  }
+
+  /** Lets a failure replace an answer whose payment is not being settled yet. */
+  async function concludeFailure(payload: unknown): Promise<unknown> {
+    if (settling === undefined) {
+      current = undefined
+      abandon()
+      return bodyOf(payload)
+    }
+    // A later hook may still fail. A handler that fails after its answer is too late.
+    if (current !== undefined && !isAnswered) return never()
+    const settled = await settling
+    const settlement = settled.ok ? settled.settlement : settled.refusal.settlement
+    if (settlement !== undefined) reply.header('PAYMENT-RESPONSE', settlementHeader(settlement))
+    return bodyOf(payload)
+  }
+
+  async function prepare(payload: unknown): Promise<unknown> {
+    const body = bodyOf(payload)
+    if (!isStream(body)) return body
+    if (terms.streaming === 'settle-first') return awaitFirstBytes(body, gone.signal)
+    const held = await holdBody(body, { maxBytes: terms.maxHeldBytes, signal: gone.signal })
+    // A `Response` of fetch states the length from before it was decompressed.
+    const declared = isResponse(payload) ? 0 : Number(reply.getHeader('content-length') ?? 0)
+    if (held.length < declared) throw new Error('x402: the stream ended before its content-length')
+    return held
+  }
+
+  async function settleAndAnswer(status: number, body: unknown): Promise<unknown> {
+    const headers = copyHeaders(reply)
+    if (settling === undefined && meter.read() === 0n) {
+      abandon()
+      unblock()
+      return body
+    }
+    const settled = await settleOnce()
+    if (settled.ok && gone.signal.aborted) {
+      const { transaction } = settled.settlement
+      request.log.warn({ transaction }, 'x402: settled, but the buyer was gone')
+    }
+    if (!settled.ok) {
+      discard(body)
+      return refuse(reply, headersBefore, settled.refusal)
+    }
+    // A handler that failed after its answer has changed the headers meanwhile.
+    restoreHeaders(reply, headers)
+    reply.code(status).header('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
+    makePrivate(reply)
+    return body
+  }
+
+  return {
+    offer,
+    async verify() {
+      const verified = await server.verify(offer)
+      if (gone.signal.aborted) abandon()
+      if (!verified.ok) logRefusal(request, verified.refusal, verified.cause)
+      return verified
+    },
+    charge: meter.charge,
+    async settle() {
+      if (gone.signal.aborted) throw new Error('x402: the buyer is gone; nothing was settled')
+      const settled = await settleOnce()
+      if (!settled.ok) throw asError(settled.refusal)
+      if (!reply.raw.headersSent) {
+        reply.raw.setHeader('PAYMENT-RESPONSE', settlementHeader(settled.settlement))
+        reply.raw.setHeader('cache-control', 'private')
+      }
+      return settled.settlement
+    },
+    conclude,
+  }
+}
+
+/** Removes the paid answer with its headers: a location or an entity tag may be worth the price. */
+function refuse(reply: FastifyReply, headersBefore: SavedHeaders, refusal: Refusal): string {
+  restoreHeaders(reply, headersBefore)
+  if (reply.request.raw.httpVersionMajor < 2) reply.raw.statusMessage = ''
+  reply
+    .code(refusal.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+  if (refusal.settlement !== undefined) {
+    reply.header('PAYMENT-RESPONSE', settlementHeader(refusal.settlement))
+  }
+  return JSON.stringify({ error: refusal.error, message: refusal.message })
+}
+
+/** Copies status and headers of a `Response` to the reply, and returns the status. */
+function takeStatus(reply: FastifyReply, payload: unknown): number {
+  if (!isResponse(payload)) return reply.statusCode
+  for (const [name, value] of payload.headers) reply.header(name, value)
+  reply.code(payload.status)
+  return payload.status
+}
+
+function bodyOf(payload: unknown): unknown {
+  return isResponse(payload) ? payload.body : payload
+}
+
+function isResponse(payload: unknown): payload is Response {
+  return Object.prototype.toString.call(payload) === '[object Response]'
+}
+
+function discard(body: unknown): void {
+  if (isStream(body) && 'destroy' in body) body.destroy()
+}
+
+function logRefusal(request: FastifyRequest, refusal: Refusal, err: unknown): void {
+  const { status, error, settlement } = refusal
+  const details = { reason: error, transaction: settlement?.transaction, err }
+  if (status === 402) request.log.info(details, 'x402: payment refused')
+  else request.log.error(details, 'x402: the facilitator could not check a payment')
+}
+
+function asError({ status, error, message }: Refusal): Error {
+  return Object.assign(new Error(message), { statusCode: status, code: error })
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
+type Method = (...args: unknown[]) => unknown
+
+const blockedMethods = ['writeHead', 'write', 'end', 'flushHeaders'] as const
+
+/**
+ * Blocks a response for everything but failures, and returns a function that unblocks it. A handler that writes past
+ * Fastify (`reply.raw`, `reply.hijack()`) passes no hook and would give the paid answer away. Such an attempt is answered
+ * with a 500 and calls `onAttempt`. Nothing is thrown, because it may come from a timer, where an error would end the
+ * process.
+ */
+function blockResponse(response: ServerResponse, onAttempt: () => void): () => void {
+  const methods = response as unknown as Record<string, Method>
+  let state: 'blocked' | 'open' | 'refused' = 'blocked'
+
+  function refuseWrite() {
+    state = 'open'
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    response.statusCode = 500
+    response.setHeader('content-type', 'application/json; charset=utf-8')
+    response.end('{"error":"not_settled","message":"The answer was written before it was paid."}')
+    state = 'refused'
+    onAttempt()
+  }
+
+  for (const name of blockedMethods) {
+    const original = methods[name]
+    // Responses of HTTP/2 lack one of these methods.
+    if (original === undefined) continue
+    methods[name] = (...args) => {
+      const status = name === 'writeHead' ? Number(args[0]) : response.statusCode
+      if (state === 'blocked' && status >= FIRST_FAILURE) state = 'open'
+      if (state === 'open') return original.apply(response, args)
+      if (state === 'blocked') refuseWrite()
+      // The caller sees a stream that took the data. Everything written from here on is dropped.
+      return name === 'write' ? true : response
+    }
+  }
+  return () => {
+    if (state === 'blocked') state = 'open'
+  }
+}

@@ -1,0 +1,284 @@
+import { encodePaymentRequiredHeader } from '@x402/core/http'
+import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { isChannelContract } from '../../../src/x402/address.js'
+import { addressProblem } from '../../../src/x402/checksum.js'
+import { isNetwork } from '../../../src/x402/networks.js'
+import type { Channels } from './channels.js'
+import { declareDiscovery, type PricedRoute } from './discovery.js'
+import { type RoutePrice, type Scheme, schemes, type X402Options } from './options.js'
+import { type Price, parsePrice } from './price.js'
+
+/** Everything about a priced route that is fixed before the first call. */
+export interface Terms {
+  /** The ways to pay. The first is for buyers that know only one. */
+  accepts: readonly [PaymentRequirements, ...PaymentRequirements[]]
+  /** `resource` of the 402, without its URL, which is set for each request. */
+  resource: Omit<PaymentRequired['resource'], 'url'>
+  extensions: Record<string, unknown> | undefined
+  streaming: 'hold' | 'settle-first'
+  maxHeldBytes: number
+  isMetered: boolean
+}
+
+/** A payment that takes up one of the terms. */
+export interface Offer {
+  payload: PaymentPayload
+  /** The entry of `accepts` that the buyer chose. */
+  requirements: PaymentRequirements
+  terms: Terms
+}
+
+/** Keeps the terms of each route in the route's own `config`, under a private key. */
+const termsKey = Symbol('x402.terms')
+
+type TermsByMethod = ReadonlyMap<string, Terms>
+type PricedConfig = { x402?: Price | RoutePrice; [termsKey]?: TermsByMethod }
+
+/** The routes of a server that have a price. */
+export interface PricedRoutes {
+  /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
+  declare(route: RouteOptions): boolean
+  /** Returns the terms of a request, or `undefined` where nothing is to be paid. */
+  find(request: FastifyRequest): Terms | undefined
+  /** Returns `false` for routes that were declared before the plugin was loaded. */
+  isDeclared(request: FastifyRequest): boolean
+  /** Throws when a price in the options belongs to no route. */
+  checkOptions(): void
+}
+
+/** Answers without a body, and questions about a resource, are not sold. */
+const freeMethods = ['HEAD', 'OPTIONS']
+
+export function createPricedRoutes(app: FastifyInstance, options: X402Options): PricedRoutes {
+  const { payTo } = options
+  const problem = payTo === undefined ? undefined : addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
+  const listed = readListed(options.routes ?? {})
+  const late = new WeakMap<object, TermsByMethod>()
+  for (const [name, price] of listed) {
+    const [url = '', method = 'GET'] = name.split(' ').reverse()
+    createTerms({ method, url, schema: undefined, sharedSchemas: {} }, price, options)
+  }
+
+  function termsByMethod(route: {
+    url: string
+    methods: string[]
+    config: PricedConfig | undefined
+    schema: unknown
+  }): TermsByMethod {
+    const terms = new Map<string, Terms>()
+    for (const method of route.methods.filter((name) => !freeMethods.includes(name))) {
+      const price =
+        route.config?.x402 ?? listed.get(`${method} ${route.url}`) ?? listed.get(route.url)
+      if (price === undefined) continue
+      const schema = route.schema as { querystring?: unknown } | undefined
+      const sharedSchemas = app.getSchemas()
+      terms.set(
+        method,
+        createTerms({ method, url: route.url, schema, sharedSchemas }, price, options),
+      )
+    }
+    return terms
+  }
+
+  function lateTerms(request: FastifyRequest): TermsByMethod {
+    const { url = '', method, config, schema } = request.routeOptions
+    const known = late.get(config)
+    if (known !== undefined) return known
+    const terms = termsByMethod({ url, methods: [method].flat(), config, schema })
+    late.set(config, terms)
+    return terms
+  }
+
+  return {
+    declare(route) {
+      const { url, method, config, schema } = route
+      const terms = termsByMethod({ url, methods: [method].flat(), config, schema })
+      route.config = { ...config, [termsKey]: terms } as typeof config & object
+      return terms.size > 0
+    },
+    find(request) {
+      const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
+      const terms = (declared ?? lateTerms(request)).get(request.method)
+      return terms && offeredNow(terms, options.channels)
+    },
+    isDeclared: (request) => termsKey in request.routeOptions.config,
+    checkOptions() {
+      for (const name of listed.keys()) {
+        const [url = '', method] = name.split(' ').reverse()
+        const methods = method === undefined ? app.supportedMethods : [method]
+        if (methods.some((each) => app.hasRoute({ method: each as 'GET', url }))) continue
+        throw new Error(`x402: "${name}" in routes is no route; give its whole URL, as declared.`)
+      }
+    },
+  }
+}
+
+/** Returns the content of a 402. */
+export function paymentRequired(terms: Terms, url: string, error?: string): PaymentRequired {
+  return {
+    x402Version: 2,
+    ...(error === undefined ? {} : { error }),
+    resource: { url, ...terms.resource },
+    accepts: [...terms.accepts],
+    ...(terms.extensions === undefined ? {} : { extensions: terms.extensions }),
+  }
+}
+
+function readListed(routes: Record<string, Price | RoutePrice>): Map<string, Price | RoutePrice> {
+  return new Map(
+    Object.entries(routes).map(([name, price]) => {
+      const [, method, url] = /^(?:([A-Za-z]+) +)?(\/\S*|\*)$/.exec(name) ?? []
+      if (url === undefined) throw new Error(`x402: routes are named "GET /quote", got "${name}".`)
+      return [method === undefined ? url : `${method.toUpperCase()} ${url}`, price]
+    }),
+  )
+}
+
+/** Returns the terms without channels while these are not offered, unless the route asks for nothing else. */
+function offeredNow(terms: Terms, channels: Pick<Channels, 'isOffered'> | undefined): Terms {
+  if (channels === undefined || channels.isOffered()) return terms
+  const [exact] = terms.accepts.filter(({ scheme }) => scheme === 'exact')
+  return exact === undefined ? terms : { ...terms, accepts: [exact] }
+}
+
+const DEFAULT_NETWORK = 'eip155:5042'
+/** The same as the reference: long enough for slow handlers, and for a buyer whose clock is late. */
+const DEFAULT_TIMEOUT_SECONDS = 300
+/** Settlement alone may take some seconds. */
+const MIN_TIMEOUT_SECONDS = 10
+const DEFAULT_MAX_HELD_BYTES = 4 * 1024 * 1024
+/** Node's clients refuse answers with more than 16 KiB of headers in all. */
+const MAX_HEADER_BYTES = 12_288
+const MAX_TAGS = 5
+
+const zeroAddress = /^0x0{40}$/
+const printable = /^[\x20-\x7e]{1,32}$/
+
+/** Throws with the route and the problem in its price. */
+function createTerms(route: PricedRoute, price: Price | RoutePrice, defaults: X402Options): Terms {
+  try {
+    return termsOf(route, readRoutePrice(price), defaults)
+  } catch (error) {
+    const name = `${route.method} ${route.url}`
+    throw new Error(`x402: ${name}: ${(error as Error).message}.`, { cause: error })
+  }
+}
+
+function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Terms {
+  const declaration = own.discoverable === false ? undefined : declareDiscovery(route, own)
+  const accepts = offersOf(own, defaults)
+  const terms: Terms = {
+    accepts,
+    isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
+    resource: resourceOf(own, defaults),
+    extensions: declaration === undefined ? undefined : { bazaar: declaration },
+    streaming: own.streaming ?? 'hold',
+    maxHeldBytes: positiveInteger(
+      'maxHeldBytes',
+      own.maxHeldBytes ?? defaults.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
+    ),
+  }
+  if (!['hold', 'settle-first'].includes(terms.streaming)) {
+    throw new Error(`streaming is "hold" or "settle-first", got "${terms.streaming}"`)
+  }
+  const bytes = encodePaymentRequiredHeader(paymentRequired(terms, route.url)).length
+  if (bytes > MAX_HEADER_BYTES) {
+    throw new Error(`its 402 would have a header of ${bytes} bytes; shorten the description`)
+  }
+  return terms
+}
+
+function readRoutePrice(price: Price | RoutePrice): RoutePrice {
+  return typeof price === 'object' && price !== null && 'price' in price ? price : { price }
+}
+
+function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirements {
+  const network = own.network ?? defaults.network ?? DEFAULT_NETWORK
+  if (!isNetwork(network)) throw new Error(`network is no Arc network: "${network}"`)
+  const { amount, asset, extra } = parsePrice(own.price, network)
+  const maxTimeoutSeconds =
+    own.maxTimeoutSeconds ?? defaults.maxTimeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS
+  if (positiveInteger('maxTimeoutSeconds', maxTimeoutSeconds) < MIN_TIMEOUT_SECONDS) {
+    throw new Error(`maxTimeoutSeconds is at least ${MIN_TIMEOUT_SECONDS}`)
+  }
+  const payTo = parsePayTo(own.payTo ?? defaults.payTo, asset)
+  return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
+}
+
+/** `exact` comes first: most buyers take the first scheme they know. */
+function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
+  const { channels } = defaults
+  const wanted: readonly Scheme[] =
+    own.schemes ?? (channels === undefined ? ['exact'] : [...schemes])
+  const unknown = wanted.find((scheme) => !schemes.includes(scheme))
+  if (unknown !== undefined || wanted.length === 0) {
+    throw new Error(`schemes are "exact" and "batch-settlement", got "${unknown ?? ''}"`)
+  }
+  const exact = requirementsOf(own, defaults)
+  const offers = schemes
+    .filter((scheme) => wanted.includes(scheme))
+    .map((scheme) => {
+      if (scheme === 'exact') return exact
+      if (channels === undefined) {
+        throw new Error('the scheme batch-settlement needs channels in the options')
+      }
+      return channels.offer(exact)
+    })
+  return offers as [PaymentRequirements, ...PaymentRequirements[]]
+}
+
+/**
+ * Decides whether the price is a ceiling. A metered route that offers `exact` needs refunds that come from its payTo;
+ * throws where it has none.
+ */
+function isMetered(
+  own: RoutePrice,
+  accepts: Terms['accepts'],
+  refundedPayTo: string | undefined,
+): boolean {
+  const { pricing = 'fixed' } = own
+  if (!['fixed', 'metered'].includes(pricing)) {
+    throw new Error(`pricing is "fixed" or "metered", got "${pricing}"`)
+  }
+  if (pricing === 'fixed') return false
+  const exact = accepts.find(({ scheme }) => scheme === 'exact')
+  if (exact === undefined) return true
+  if (refundedPayTo === undefined) throw new Error('a metered price needs refunds in the options')
+  if (refundedPayTo.toLowerCase() === exact.payTo.toLowerCase()) return true
+  throw new Error(`refunds come from ${refundedPayTo}, but ${exact.payTo} is paid`)
+}
+
+function parsePayTo(payTo: string | undefined, asset: string): string {
+  if (payTo === undefined) throw new Error('payTo is missing, here and in the options')
+  const problem = addressProblem(payTo)
+  if (problem !== undefined) throw new Error(`payTo ${problem}, got "${payTo}"`)
+  const isToken = payTo.toLowerCase() === asset.toLowerCase()
+  if (zeroAddress.test(payTo) || isToken || isChannelContract(payTo)) {
+    throw new Error(`payTo must be able to receive money, got "${payTo}"`)
+  }
+  return payTo
+}
+
+function resourceOf(own: RoutePrice, defaults: X402Options): Terms['resource'] {
+  const { serviceName, tags, iconUrl } = defaults
+  if (serviceName !== undefined && !printable.test(serviceName)) {
+    throw new Error('serviceName is 1 to 32 printable ASCII characters')
+  }
+  if (tags !== undefined && (tags.length > MAX_TAGS || !tags.every((tag) => printable.test(tag)))) {
+    throw new Error(`tags are at most ${MAX_TAGS}, each 1 to 32 printable ASCII characters`)
+  }
+  return {
+    description: own.description ?? '',
+    mimeType: own.mimeType ?? '',
+    ...(serviceName === undefined ? {} : { serviceName }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+  }
+}
+
+function positiveInteger(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new Error(`${name} must be a positive integer, got ${value}`)
+}

@@ -1,0 +1,129 @@
+import type { FacilitatorClient } from '@x402/core/server'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { parseUrl } from '../../../src/x402/parse-url.js'
+import { createFacilitatorClient } from './facilitator.js'
+import type { X402Options } from './options.js'
+import { exposePaymentHeaders, readPayment } from './payment-headers.js'
+import { answerRefusal, askForPayment } from './payment-required.js'
+import { createResourceServer } from './resource-server.js'
+import { openSale, type Sale } from './sale.js'
+import { createPricedRoutes } from './terms.js'
+
+export type { Payment, RoutePrice, Scheme, X402Options } from './options.js'
+export type { Price } from './price.js'
+
+/**
+ * Sells routes of a Fastify server by x402: `await app.register(x402, { facilitator, payTo })`, and a price in the
+ * `config` of a route. It applies to the scope it is registered in, and to scopes within that are made after it.
+ */
+export const x402: FastifyPluginAsync<X402Options> = Object.assign(install, {
+  // The same marks that fastify-plugin sets: the plugin applies to the routes beside it, not to a scope of its own.
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'arcus-x402',
+  [Symbol.for('plugin-meta')]: { name: 'arcus-x402', fastify: '5.x' },
+})
+
+/** The same as the official client. */
+const DEFAULT_FACILITATOR_TIMEOUT_MS = 90_000
+
+/**
+ * Adds the sale to each priced request: the payment is read before the body, verified when the request has been
+ * validated, and settled when the answer is complete and no other hook follows.
+ */
+async function install(app: FastifyInstance, options: X402Options): Promise<void> {
+  if (app.hasRequestDecorator('payment')) {
+    throw new Error('x402: it is registered in this scope already, or in one around it.')
+  }
+  app.decorateRequest('payment', null)
+  const server = createResourceServer(clientOf(options), options.channels)
+  const { refunds } = options
+  const baseUrl =
+    options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
+  const routes = createPricedRoutes(app, options)
+  const sales = new WeakMap<FastifyRequest, Sale>()
+
+  async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const terms = routes.find(request)
+    if (terms === undefined) return undefined
+    exposePaymentHeaders(reply)
+    const ask = (error?: string) => askForPayment(request, reply, { terms, baseUrl, error })
+    const offered = readPayment(request.headers)
+    if (offered.kind === 'none') return ask()
+    if (offered.kind === 'unreadable') return ask(offered.error)
+    const offer = server.match(offered.payload, terms)
+    if (typeof offer === 'string') return ask(offer)
+    sales.set(request, openSale(offer, { server, refunds }, request, reply))
+    return undefined
+  }
+
+  async function verify(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const sale = sales.get(request)
+    if (sale === undefined || request.payment !== null) return undefined
+    const verified = await sale.verify()
+    if (!verified.ok) {
+      const terms = await server.reoffer(sale.offer, verified.refusal.error)
+      return answerRefusal(request, reply, { terms, baseUrl, ...verified })
+    }
+    // Nothing is bought: the scheme answers, and its answer is settled like one of the handler.
+    if (verified.answer !== undefined) return reply.send(verified.answer)
+    const { network, asset, amount, payTo, scheme } = sale.offer.requirements
+    const { charge, settle } = sale
+    const { payer } = verified
+    request.payment = { payer, amount, asset, network, payTo, scheme, charge, settle }
+    return undefined
+  }
+
+  async function conclude(request: FastifyRequest, _: FastifyReply, payload: unknown) {
+    return sales.get(request)?.conclude(payload) ?? payload
+  }
+
+  // Hooks of a route follow those of the server. So cross-origin rules, logins and limits come before the payment in
+  // whatever order they were registered, and settling comes after everything else that may fail.
+  app.addHook('onRoute', (route) => {
+    if (!routes.declare(route)) return
+    route.preParsing = [...listOf(route.preParsing), begin]
+    route.preHandler = [verify, ...listOf(route.preHandler)]
+    route.onSend = [...listOf(route.onSend), conclude]
+  })
+
+  // Routes declared in this scope before the plugin was loaded, as happens without `await`, are reached only by these.
+  const isLate = (request: FastifyRequest) => !routes.isDeclared(request)
+  app.addHook('preParsing', (request, reply, _, done) => {
+    if (isLate(request)) begin(request, reply).then(() => done(), done)
+    else done()
+  })
+  app.addHook('preHandler', (request, reply, done) => {
+    if (isLate(request)) verify(request, reply).then(() => done(), done)
+    else done()
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isLate(request)) conclude(request, reply, payload).then((it) => done(null, it), done)
+    else done(null, payload)
+  })
+  app.addHook('onReady', async () => routes.checkOptions())
+}
+
+function clientOf({ facilitator, facilitatorTimeoutMs }: X402Options): FacilitatorClient {
+  if (typeof facilitator === 'object') return facilitator
+  httpUrl('facilitator', facilitator)
+  return createFacilitatorClient(
+    facilitator,
+    facilitatorTimeoutMs ?? DEFAULT_FACILITATOR_TIMEOUT_MS,
+  )
+}
+
+function parseOrigin(name: string, text: string): string {
+  const { pathname, origin } = httpUrl(name, text)
+  if (pathname === '/') return origin
+  throw new Error(`x402: ${name} is an origin without path, got "${text}".`)
+}
+
+function httpUrl(name: string, text: string): URL {
+  const url = parseUrl(text)
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  throw new Error(`x402: ${name} must be an http or https URL, got "${text}".`)
+}
+
+function listOf<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {
+  return hooks === undefined ? [] : ([hooks].flat() as Hook[])
+}

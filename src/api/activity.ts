@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { type AnswerOf, address, amount, hash, seconds, time } from './fields.js'
+import { payToProof } from './listings.js'
+
+const money = z.object({ amount, usd: z.string() })
+const percentiles = { p50Ms: z.number().nullable(), p95Ms: z.number().nullable() }
+const refunds = money
+  .extend({ count: z.int() })
+  .describe(
+    'Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them.',
+  )
+const successRate = z
+  .number()
+  .nullable()
+  .describe(
+    'Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day.',
+  )
+const payers = z.object({
+  unique: z.int().describe('Payers who did not get everything back.'),
+  repeat: z.int(),
+  topShare: z.number().nullable().describe('Share of the payer who paid most, 0 to 1.'),
+})
+
+const publicTotals = z
+  .object({
+    settled: z.int().describe('Paid calls without those that were refunded in full.'),
+    successRate,
+    settleP50Ms: z.number().nullable(),
+    settleP95Ms: z.number().nullable(),
+    revenue: money.describe('Net of refunds.'),
+    refunds,
+    payers,
+  })
+  .meta({
+    id: 'Totals',
+    description:
+      'Net of refunds. Payments of an owner to themselves and payments that were never found valid are left out.',
+  })
+
+export const statsAnswer = z.object({
+  merchant: z.string().optional(),
+  payToProof: payToProof.optional(),
+  note: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Why nothing is counted and what to do about it; null where payments count.'),
+  '24h': publicTotals,
+  '7d': publicTotals,
+  '30d': publicTotals,
+  all: publicTotals,
+})
+
+export type Totals = AnswerOf<typeof publicTotals>
+export type PublicTotals = AnswerOf<typeof statsAnswer>
+
+const kind = z.enum(['verify', 'settle'])
+const byReason = z.object({ kind: z.string(), reason: z.string(), count: z.int() })
+const counts = { count: z.int(), ...percentiles }
+const point = money.extend({
+  at: seconds.describe('Start of the hour or day.'),
+  verifies: z.int(),
+  settled: z.int(),
+  failed: z.int(),
+})
+
+export const activityAnswer = z.object({
+  merchant: z.string(),
+  range: z.enum(['24h', '7d', '30d', 'all']),
+  since: seconds,
+  stepSeconds: z.int(),
+  summary: z.object({
+    verify: z.object({ ...counts, valid: z.int() }),
+    settle: z.object({
+      ...counts,
+      settled: z.int().describe('Without those that were refunded in full.'),
+      failed: z.int(),
+      refused: z
+        .int()
+        .describe(
+          'Neither paid nor failed: never found valid, used before, or beyond a rate limit.',
+        ),
+      successRate,
+    }),
+    revenue: money.describe('Net of refunds.'),
+    refunds,
+    selfPayments: money
+      .extend({ verifies: z.int(), count: z.int(), failed: z.int(), gasUsd: z.string() })
+      .describe('Payments of an owner to themselves. No other figure contains them.'),
+    payers,
+    gasUsd: z.string(),
+    failures: z.array(byReason).describe('Failed verifies and settles by reason.'),
+    refusals: z.array(byReason).describe('Refused settles by reason.'),
+  }),
+  series: z.array(point),
+})
+
+export type ActivityAnswer = AnswerOf<typeof activityAnswer>
+export type ActivitySummary = ActivityAnswer['summary']
+export type ActivityPoint = AnswerOf<typeof point>
+export type Range = ActivityAnswer['range']
+export type ReasonCount = AnswerOf<typeof byReason>
+
+const activityRow = money.extend({
+  id: z.int(),
+  at: time,
+  kind,
+  state: z.enum(['valid', 'invalid', 'settled', 'failed', 'refused', 'pending', 'refunded']),
+  endpointId: z.int().nullable(),
+  resource: z.string().nullable(),
+  payer: address,
+  payTo: address,
+  reason: z.string().nullable(),
+  transaction: hash.nullable(),
+  latencyMs: z.number(),
+  gasUsd: z.string().nullable(),
+  isSelf: z.boolean(),
+})
+
+export const activityTable = z.object({
+  items: z.array(activityRow),
+  next: z.int().nullable().describe('`before` for the next page.'),
+})
+
+export type ActivityRow = AnswerOf<typeof activityRow>
+export type ActivityTable = AnswerOf<typeof activityTable>

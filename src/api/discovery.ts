@@ -1,0 +1,208 @@
+import { z } from 'zod'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  anyObject,
+  callExample,
+  endpointStatus,
+  livePrice,
+  livePriceUsd,
+  method,
+  network,
+  pricing,
+  seconds,
+  usd,
+} from './fields.js'
+
+const quotedRequirement = z
+  .looseObject({
+    scheme: z.string(),
+    network,
+    amount,
+    asset: address,
+    payTo: address,
+    maxTimeoutSeconds: z.int().optional(),
+    extra: anyObject.optional(),
+  })
+  .meta({
+    id: 'QuotedRequirement',
+    description: 'What the 402 of the endpoint said at the last probe.',
+  })
+
+const discoveryItem = z
+  .object({
+    resource: z.string().describe('The URL to call.'),
+    type: z.literal('http'),
+    x402Version: z.literal(2),
+    accepts: z.array(quotedRequirement).describe('A live 402 takes precedence over this.'),
+    lastUpdated: seconds,
+    metadata: z.object({
+      title: z.string(),
+      description: z.string(),
+      provider: z.string(),
+      merchant: z.object({
+        id: z.string(),
+        name: z.string(),
+        official: z.boolean(),
+        partner: z.boolean(),
+        identity: z
+          .object({ agentId: z.string() })
+          .nullable()
+          .describe('The ERC-8004 agent of the merchant.'),
+      }),
+      pricing,
+      hostedByArcus: z.boolean(),
+      input: z
+        .looseObject({ type: z.literal('http'), method: z.string() })
+        .describe('How to call the endpoint: `queryParams` by name, or a JSON `body`.'),
+      inputSchema: anyObject.describe('JSON Schema of the parameters.'),
+      output: z.looseObject({ type: z.string() }),
+    }),
+    status: z
+      .enum(['unverified', 'failing'])
+      .optional()
+      .describe(
+        'Absent for a live endpoint. `failing` after repeated failed probes, `unverified` before the first good one.',
+      ),
+    description: z.string().optional(),
+    mimeType: z.string().optional(),
+    serviceName: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    iconUrl: z.string().optional(),
+    extensions: anyObject.optional(),
+  })
+  .meta({ id: 'DiscoveryItem' })
+
+export type DiscoveryItem = AnswerOf<typeof discoveryItem>
+
+export const resourcesAnswer = z.object({
+  x402Version: z.literal(2),
+  items: z.array(discoveryItem),
+  pagination: z.object({
+    limit: z.int(),
+    offset: z.int(),
+    total: z.int().describe('Number of items of all pages together.'),
+  }),
+})
+
+const correctedQuery = z
+  .string()
+  .optional()
+  .describe(
+    'The words that were looked for instead. Present only where nothing has the words as typed, and something has these.',
+  )
+
+export const searchAnswer = z.object({
+  x402Version: z.literal(2),
+  correctedQuery,
+  resources: z.array(discoveryItem),
+  partialResults: z.boolean().describe('Whether there are more pages.'),
+  pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
+})
+
+export const changesAnswer = z.object({
+  x402Version: z.literal(2),
+  changes: z.array(
+    z.object({
+      merchant: z.string(),
+      sequence: z.int().describe('Number of the last change of the merchant in this page.'),
+      removed: z
+        .boolean()
+        .describe('Whether the merchant is deleted or hidden. Forget what you hold of it.'),
+      items: z
+        .array(discoveryItem)
+        .describe('All items of the merchant now, those that are not live too.'),
+    }),
+  ),
+  next: z.int().describe('`since` for the next page, and for the next time you ask.'),
+  hasMore: z.boolean().describe('Whether there are more pages now.'),
+})
+
+const card = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    method,
+    title: z.string(),
+    description: z.string(),
+    tags: z.array(z.string()),
+    pricing,
+    price: amount.describe('As listed.'),
+    priceUsd: usd,
+    livePrice,
+    livePriceUsd,
+    hosted: z.boolean(),
+    hasSchema: z.boolean(),
+    status: endpointStatus,
+    probe: z
+      .object({
+        verdict: z.string(),
+        warnings: z.array(z.string()).describe('What is odd though it is live: `price_drift`.'),
+        checkedAt: seconds,
+      })
+      .nullable(),
+    lastUpdated: seconds,
+    merchant: z.object({
+      id: z.string(),
+      name: z.string(),
+      official: z.boolean(),
+      partner: z.boolean(),
+      unclaimed: z.boolean(),
+      identity: z
+        .object({
+          agentId: z.string(),
+          checks: z.object({
+            control: z.boolean(),
+            pay: z.boolean(),
+            file: z.boolean(),
+            domain: z.boolean(),
+          }),
+        })
+        .nullable(),
+    }),
+  })
+  .meta({ id: 'EndpointCard' })
+
+/** An endpoint as the console lists it. */
+export type EndpointCard = AnswerOf<typeof card>
+
+export const browseAnswer = z.object({
+  correctedQuery,
+  items: z.array(card),
+  total: z
+    .int()
+    .nullable()
+    .describe('Number of items of all pages together; `null` when there are words.'),
+  next: z.string().nullable().describe('`cursor` for the next page; `null` after the last.'),
+})
+
+export type BrowseAnswer = AnswerOf<typeof browseAnswer>
+
+/** The result of one probe of an endpoint that need not be listed. */
+export const validation = z.object({
+  verdict: z.string().describe('`live`, or what is wrong.'),
+  message: z.string(),
+  warnings: z.array(z.string()),
+  seen: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  checkedAt: seconds,
+  listing: z
+    .object({
+      url: z.string(),
+      method,
+      pricing,
+      price: z.string(),
+      asset: z.string(),
+      payTo: z.string(),
+      network: z.string(),
+      title: z.string().optional(),
+      description: z.string().optional(),
+      tags: z.array(z.string()).optional(),
+      inputSchema: anyObject.optional(),
+      example: callExample.optional(),
+    })
+    .nullable()
+    .describe('A listing drafted from the live 402. Its texts are those of the endpoint.'),
+})
+
+export type Validation = AnswerOf<typeof validation>

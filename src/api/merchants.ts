@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  anyObject,
+  endpointStatus,
+  livePrice,
+  method,
+  network,
+  pricing,
+} from './fields.js'
+
+/** Prices as catalogs have them: dollars as the nearest number. */
+const prices = {
+  price: amount,
+  priceUsd: z.number(),
+  livePrice,
+  livePriceUsd: z.number().nullable(),
+}
+
+const catalogEndpoint = z.object({
+  method,
+  url: z.string(),
+  title: z.string(),
+  pricing,
+  ...prices,
+  params: z.array(z.string()),
+  description: z.string(),
+  tags: z.array(z.string()),
+  status: endpointStatus,
+  hostedByArcus: z.boolean(),
+})
+
+const catalogMerchant = z.object({
+  id: z.string(),
+  name: z.string(),
+  network,
+  asset: address,
+  endpoints: z.array(catalogEndpoint),
+  description: z.string(),
+  payTo: address,
+  official: z.boolean(),
+  partner: z.boolean(),
+  claimed: z.boolean(),
+  identity: z.object({ agentId: z.string() }).nullable(),
+})
+
+/** The catalog of the directory. It is streamed merchant by merchant. */
+export const catalogAnswer = z.object({
+  facilitator: z.string(),
+  merchants: z.array(catalogMerchant),
+})
+
+export type CatalogEndpoint = AnswerOf<typeof catalogEndpoint>
+export type CatalogMerchant = AnswerOf<typeof catalogMerchant>
+
+export const openApiAnswer = z.looseObject({
+  openapi: z.string(),
+  info: anyObject,
+  paths: anyObject,
+})
+
+const toolCall = z.object({
+  method,
+  url: z.string(),
+  arguments: z.enum(['query', 'body', 'body.body']).describe('Where the arguments go.'),
+  pricing,
+  ...prices,
+  network,
+  asset: address,
+  payTo: address,
+  status: endpointStatus,
+})
+
+export const toolsAnswer = z.object({
+  tools: z.array(anyObject),
+  calls: z.record(z.string(), toolCall),
+})
+
+export type ToolCall = AnswerOf<typeof toolCall>
+export type ToolsAnswer = AnswerOf<typeof toolsAnswer>

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { type ReasonKey, reasons } from '../x402/reasons.js'
+import { type AnswerOf, address, amount, hash, network, time, usd } from './fields.js'
+
+/** Reasons that only a settle can give. */
+const settleOnly: readonly ReasonKey[] = [
+  'idempotencyKeyConflict',
+  'transactionFailed',
+  'transferEventMismatch',
+  'settlementPending',
+  'unexpectedSettleError',
+]
+const verifyOnly: readonly ReasonKey[] = ['unexpectedVerifyError']
+
+/** Returns the codes of the table that an answer of the family can carry. */
+export function codesOf(family: 'verify' | 'settle') {
+  const foreign = family === 'verify' ? settleOnly : verifyOnly
+  return Object.entries(reasons)
+    .filter(([key]) => !foreign.includes(key as ReasonKey))
+    .map(([, reason]) => reason)
+}
+
+/** The codes of payments that were checked and refused, which is a 200. */
+function refusals(family: 'verify' | 'settle') {
+  const codes = codesOf(family).filter(({ status }) => status === 200)
+  return z.enum(codes.map(({ code }) => code) as [string, ...string[]])
+}
+
+const sentence = z.string().describe('One sentence with the expected and the actual value.')
+
+export const supportedAnswer = z.object({
+  kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network })),
+  extensions: z.array(z.string()),
+  signers: z.record(z.string(), z.array(address)).describe('Relayer wallets by family of chains.'),
+})
+
+export const verifyAnswer = z
+  .union([
+    z.object({ isValid: z.literal(true), payer: address }),
+    z.object({
+      isValid: z.literal(false),
+      invalidReason: refusals('verify'),
+      invalidMessage: sentence,
+      payer: address.optional(),
+    }),
+  ])
+  .meta({ id: 'VerifyAnswer' })
+
+export const settleAnswer = z
+  .union([
+    z.object({ success: z.literal(true), transaction: hash, network, payer: address }),
+    z.object({
+      success: z.literal(false),
+      errorReason: refusals('settle'),
+      errorMessage: sentence,
+      transaction: z
+        .union([hash, z.literal('')])
+        .describe('Empty until there is a transaction; every later answer names it.'),
+      network: z.string(),
+      payer: address.optional(),
+    }),
+  ])
+  .meta({ id: 'SettleAnswer' })
+
+/** A payment, for anybody who knows its nonce. */
+export const paymentStatus = z
+  .object({
+    network,
+    asset: address,
+    payer: address,
+    payTo: address,
+    nonce: hash,
+    amount,
+    state: z
+      .enum(['queued', 'submitted', 'confirmed', 'failed'])
+      .describe(
+        '`queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.',
+      ),
+    transaction: hash.nullable(),
+    explorerUrl: z.url().nullable(),
+    blockNumber: z.int().nullable(),
+    errorReason: z.string().nullable(),
+    errorMessage: z.string().nullable(),
+    delivered: z.boolean().describe('Whether a caller of settle received the success.'),
+    createdAt: time,
+    updatedAt: time,
+    validAfter: z.string(),
+    validBefore: z.string(),
+    gasUsd: usd.nullable().describe("This payment's share of the gas."),
+  })
+  .meta({ id: 'PaymentStatus' })
+
+export type PaymentStatus = AnswerOf<typeof paymentStatus>
+
+export const transactionAnswer = z.object({ transaction: hash, payments: z.array(paymentStatus) })

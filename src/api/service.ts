@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { type AnswerOf, address, amount, network, time, usd } from './fields.js'
+
+export const healthAnswer = z.object({ status: z.literal('ok') })
+
+const readinessCheck = z.object({
+  name: z.string(),
+  ok: z.boolean(),
+  detail: z.string().describe('One sentence without addresses of nodes or paths.'),
+})
+
+export const readinessAnswer = z
+  .object({ status: z.enum(['ready', 'not_ready']), checks: z.array(readinessCheck) })
+  .meta({ id: 'Readiness', description: 'Every part without which no payment can be settled.' })
+
+export type ReadinessCheckAnswer = AnswerOf<typeof readinessCheck>
+export type ReadinessAnswer = AnswerOf<typeof readinessAnswer>
+
+const milliseconds = z.number().nullable()
+
+const settling = z
+  .object({
+    since: time,
+    settled: z.int().describe('Payments. Refunds are counted apart.'),
+    failed: z
+      .int()
+      .describe(
+        'Payments that were found valid and did not settle. Failures that a payer causes count once a day.',
+      ),
+    refunds: z.int(),
+    successRate: z.number().nullable(),
+    p50Ms: milliseconds,
+    p95Ms: milliseconds,
+    verifies: z.int().describe('Payments found valid.'),
+    verifyP50Ms: milliseconds,
+    verifyP95Ms: milliseconds,
+  })
+  .meta({ id: 'Settling', description: 'Settles since a full hour.' })
+
+const lane = z.object({
+  address,
+  state: z.enum(['open', 'closed', 'unfunded']),
+  reason: z.string().nullable(),
+  inFlight: z.int(),
+  oldestPendingSeconds: z.number(),
+  balanceUsd: usd.nullable(),
+})
+
+const networkStatus = z.object({
+  network,
+  chainId: z.int(),
+  name: z.string(),
+  block: z.object({ number: z.int(), at: time, ageSeconds: z.number() }).nullable(),
+  queueLength: z.int(),
+  lanes: z.array(lane),
+  runwayDays: z.number().nullable().describe('Days until gas money runs out; `null` if unknown.'),
+})
+
+export const statusAnswer = z.object({
+  status: readinessAnswer.shape.status,
+  version: z.string(),
+  now: time,
+  startedAt: time,
+  checks: readinessAnswer.shape.checks,
+  networks: z.array(networkStatus),
+  settling: z.object({ hour: settling, day: settling }),
+})
+
+export type ServiceStatus = AnswerOf<typeof statusAnswer>
+export type NetworkStatus = AnswerOf<typeof networkStatus>
+export type LaneStatus = AnswerOf<typeof lane>
+export type SettlingStatus = AnswerOf<typeof settling>
+
+const consoleNetwork = z.object({
+  network,
+  chainId: z.int(),
+  name: z.string(),
+  listed: z.boolean().describe('Whether listings are about it. True for exactly one network.'),
+  nativeCurrency: z
+    .object({ name: z.string(), symbol: z.string(), decimals: z.int() })
+    .describe('The gas coin, as `wallet_addEthereumChain` takes it (EIP-3085).'),
+  walletRpcUrls: z.array(z.string()),
+  explorerUrl: z.string().nullable(),
+  asset: z.object({
+    address,
+    symbol: z.string(),
+    decimals: z.int(),
+    name: z.string(),
+    version: z.string(),
+  }),
+})
+
+/** The facts about this deployment that the console needs. Public: no key, no address of the operator's own nodes. */
+export const consoleAnswer = z.object({
+  version: z.string(),
+  baseUrl: z.string(),
+  directoryUrl: z.string(),
+  devnet: z.boolean(),
+  networks: z.array(consoleNetwork),
+  buybackAddress: address.nullable(),
+  identityRegistry: address,
+  activityRetentionDays: z.int(),
+  minAmount: amount,
+})
+
+export type ConsoleNetwork = AnswerOf<typeof consoleNetwork>
+export type ConsoleSettings = AnswerOf<typeof consoleAnswer>

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { type AnswerOf, address, seconds } from './fields.js'
+
+/** The cookie of the session of a wallet that signed in. No script can read it. */
+export const SESSION_COOKIE = 'arcus_session'
+
+/**
+ * The cookie that marks the session beside it as over. A page sets it by script when a person signs out, because a
+ * script cannot remove the session's own cookie and the service may be unreachable at that moment.
+ */
+export const SIGNED_OUT_COOKIE = 'arcus_signed_out'
+
+export const sessionAnswer = z
+  .object({ address, expiresAt: seconds })
+  .meta({ id: 'Session', description: 'The wallet that is signed in, and until when.' })
+
+export type SessionAnswer = AnswerOf<typeof sessionAnswer>
+
+/** The members that a sign-in message (ERC-4361) must have. */
+export const nonceAnswer = z.object({
+  nonce: z.string(),
+  domain: z.string(),
+  uri: z.string(),
+  chainId: z.int(),
+  version: z.literal('1'),
+  statement: z.string(),
+  expiresAt: seconds,
+})
+
+export type NonceAnswer = AnswerOf<typeof nonceAnswer>

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { parseUrl } from '../x402/parse-url.js'
+
+/** A command line that cannot be understood, in one sentence. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** Like `parseArgs`, strict, but throws a `UsageError` that names the wrong argument in one sentence. */
+export function parseArguments<T extends ParseArgsConfig>(config: T) {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    const [sentence = 'unknown argument'] = (error as Error).message.split('. ')
+    throw new UsageError(`${sentence.replace(/\.$/, '')}; try --help.`)
+  }
+}
+
+/** Reads a TCP port, 1 to 65535. */
+export function parsePort(flag: string, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port >= 1 && port <= 65_535) return port
+  throw new UsageError(`${flag} wants a port from 1 to 65535, not "${text}".`)
+}
+
+/** Reads an http or https address. */
+export function parseHttpUrl(flag: string, text: string): string {
+  const url = parseUrl(text)
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
+  throw new UsageError(`${flag} wants an address that starts with http:// or https://.`)
+}
+
+/** Writes a line for the person at the terminal. */
+export function print(line = ''): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Writes the one sentence that says why a command ends without success. */
+export function printError(sentence: string): void {
+  process.stderr.write(`${sentence}\n`)
+}
+
+const NPM_CHECK_MS = 500
+
+/** Tells whether npm itself runs this script. Other programs pass npm's environment on to what they start. */
+export function isRunByNpm(script: string): boolean {
+  return process.env.npm_lifecycle_script?.includes(script) ?? false
+}
+
+/**
+ * Calls back once npm is gone, or the shell between npm and this process. npm does not pass SIGTERM on to its command,
+ * and when npm is killed its command lives on, with the port and the wallets. The process that started npm may end.
+ */
+export function watchNpm(onGone: () => void): void {
+  const parent = process.ppid
+  const above = readProcess(parent)
+  const isShell = above !== undefined && !above.name.startsWith('npm')
+  const timer = setInterval(() => {
+    const isParentThere = process.ppid === parent
+    const isNpmThere = !isShell || readProcess(parent)?.parent === above.parent
+    if (isParentThere && isNpmThere) return
+    clearInterval(timer)
+    onGone()
+  }, NPM_CHECK_MS)
+  timer.unref()
+}
+
+/** Reads name and parent of a process. Works on Linux alone: elsewhere only the parent itself is watched. */
+function readProcess(id: number): { name: string; parent: number } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, 'latin1')
+    // The name of a process may contain blanks and brackets. Its state and parent follow the last bracket.
+    const [, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return {
+      name: stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')),
+      parent: Number(parent),
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { type Config, readConfig } from '../../config/config.js'
+import type { BlockStore } from '../../store/blocks.js'
+import type { ListingStore, Merchant } from '../../store/listings.js'
+import type { MerchantRoster } from '../../store/merchant-roster.js'
+import { openStores } from '../../store/open-stores.js'
+import { CommandError } from '../operator-command.js'
+
+/** The stores that the operator's commands use: the same database as a running service. */
+export interface OperatorStores {
+  config: Config
+  listings: ListingStore
+  roster: MerchantRoster
+  blocks: BlockStore
+  /** Unix seconds. */
+  now: () => number
+  close(): Promise<void>
+}
+
+/** Opens the database of the settings. Rejects with a `CommandError` where there is none, instead of making an empty one. */
+export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
+  const config = readConfig(env)
+  const { database } = config
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
+    throw new CommandError(
+      `There is no database at ${database.path}: start the service once, or set DATABASE_URL to its file.`,
+    )
+  }
+  const { listings, roster, blocks, close } = await openStores(database)
+  return { config, listings, roster, blocks, now: () => Math.floor(Date.now() / 1000), close }
+}
+
+/** Returns a merchant. Throws a `CommandError` when there is none with that id, or when it is deleted. */
+export async function getMerchant({ listings }: OperatorStores, id: string): Promise<Merchant> {
+  const merchant = await listings.findMerchant(id)
+  if (merchant === undefined) {
+    throw new CommandError(
+      `There is no merchant ${JSON.stringify(id)}; the command list shows the existing ones.`,
+    )
+  }
+  if (merchant.deletedAt !== null) {
+    throw new CommandError(`Merchant ${JSON.stringify(id)} was deleted by its owner.`)
+  }
+  return merchant
+}
+
+const PAGE = 500
+
+/** Yields every merchant, hidden and deleted ones too. */
+export async function* everyMerchant({ roster }: Pick<OperatorStores, 'roster'>) {
+  for (let after = ''; ; ) {
+    const page = await roster.scan(after, PAGE)
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.merchant.id
+  }
+}
+
+/** Returns the reason why a merchant with this payTo cannot be official, or `undefined`. */
+export function officialProblem(payTo: string, buyback: string | undefined): string | undefined {
+  if (buyback === undefined) return 'BUYBACK_ADDRESS is not set, and official merchants pay to it'
+  if (payTo.toLowerCase() === buyback.toLowerCase()) return undefined
+  return `its payTo is ${payTo}, and BUYBACK_ADDRESS is ${buyback}`
+}

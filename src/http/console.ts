@@ -1,0 +1,194 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
+import type { Config } from '../config/config.js'
+import { networks } from '../x402/networks.js'
+import type { AnswerPage } from './not-found.js'
+import { describedAs, type Operation } from './operation.js'
+import { version } from './version.js'
+
+export interface ConsoleOptions {
+  /** The output of `npm run build`; `builtConsole` unless given. */
+  folder?: string
+  /** `BASE_URL` and `DIRECTORY_URL`: pages belong to the second. */
+  baseUrl: string
+  directoryUrl: string
+}
+
+/** The web console as this process serves it. */
+export interface Console {
+  isBuilt: boolean
+  /** Adds its files as routes; await it before the server starts. */
+  install(app: FastifyInstance): Promise<void>
+  /** Answers a deep link with the page, which reads the rest of the address itself. */
+  answerPage: AnswerPage
+}
+
+/** The same folder seen from `src/http` and from `dist/http`. */
+export const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url))
+
+const PAGE = 'index.html'
+const ASSETS = 'assets'
+const COMPRESSED = /\.(br|gz)$/
+const NOT_BUILT =
+  'The console is not built. Run "npm run build" and start the service again; its API works without.\n'
+
+/**
+ * The console runs only scripts of this origin and speaks only to it: no inline code, no other host, no frame around
+ * it. Icons of wallets come as data URIs (EIP-6963). Text of listings cannot become markup (Trusted Types).
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+/** One year, because hashed names are never used again. */
+const FOREVER = 'public, max-age=31536000, immutable'
+/** Kept, but checked by its tag before each use. */
+const REVALIDATE = 'no-cache'
+
+/** Returns the headers of every file of the console. `isSecure`: its public address is https. */
+function pageHeaders(isSecure: boolean): Record<string, string> {
+  return {
+    'content-security-policy': policy,
+    'cross-origin-opener-policy': 'same-origin-allow-popups',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'referrer-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    ...(isSecure ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  }
+}
+
+/** Looks for a build once. Without one every page answers with a sentence that says so. */
+export function openConsole(options: ConsoleOptions): Console {
+  const { folder = builtConsole, baseUrl, directoryUrl } = options
+  const isBuilt = existsSync(`${folder}/${PAGE}`)
+  const headers = pageHeaders(directoryUrl.startsWith('https:'))
+  const facilitator = new URL(baseUrl)
+  const directory = new URL(directoryUrl)
+
+  /** Wallets sign for the directory's own address, so its pages are shown nowhere else. */
+  const isElsewhere = (request: FastifyRequest) =>
+    facilitator.host !== directory.host && request.host === facilitator.host
+
+  function send(reply: FastifyReply, file: string, cacheControl: string): FastifyReply {
+    return reply
+      .headers({ ...headers, 'cache-control': cacheControl })
+      .sendFile(file, folder, { cacheControl: false })
+  }
+
+  const answerPage: AnswerPage = (request, reply) => {
+    if (isElsewhere(request)) {
+      return reply
+        .header('cache-control', 'no-store')
+        .redirect(`${directory.origin}${request.url}`, 302)
+    }
+    if (isBuilt) return send(reply, PAGE, REVALIDATE)
+    return reply
+      .code(503)
+      .headers({ ...headers, 'cache-control': 'no-store' })
+      .type('text/plain; charset=utf-8')
+      .send(NOT_BUILT)
+  }
+
+  return {
+    isBuilt,
+    answerPage,
+    async install(app) {
+      app.get('/', answerPage)
+      if (!isBuilt) return
+      await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true })
+      const assets = new Set(filesIn(`${folder}/${ASSETS}`))
+      app.get<{ Params: { '*': string } }>(`/${ASSETS}/*`, (request, reply) => {
+        const name = request.params['*']
+        // This comes before any header is set, because a 404 must not be kept for a year.
+        if (!assets.has(name)) return reply.callNotFound()
+        return send(reply, `${ASSETS}/${name}`, FOREVER)
+      })
+      for (const file of filesIn(folder)) {
+        if (file === PAGE) continue
+        app.get(`/${file}`, (_request, reply) => send(reply, file, REVALIDATE))
+      }
+    },
+  }
+}
+
+/** Returns the names of the files without their compressed copies. */
+function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !COMPRESSED.test(entry.name))
+    .map(({ name }) => name)
+}
+
+/** The EIP-712 domain of a network's token, as it was read at start. */
+export interface TokenDomain {
+  network: string
+  name: string
+  version: string
+}
+
+/** Returns the facts about this deployment that the console needs. `listed` is the network that listings are about. */
+export function toConsoleSettings(
+  config: Config,
+  tokens: readonly TokenDomain[],
+  listed: string,
+): ConsoleSettings {
+  return {
+    version,
+    baseUrl: config.baseUrl,
+    directoryUrl: config.directoryUrl,
+    devnet: config.devnet,
+    networks: config.networks.map(({ network, chainId, publicRpcUrls, explorerUrl, asset }) => {
+      const token = tokens.find((it) => it.network === network)
+      return {
+        network,
+        chainId,
+        name: networks[network].name,
+        listed: network === listed,
+        nativeCurrency: { name: 'USDC', symbol: 'USDC', decimals: 18 },
+        walletRpcUrls: publicRpcUrls,
+        explorerUrl: explorerUrl ?? null,
+        asset: {
+          address: asset,
+          symbol: 'USDC',
+          decimals: 6,
+          name: token?.name ?? 'USDC',
+          version: token?.version ?? '2',
+        },
+      }
+    }),
+    buybackAddress: config.buybackAddress ?? null,
+    identityRegistry: config.identityRegistry,
+    activityRetentionDays: config.activityRetentionDays,
+    minAmount: config.minAmount.toString(),
+  }
+}
+
+const consoleOperation: Operation = {
+  id: 'getConsoleSettings',
+  tag: 'Service',
+  summary: 'Facts about this deployment for pages and wallets',
+  answers: { 200: { description: 'Nothing in it is secret.', schema: consoleAnswer } },
+  examples: { settings: { summary: 'The settings of this deployment', status: 200 } },
+}
+
+/** Adds `GET /api/console`. */
+export function consoleSettingsRoute(app: FastifyInstance, settings: ConsoleSettings): void {
+  app.get('/api/console', describedAs(consoleOperation), (_request, reply) =>
+    reply.header('cache-control', 'no-cache').send(settings),
+  )
+}

@@ -1,0 +1,71 @@
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
+import type { FastifyInstance } from 'fastify'
+import './operation.js'
+
+/** The headers of every answer, unless its route sets its own: no guessed types, no frames, no loads, no referrer. */
+export const securityHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const
+
+/** One year. Browsers require that much to remember a site. */
+const STRICT_TRANSPORT = 'max-age=31536000'
+
+/** Sets the headers before anything else answers. `isSecure`: callers come over https. Call it first. */
+export function installSecurityHeaders(app: FastifyInstance, isSecure: boolean): void {
+  const headers = isSecure
+    ? { ...securityHeaders, 'strict-transport-security': STRICT_TRANSPORT }
+    : securityHeaders
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers)
+    done()
+  })
+}
+
+/**
+ * The paths that pages of any origin may call: public reads, and writes that carry a signature. `/verify` and `/settle`
+ * are for servers and stay closed. Reads of a session are for the directory's own pages.
+ */
+const publicPaths =
+  /^\/(supported|health|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
+
+const PREFLIGHT_MAX_AGE_SECONDS = 86_400
+
+/** Opens the public reads to any origin. Await it before the rate limit, so that browsers can read a 429 too. */
+export async function installCors(app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    if (route.url !== '*' && !publicPaths.test(route.url) && !route.config?.cors) {
+      route.config = { ...route.config, cors: false }
+    }
+  })
+  // The plugin answers preflights of every path, so those of closed paths must not reach it.
+  app.addHook('onRequest', (request, reply, done) => {
+    const isClosed = () => !publicPaths.test(request.url.split('?', 1)[0] ?? '')
+    const hasOwnRules = () => Boolean(request.routeOptions.config.cors)
+    if (request.method === 'OPTIONS' && isClosed() && !hasOwnRules()) reply.callNotFound()
+    else done()
+  })
+  await app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: ['content-type', 'if-none-match', 'idempotency-key'],
+    exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag'],
+    maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+    strictPreflight: false,
+  })
+}
+
+/** Smaller answers are not worth the work. */
+const COMPRESS_FROM_BYTES = 1_024
+
+/** Compresses the answers of the routes that are registered after it in the same scope, and tells caches so. */
+export async function installCompression(app: FastifyInstance): Promise<void> {
+  // Small answers and 304s need the header too: a cache must not take one encoding for the only one.
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('vary', 'accept-encoding')
+  })
+  await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
+}

@@ -1,0 +1,315 @@
+import { z } from 'zod'
+import {
+  type DescribedCode,
+  describeCodes,
+  errorSchema,
+  httpCodes,
+  type RouteFamily,
+} from '../api/errors.js'
+import { SESSION_COOKIE } from '../api/session.js'
+import { reasons } from '../x402/reasons.js'
+import { type Operation, type RouteLimit, type Tag, tags } from './operation.js'
+import { version } from './version.js'
+
+/*
+ * Writes the OpenAPI document from the operations of the routes. `@fastify/swagger` is not used: it passes JSON Schema
+ * through a draft-07 resolver that drops descriptions beside a `$ref`, and it calls every request body required.
+ */
+
+/** The parts of an OpenAPI 3.1 document that the page and the tests read. */
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  tags: { name: Tag; description: string }[]
+  paths: Record<string, Record<string, WrittenOperation>>
+  components: { schemas: Record<string, Record<string, unknown>> }
+}
+
+export interface WrittenOperation {
+  operationId: string
+  tags: Tag[]
+  summary: string
+  description?: string
+  parameters: WrittenParameter[]
+  requestBody?: { required: boolean; content: Record<string, MediaType> }
+  responses: Record<string, WrittenResponse>
+}
+
+export interface WrittenParameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  description?: string
+  schema: Record<string, unknown>
+  examples?: Record<string, WrittenExample>
+}
+
+export interface WrittenResponse {
+  description: string
+  headers: Record<string, { description: string }>
+  content?: Record<string, MediaType>
+}
+
+interface MediaType {
+  schema: Record<string, unknown>
+  examples?: Record<string, WrittenExample>
+}
+
+interface WrittenExample {
+  summary: string
+  value: unknown
+}
+
+/** A route of Fastify together with its operation. */
+export interface DescribedRoute {
+  method: string
+  /** With `:name` for parameters. */
+  url: string
+  family: RouteFamily
+  limit: RouteLimit
+  operation: Operation
+}
+
+const about = `Arcus verifies signed stablecoin payments for paid HTTP APIs (x402 version 2) and puts them on chain, and lists the APIs that are paid through it.
+
+No account and no API key are needed: a payment is authorized by its payer's EIP-3009 signature, a listing by its owner's EIP-712 signature. Reading a listing's private figures takes a session, opened by signing in with the wallet.
+
+A payment that fails a check is a 200 with \`isValid\` or \`success\` false and a code. Other errors are \`{ error, message }\`. Any path may also be answered 404 \`not_found\`, 405 \`method_not_allowed\` with \`Allow\`, 408 \`request_timeout\` or 431 \`headers_too_large\`.
+
+Amounts are decimal strings of atomic units (6 decimals) unless their name says \`usd\`. Every GET answers HEAD too.`
+
+/** Writes the description of the service from the operations of its routes. */
+export function writeDocument(
+  routes: readonly DescribedRoute[],
+  servers: readonly string[],
+): OpenApiDocument {
+  const schemas = createJsonSchemas()
+  const paths: OpenApiDocument['paths'] = {}
+  for (const route of [...routes].sort(byTag)) {
+    const path = route.url.replace(/:([A-Za-z]+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: writeOperation(route, schemas) }
+  }
+  const document = {
+    openapi: '3.1.0' as const,
+    info: {
+      title: 'Arcus',
+      version,
+      summary: 'x402 facilitator, discovery and merchant directory',
+      description: about,
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [...new Set(servers)].map((url) => ({ url })),
+    tags: Object.entries(tags).map(([name, description]) => ({ name: name as Tag, description })),
+    paths,
+    components: {
+      schemas: schemas.components(),
+      securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE } },
+    },
+  }
+  return document
+}
+
+function byTag(a: DescribedRoute, b: DescribedRoute): number {
+  const order = Object.keys(tags)
+  return order.indexOf(a.operation.tag) - order.indexOf(b.operation.tag)
+}
+
+function writeOperation(route: DescribedRoute, schemas: JsonSchemas): WrittenOperation {
+  const { operation } = route
+  const { id, tag, summary, description, body, isBodyOptional = false, needsSession } = operation
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(needsSession ? { security: [{ session: [] }] } : {}),
+    parameters: [
+      ...writeParameters('path', operation, schemas),
+      ...writeParameters('query', operation, schemas),
+      ...writeParameters('header', operation, schemas),
+    ],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: !isBodyOptional,
+            content: {
+              'application/json': { schema: schemas.write(body), ...bodyExamples(operation) },
+            },
+          },
+        }),
+    responses: writeResponses(route, schemas),
+  }
+}
+
+const fields = { path: 'params', query: 'query', header: 'headers' } as const
+
+function writeParameters(
+  place: keyof typeof fields,
+  operation: Operation,
+  schemas: JsonSchemas,
+): WrittenParameter[] {
+  const shape: Record<string, z.ZodType> = operation[fields[place]]?.shape ?? {}
+  return Object.entries(shape).map(([name, field]) => {
+    const { description, ...schema } = schemas.write(field)
+    return {
+      name,
+      in: place,
+      required: place === 'path' || !field.safeParse(undefined).success,
+      ...(typeof description === 'string' ? { description } : {}),
+      schema,
+      ...parameterExamples(place, name, operation),
+    }
+  })
+}
+
+function parameterExamples(place: keyof typeof fields, name: string, { examples = {} }: Operation) {
+  if (place === 'header') return {}
+  const given = Object.entries(examples).flatMap(([title, example]) => {
+    const value = example[place === 'path' ? 'params' : 'query']?.[name]
+    return value === undefined ? [] : [[title, { summary: example.summary, value }]]
+  })
+  return given.length === 0 ? {} : { examples: Object.fromEntries(given) }
+}
+
+function bodyExamples({ examples = {} }: Operation) {
+  const given = Object.entries(examples).filter(([, { body }]) => body !== undefined)
+  if (given.length === 0) return {}
+  const written = given.map(([name, { summary, body }]) => [name, { summary, value: body }])
+  return { examples: Object.fromEntries(written) }
+}
+
+const RETRY_AFTER = { 'Retry-After': 'Seconds until it is worth trying again.' }
+
+/** Writes every answer of a route by status: its own, its refusals, and the refusals of its family. */
+function writeResponses(
+  { operation, ...route }: DescribedRoute,
+  schemas: JsonSchemas,
+): Record<string, WrittenResponse> {
+  const responses = new Map<number, WrittenResponse>()
+  for (const [status, answer] of Object.entries(operation.answers)) {
+    const { description, schema, type = 'application/json', headers = {} } = answer
+    const examples = answerExamples(operation, Number(status))
+    const body =
+      schema === undefined ? { schema: { type: 'string' } } : { schema: schemas.write(schema) }
+    const hasBody = schema !== undefined || answer.type !== undefined
+    responses.set(Number(status), {
+      description,
+      headers: writeHeaders(headers),
+      ...(hasBody ? { content: { [type]: { ...body, ...examples } } } : {}),
+    })
+  }
+  for (const [status, codes] of groupByStatus(codesOf(operation, route))) {
+    const examples = answerExamples(operation, status)
+    const own = operation.answers[status]
+    const refused = errorSchema(route.family, codes)
+    const schema = own?.schema === undefined ? refused : z.union([own.schema, refused])
+    const list = describeCodes(codes)
+    responses.set(status, {
+      description: own === undefined ? list : `${own.description}\n\n${list}`,
+      headers: writeHeaders({ ...own?.headers, ...(status === 429 ? RETRY_AFTER : {}) }),
+      content: { 'application/json': { schema: schemas.write(schema), ...examples } },
+    })
+  }
+  return Object.fromEntries(responses)
+}
+
+function codesOf(
+  { codes = [], body }: Operation,
+  { family, limit }: Omit<DescribedRoute, 'operation'>,
+) {
+  if (family === 'verify' || family === 'settle') return [...codes, stopping(family)]
+  const { invalidRequest, bodyTooLarge, rateLimited, internalError, unavailable } = httpCodes
+  const common: DescribedCode[] = [invalidRequest, internalError, unavailable]
+  if (limit === 'counted') common.push(rateLimited)
+  if (body !== undefined) common.push(bodyTooLarge)
+  const own = new Set(codes.map(({ code }) => code))
+  return [...codes, ...common.filter(({ code }) => !own.has(code))]
+}
+
+function stopping(family: 'verify' | 'settle'): DescribedCode {
+  const { code } = reasons[family === 'verify' ? 'unexpectedVerifyError' : 'unexpectedSettleError']
+  const meaning = 'The service is stopping and did nothing with the request.'
+  return { code, status: 503, meaning }
+}
+
+function groupByStatus(codes: readonly DescribedCode[]): [number, DescribedCode[]][] {
+  const byStatus = new Map<number, DescribedCode[]>()
+  for (const code of codes) byStatus.set(code.status, [...(byStatus.get(code.status) ?? []), code])
+  return [...byStatus].sort(([a], [b]) => a - b)
+}
+
+function answerExamples({ examples = {} }: Operation, status: number) {
+  const answered = Object.entries(examples).filter(
+    ([, example]) => example.status === status && example.answer !== undefined,
+  )
+  if (answered.length === 0) return {}
+  const written = answered.map(([name, { summary, answer }]) => [name, { summary, value: answer }])
+  return { examples: Object.fromEntries(written) }
+}
+
+function writeHeaders(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } },
+    ]),
+  )
+}
+
+type JsonSchema = Record<string, unknown>
+
+interface JsonSchemas {
+  /** Writes the schema as JSON Schema 2020-12 of the wire format. Named parts become references. */
+  write(schema: z.ZodType): JsonSchema
+  /** Returns the named parts met so far, by name. */
+  components(): Record<string, JsonSchema>
+}
+
+/** The place of named schemas in an OpenAPI document. */
+const SCHEMAS = '#/components/schemas/'
+
+/**
+ * Turns zod schemas into JSON Schema. A schema with `id` in its metadata is written once and referred to. Metadata
+ * `wire` replaces the whole schema, where the text of a query means a number.
+ */
+function createJsonSchemas(): JsonSchemas {
+  const components = new Map<string, JsonSchema>()
+  return {
+    write(schema) {
+      const {
+        $schema: _,
+        $defs = {},
+        ...written
+      } = z.toJSONSchema(schema, {
+        io: 'input',
+        unrepresentable: 'any',
+        override: ({ jsonSchema }) => replaceByWire(jsonSchema),
+      })
+      for (const [name, part] of Object.entries($defs)) {
+        components.set(name, redirect(part) as JsonSchema)
+      }
+      return redirect(written) as JsonSchema
+    },
+    components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+function replaceByWire(written: JsonSchema): void {
+  const { wire, description } = written
+  if (typeof wire !== 'object' || wire === null) return
+  for (const key of Object.keys(written)) delete written[key]
+  Object.assign(written, wire, description === undefined ? {} : { description })
+}
+
+/** Redirects references from the schema's own `$defs` to the document's schemas. */
+function redirect(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redirect)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, it]) => [
+      key,
+      key === '$ref' && typeof it === 'string' ? it.replace('#/$defs/', SCHEMAS) : redirect(it),
+    ]),
+  )
+}

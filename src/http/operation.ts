@@ -1,0 +1,96 @@
+import type { FastifyCorsOptions } from '@fastify/cors'
+import type { z } from 'zod'
+import type { DescribedCode, RouteFamily } from '../api/errors.js'
+
+/** The groups in which the documentation shows operations, in this order. */
+export const tags = {
+  Payments: 'Verify a signed payment, settle it, look it up.',
+  Discovery: 'Paid APIs that settle here, for agents and people.',
+  Directory: 'Merchants and their listings; writes are signed by the wallet that owns them.',
+  Activity: 'Verifies and settles at the endpoints of a merchant.',
+  Session: 'Sign in with a wallet, to read only.',
+  Service: 'State, settings and description of this service.',
+} as const
+
+export type Tag = keyof typeof tags
+
+/** A route as it is documented: texts, and the schemas of its requests and answers. */
+export interface Operation {
+  /** Unique in the document. Generated clients use it as the name of the call. */
+  id: string
+  tag: Tag
+  /** One line without a full stop. */
+  summary: string
+  /** Markdown. */
+  description?: string
+  /** Parameters of the path, each required. */
+  params?: z.ZodObject
+  query?: z.ZodObject
+  headers?: z.ZodObject
+  body?: z.ZodType
+  /** Whether the body may be left out. */
+  isBodyOptional?: boolean
+  /** Whether it needs the cookie of a session. */
+  needsSession?: boolean
+  /** The answers to a request that succeeds, by status. */
+  answers: Readonly<Record<number, Answer>>
+  /** Its own refusals. Every route has some more. */
+  codes?: readonly DescribedCode[]
+  /** By name. A test sends each of them. */
+  examples?: Readonly<Record<string, Example>>
+}
+
+export interface Answer {
+  description: string
+  /** Without a schema the body is text of `type`, or there is none. */
+  schema?: z.ZodType
+  /** `application/json` unless given, if there is a schema. */
+  type?: string
+  /** Description by name. */
+  headers?: Readonly<Record<string, string>>
+}
+
+/** A request as a client would send it, and the answer of a fresh devnet. */
+export interface Example {
+  summary: string
+  params?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: unknown
+  status: number
+  /** Left out if the answer is not JSON, or would only repeat another one. */
+  answer?: unknown
+}
+
+/** Returns the answers of a read that may be kept for a minute: JSON of this schema or text of this type, or a 304. */
+export function cached(description: string, body: z.ZodType | string): Record<number, Answer> {
+  const content = typeof body === 'string' ? { type: body } : { schema: body }
+  const headers = { ETag: 'For If-None-Match.', 'Cache-Control': 'How long it may be kept.' }
+  return {
+    200: { description, ...content, headers },
+    304: { description: 'Unchanged: the caller has it already, as If-None-Match says.', headers },
+  }
+}
+
+/**
+ * `counted`: each request counts and is refused past the limit. `manual`: the handler asks the limiter itself.
+ * `exempt`: neither.
+ */
+export type RouteLimit = 'counted' | 'manual' | 'exempt'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `plain` unless given. */
+    family?: RouteFamily
+    /** `counted` unless given, so that a new route is never forgotten. */
+    limit?: RouteLimit
+    /** Set to `false` by `installCors` on routes that other origins must not call. A route may bring rules of its own. */
+    cors?: false | FastifyCorsOptions
+    /** Describes the route in the documentation. A route without one is a page of the console. */
+    operation?: Operation
+  }
+}
+
+/** Returns route options that contain nothing but the documentation. */
+export function describedAs(operation: Operation) {
+  return { config: { operation } }
+}

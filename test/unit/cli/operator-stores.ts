@@ -1,0 +1,80 @@
+import type { Address, Hex } from 'viem'
+import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
+import { readConfig } from '../../../src/config/config.js'
+import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
+import { createBlockStore } from '../../../src/store/sqlite/blocks.js'
+import { openDatabase } from '../../../src/store/sqlite/database.js'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { createMerchantRoster } from '../../../src/store/sqlite/merchant-roster.js'
+import { anEndpoint, asset, owner, payTo } from '../directory/listed-merchants.js'
+
+export const buyback: Address = '0x5555555555555555555555555555555555555555'
+export const settings = {
+  MAINNET_RPC_URLS: 'http://127.0.0.1:1',
+  MAINNET_ASSET: asset,
+  BUYBACK_ADDRESS: buyback,
+}
+
+/** Opens the operator's stores in memory, with a fixed clock. */
+export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
+  const database = openDatabase(':memory:')
+  const commit = createGroupCommit(database)
+  return {
+    config: readConfig(env),
+    listings: createListingStore(database, commit),
+    roster: createMerchantRoster(database),
+    blocks: createBlockStore(database, commit),
+    now: () => 2_000,
+    async close() {
+      await commit.close()
+      database.close()
+    },
+  }
+}
+
+let nonces = 0
+
+/** Lists a merchant by an owner's message that passed every check. */
+export async function list(
+  store: ListingStore,
+  id: string,
+  { endpoints = [anEndpoint()], paidTo = payTo, name = `Merchant ${id}` } = {},
+) {
+  const merchant = { name, description: '', network: 'eip155:5042', asset, payTo: paidTo }
+  await write(store, id, { kind: 'save', merchant, endpoints })
+}
+
+/** Applies any change, by a message that passed every check. */
+export async function write(
+  store: ListingStore,
+  merchantId: string,
+  change: ListingChange,
+  { by = owner, revision = 1 } = {},
+) {
+  const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
+  const signed = { action: change.kind, message: '{}', body: '{}', signature: '0x' as const }
+  await store.applyWrite(
+    { merchantId, revision, owner: by, nonce, ...signed, acceptedAt: 1_000 },
+    change,
+  )
+}
+
+/** Adds an entry of the operator, which nobody signed. */
+export async function enter(store: ListingStore, id: string) {
+  const merchant = {
+    id,
+    owner: null,
+    name: id,
+    description: '',
+    network: 'eip155:5042',
+    asset,
+    payTo,
+  }
+  const marks = { isOfficial: false, isPartner: true, hiddenReason: null }
+  await store.saveByOperator(
+    { ...merchant, ...marks },
+    [{ ...anEndpoint(), isHosted: true }],
+    1_000,
+  )
+}

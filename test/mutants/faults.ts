@@ -355,7 +355,7 @@ const losses = faultsOf(
 
 const ladder = faultsOf(
   true,
-  ['test/unit/facilitator/ladder.test.ts'],
+  ['test/unit/facilitator/ladder.test.ts', 'test/unit/facilitator/judge.test.ts'],
   [
     [
       'the recipient must be the one of the requirement',

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { AuthorizationUse } from '../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
+import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import { createJudge, type ServedNetwork } from '../../../src/facilitator/judge.js'
 import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
 import { createAuthorizationDigest } from '../../../src/x402/authorization-digest.js'
@@ -102,6 +103,15 @@ describe('a payment that nobody has seen', () => {
     const { judgement } = judge({ served: { terms } })
     expect(await judgement).toMatchObject(rejected('payToNotAllowed'))
   })
+
+  it.each([devnetContracts.batchSettlement, devnetContracts.erc3009Collector])(
+    'is refused to a contract of x402, %s, which would keep the money',
+    async (contract) => {
+      const to = contract.toLowerCase() as Hex
+      const asked = aPayment({ payTo: to, authorization: { ...payment.authorization, to } })
+      expect(await judge({}, asked).judgement).toMatchObject(rejected('invalidPayTo'))
+    },
+  )
 
   it('is refused when the chain’s clock is past its end, although ours is not', async () => {
     const chainSeconds = () => nowSeconds + 60

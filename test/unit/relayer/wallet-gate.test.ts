@@ -79,6 +79,17 @@ describe('a wallet with code', () => {
     expect(entry.coded).toEqual([wallet])
   })
 
+  it('answers on beside another account whose code is found later', async () => {
+    const { world, gate, pays } = aGate()
+    const entry = pays(wallet)
+    entry.runners = [wallet, plain]
+    world.coded = new Set([wallet])
+    await gate.look([entry])
+    world.coded = new Set([plain])
+    await gate.look([entry])
+    expect(entry.coded).toEqual([wallet, plain])
+  })
+
   it('gets a fee ceiling near the base fee, a plain account one that outlasts a rise', () => {
     const { gate, pays } = aGate()
     expect(gate.headroomFor([pays(plain), pays(wallet, { isWallet })])).toBe(125n)

@@ -38,15 +38,18 @@ export async function startGasWorld(env: Record<string, string> = {}) {
 
   /** Returns what the relayers hold once eight blocks in a row have cost them nothing. */
   async function untilQuiet(): Promise<bigint> {
-    let [held, blocks] = [await gasMoney(), 0]
-    while (blocks < 8) {
+    let held = await gasMoney()
+    let since = await height()
+    while ((await height()) < since + 8) {
       await new Promise((resolve) => setTimeout(resolve, BLOCK_MS))
-      const now = await gasMoney()
-      blocks = now === held ? blocks + 1 : 0
+      const [now, block] = [await gasMoney(), await height()]
+      if (now !== held) since = block
       held = now
     }
     return held
   }
+
+  const height = async () => Number(await call<Hex>(chainUrl, 'eth_blockNumber'))
 
   /** Channels of one authorizer that hold a dollar each. */
   async function filledChannels(count: number, wish: ChannelWish = {}): Promise<Channel[]> {

@@ -8,9 +8,10 @@ import { createCatalog } from '../src/directory/listings/catalog.js'
 import { catalogRoutes } from '../src/directory/listings/catalog-routes.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
+import { createListingStore } from '../src/store/sql/listings.js'
 import { openDatabase } from '../src/store/sqlite/database.js'
 import { createGroupCommit } from '../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../src/store/sqlite/listings.js'
+import { createSql } from '../src/store/sqlite/sql.js'
 import { createChecksum } from '../src/x402/address.js'
 import { createKeccak256 } from '../src/x402/keccak.js'
 
@@ -24,7 +25,7 @@ const asset: Address = '0x3600000000000000000000000000000000000000'
 const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
 const database = openDatabase(join(folder, 'arcus.db'))
 const commit = createGroupCommit(database)
-const store = createListingStore(database, commit)
+const store = createListingStore(createSql(database, commit))
 const checksum = createChecksum(await createKeccak256())
 
 for (let from = 0; from < merchants; from += 500) {

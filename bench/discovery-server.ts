@@ -3,9 +3,10 @@ import { pino } from 'pino'
 import { composeDiscovery } from '../src/app/directory.js'
 import { installErrorHandling } from '../src/http/errors.js'
 import { createServer } from '../src/http/server.js'
+import { createListingStore } from '../src/store/sql/listings.js'
 import { openDatabase } from '../src/store/sqlite/database.js'
 import { createGroupCommit } from '../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../src/store/sqlite/listings.js'
+import { createSql } from '../src/store/sqlite/sql.js'
 import { watchTurns } from './loop-turns.js'
 
 /**
@@ -14,7 +15,7 @@ import { watchTurns } from './loop-turns.js'
  */
 const [file] = process.argv.slice(2) as [string]
 const database = openDatabase(file)
-const store = createListingStore(database, createGroupCommit(database))
+const store = createListingStore(createSql(database, createGroupCommit(database)))
 const readTurns = watchTurns()
 const onFault = (fault: unknown) => process.stderr.write(`${String(fault)}\n`)
 const discovery = composeDiscovery({ threadSource: file, store, onFault })

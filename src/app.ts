@@ -17,7 +17,7 @@ import {
   type OnFault,
 } from './metrics/routes.js'
 import { type ReadStatus, statusRoutes } from './metrics/status.js'
-import { StoreUnavailableError } from './store/store-unavailable.js'
+import { StoreUnavailableError } from './store/errors.js'
 
 export interface AppOptions {
   server: ServerOptions

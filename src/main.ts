@@ -6,7 +6,7 @@ import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { readSettings } from './config/settings.js'
 import { gasWarnings } from './config/warnings.js'
-import { StoreUnavailableError } from './store/store-unavailable.js'
+import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000

@@ -31,7 +31,7 @@ import { createSigningTerms } from '../directory/listings/signing-terms.js'
 import { createWriteQuota, saveAllowance } from '../directory/listings/write-limits.js'
 import { createWrites } from '../directory/listings/writes.js'
 import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
-import { createGuardedFetch } from '../directory/probe/guarded-fetch.js'
+import { createGuardedFetch, type GuardedFetch } from '../directory/probe/guarded-fetch.js'
 import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
 import type { OwnCalls } from '../directory/probe/own-calls.js'
 import { createProbe, type Probe } from '../directory/probe/probe.js'
@@ -62,7 +62,7 @@ import type { PaymentAnswer } from '../x402/payment-answer.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
-interface ComposedDirectory {
+export interface ComposedDirectory {
   /** Its routes, as a plugin. */
   routes(app: FastifyInstance): Promise<void>
   /** Lists the resources that settled payments name. */
@@ -102,7 +102,7 @@ interface DirectoryWorld {
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, keccak256, recovery, checksum, now } = world
+  const { config, rpc, token, checksum, now } = world
   const { network, chainId } = token
   const log = world.log.child({ module: 'directory' })
   const { listings: store, activity } = world.stores
@@ -112,52 +112,19 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const probing = composeProbing({ ...world, store, network, asset, log })
   const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
-  const registry = createIdentityRegistry({
-    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
-    registry: config.identityRegistry,
-  })
-  const readIdentity = createIdentityReader({
-    registry,
-    get: createFileGet(fetch),
-    now,
-    allowHttp: config.probeAllowPrivateHosts,
-  })
-  const identities = createIdentityWatch({ store, registry, readIdentity, now, log })
+  const identities = composeIdentities({ ...world, store, fetch, log })
 
-  const asksContract = (claim: Parameters<typeof isContractSignature>[1]) =>
-    isContractSignature(rpc, claim)
+  const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  const check = createWriteCheck({
-    listings: store,
+  const writes = composeWrites({
+    ...world,
+    store,
+    asset,
     audience,
-    chainId,
-    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature: asksContract }),
-    keccak256,
-    now,
-  })
-  const writes = createWrites({
-    listings: {
-      ...store,
-      async applyWrite(write, change) {
-        const result = await store.applyWrite(write, change)
-        // Any write can change what an identity was checked against.
-        if (result.state === 'applied') void identities.checkNow(write.merchantId)
-        return result
-      },
-    },
-    check,
+    probe,
     schemas,
-    probe: createSaveProbes({ probe, network, asset, now }),
-    allowance: createTokenBuckets({ ...saveAllowance, now }),
-    quota: createWriteQuota({
-      listings: store,
-      maxNewOwners: config.newOwnersPerHour,
-      isDiskLow: world.isDiskLow,
-      now,
-    }),
-    network,
-    asset: token.address,
-    now,
+    asksContract,
+    onApplied: (merchantId) => void identities.checkNow(merchantId),
   })
 
   const discovery = composeDiscovery({
@@ -258,6 +225,85 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await Promise.all([schemas.close(), probing.close()])
     },
   }
+}
+
+/** Builds the watch of ERC-8004 identities. */
+function composeIdentities({
+  config,
+  rpc,
+  token,
+  store,
+  fetch,
+  now,
+  log,
+}: DirectoryWorld & { store: ListingStore; fetch: GuardedFetch }) {
+  const registry = createIdentityRegistry({
+    rpc: token.network === IDENTITY_NETWORK ? rpc : undefined,
+    registry: config.identityRegistry,
+  })
+  const readIdentity = createIdentityReader({
+    registry,
+    get: createFileGet(fetch),
+    now,
+    allowHttp: config.probeAllowPrivateHosts,
+  })
+  return createIdentityWatch({ store, registry, readIdentity, now, log })
+}
+
+interface WritesWorld extends DirectoryWorld {
+  store: ListingStore
+  asset: Expected['asset']
+  /** Origin of the directory. */
+  audience: string
+  probe: Probe
+  schemas: ReturnType<typeof createSchemaCheck>
+  asksContract: AsksContract
+  /** Called after each write of a merchant. */
+  onApplied(merchantId: string): void
+}
+
+type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promise<boolean>
+
+/** Builds the signed writes of listings with all their checks. */
+function composeWrites(world: WritesWorld) {
+  const { config, token, store, asset, audience, probe, schemas, now } = world
+  const { keccak256, recovery, asksContract } = world
+  const { network, chainId } = token
+  return createWrites({
+    listings: {
+      ...store,
+      async applyWrite(write, change) {
+        const result = await store.applyWrite(write, change)
+        // Any write can change the facts that an identity was checked against.
+        if (result.state === 'applied') world.onApplied(write.merchantId)
+        return result
+      },
+    },
+    check: createWriteCheck({
+      listings: store,
+      audience,
+      chainId,
+      checkSignature: createSignatureCheck({
+        chainId,
+        recovery,
+        isContractSignature: asksContract,
+      }),
+      keccak256,
+      now,
+    }),
+    schemas,
+    probe: createSaveProbes({ probe, network, asset, now }),
+    allowance: createTokenBuckets({ ...saveAllowance, now }),
+    quota: createWriteQuota({
+      listings: store,
+      maxNewOwners: config.newOwnersPerHour,
+      isDiskLow: world.isDiskLow,
+      now,
+    }),
+    network,
+    asset: token.address,
+    now,
+  })
 }
 
 interface ProbingWorld {

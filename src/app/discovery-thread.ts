@@ -3,8 +3,8 @@ import { createDiscoveryAnswers } from '../discovery/answers.js'
 import type { ThreadData, ThreadMessage, ThreadQuestion } from '../discovery/answers-thread.js'
 import { createCatalogReader } from '../discovery/catalog-reader.js'
 import { createPace, createUrgency } from '../discovery/pace.js'
-import { openListingReader } from '../store/open-listing-reader.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { StoreUnavailableError } from '../store/errors.js'
+import { openListingReader } from '../store/open-stores.js'
 import { lowerThreadPriority } from '../store/thread.js'
 
 /** The thread of `createThreadedAnswers`. It reads the database over a connection of its own. */

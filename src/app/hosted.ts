@@ -13,8 +13,8 @@ import type { PaymentFinder } from '../facilitator/payment-status.js'
 import { mountEndpoints, type ReadFees } from '../hosted/endpoints.js'
 import { listHosted, type ProbeHosted, unlistHosted } from '../hosted/listing.js'
 import { createChannelStorage, dropReservations, openRefundRecords } from '../hosted/records.js'
-import type { HostedRecords } from '../store/hosted-records.js'
 import type { ListingStore } from '../store/listings.js'
+import type { HostedRecords } from '../store/sql/hosted-records.js'
 import type { Network } from '../x402/networks.js'
 
 /** The hosted endpoints, built and not yet started. */

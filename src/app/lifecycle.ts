@@ -4,9 +4,8 @@ import type { Logger } from 'pino'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
 import { ConfigError } from '../config/config-error.js'
-import { MigrationError } from '../store/migration-error.js'
+import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
 
 /** Interval at which idle connections are closed during the drain; they would linger as keep-alive. */
 const IDLE_SWEEP_MS = 50

@@ -1,6 +1,6 @@
 import { readConfig } from '../config/config.js'
-import type { BlockStore } from '../store/blocks.js'
 import { openStores } from '../store/open-stores.js'
+import type { BlockStore } from '../store/sql/blocks.js'
 import { parseArguments, print, UsageError } from './command-line.js'
 import { addBlock, parseBlockTarget, removeBlock } from './merchants/commands.js'
 import { runCommand } from './operator-command.js'

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/config-error.js'
 import { readSettings } from '../config/settings.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail, writeReport } from '../doctor/finding.js'
-import { inspectDatabase } from '../store/inspect-database.js'
+import { inspectDatabase } from '../store/open-stores.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 const help = `npm run doctor [-- --json]

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { ConfigError } from '../config/config-error.js'
 import { parseDatabaseUrl } from '../config/database-url.js'
-import { CopyError } from '../store/copy/copy-error.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
-import { MigrationError } from '../store/migration-error.js'
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 /** A command that cannot be carried out, in one sentence with the reason and the remedy. */

@@ -1,10 +1,10 @@
-import { StoreUnavailableError } from '../store/store-unavailable.js'
+import { StoreUnavailableError } from '../store/errors.js'
 import { superviseThread } from '../store/thread.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import type { CatalogFigures } from './catalog-reader.js'
 import { createUrgency } from './pace.js'
 
-export interface ThreadedAnswersOptions {
+interface ThreadedAnswersOptions {
   /** The script of the thread. */
   script: URL
   /** The database, which the thread opens with `openListingReader`. */

@@ -42,7 +42,7 @@ export interface DiscoveryAnswers {
   figures(): CatalogFigures
 }
 
-export interface DiscoveryAnswersOptions {
+interface DiscoveryAnswersOptions {
   catalog: CatalogReader
   items: Pick<ListingReader, 'publishedById' | 'entriesById' | 'changesAfter'>
   pace: Pace

@@ -6,7 +6,7 @@ import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
-export interface CatalogAnswersOptions {
+interface CatalogAnswersOptions {
   answers: Pick<DiscoveryAnswers, 'answer'>
   listings: Pick<ListingReader, 'lastChange'>
 }

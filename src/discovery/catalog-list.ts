@@ -1,6 +1,6 @@
 import type { IndexedEndpoint, Merchant } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
-import { waitsForLook } from '../store/unclaimed.js'
+import { waitsForProbe } from '../store/ownership.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 
@@ -46,7 +46,7 @@ export interface ListedEndpoint
 }
 
 /** A merchant as the store has it now. */
-export interface MerchantNow {
+interface MerchantNow {
   id: string
   /** `undefined` when the store does not have it any more. */
   merchant: Merchant | undefined
@@ -154,7 +154,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     text: [name, fold(merchant.description)].join('\n'),
     aboutStart: name.length + 1,
     isOfficial: merchant.isOfficial,
-    mustBeLive: waitsForLook(merchant),
+    mustBeLive: waitsForProbe(merchant),
     endpoints: [],
   }
 }

@@ -7,7 +7,7 @@ export type CatalogSource = Pick<
   'scanForIndex' | 'indexedOf' | 'findMerchant' | 'findMerchants' | 'lastChange' | 'changesAfter'
 >
 
-export interface CatalogReaderOptions {
+interface CatalogReaderOptions {
   source: CatalogSource
   pace: Pace
   /** Receives what went wrong while the catalog was read; it is read again. */

@@ -8,7 +8,7 @@ export interface ChangesQuery {
   limit: number
 }
 
-export interface ChangesOptions {
+interface ChangesOptions {
   source: Pick<ListingReader, 'changesAfter'>
   /** Returns the items of these endpoints as JSON. */
   itemsOf: (ids: readonly number[]) => Promise<string[]>

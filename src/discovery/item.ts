@@ -1,13 +1,16 @@
 import type { DiscoveryItem, EndpointCard } from '../api/discovery.js'
-import type { CatalogEntry, Endpoint, Merchant, ProbeRecord } from '../store/listings.js'
-import { tellLivePrice } from '../store/live-price.js'
 import type {
+  CatalogEntry,
+  Endpoint,
   JsonText,
+  Merchant,
+  ProbeRecord,
   PublishedEndpoint,
   PublishedEntry,
   PublishedMerchant,
-} from '../store/published.js'
-import { isUnclaimed } from '../store/unclaimed.js'
+} from '../store/listings.js'
+import { tellLivePrice } from '../store/live-price.js'
+import { isUnclaimed } from '../store/ownership.js'
 import { formatAtomic } from '../x402/amounts.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */

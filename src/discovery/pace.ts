@@ -1,5 +1,5 @@
 /** Until when payments are being made. One thread may say so and another heed it. */
-export interface Urgency {
+interface Urgency {
   raise(): void
   isRaised(): boolean
 }

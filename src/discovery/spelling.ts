@@ -1,8 +1,8 @@
 /** What to look for instead of words that nothing has; empty when nothing would be found instead. */
-export type Corrections = ReadonlyMap<string, string>
+type Corrections = ReadonlyMap<string, string>
 
 /** What the list says of words. */
-export interface Lookups {
+interface Lookups {
   /** Tells whether any endpoint that is shown has the word, whatever else is asked for. */
   occurs(word: string): boolean
   /** Tells whether any endpoint has all the words and meets what else is asked for. */
@@ -79,7 +79,7 @@ export function rewrite(
 }
 
 /** A word of the texts that is nearly another one. */
-export interface Neighbour {
+interface Neighbour {
   word: string
   /** False for the beginning of longer words. */
   isWhole: boolean
@@ -194,7 +194,7 @@ function countOnes(bits: number): number {
 }
 
 /** Compares one word with others. */
-export interface Distances {
+interface Distances {
   /** Returns how far the other word is; one more than the maximum when it is farther. */
   toWord(other: string): number
   /** Returns how far the nearest of its beginnings is, and how long that is; of equally near ones the longest. */

@@ -8,7 +8,7 @@ import type { ReadRunway } from '../metrics/gas-money.js'
 import { formatNative } from '../x402/amounts.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
-export type ChainPlace = Pick<NetworkConfig, 'network' | 'chainId' | 'asset'>
+type ChainPlace = Pick<NetworkConfig, 'network' | 'chainId' | 'asset'>
 
 const READ_TIMEOUT_MS = 3_000
 /** Arc makes a block in less than a second. */
@@ -138,7 +138,7 @@ export function variables({ network }: Pick<ChainPlace, 'network'>): string {
 }
 
 /** A wallet that pays the gas, in its present state. */
-export interface Wallet {
+interface Wallet {
   address: Address
   /** 18-decimal units; `undefined` when it could not be read. */
   balance: bigint | undefined
@@ -150,8 +150,8 @@ export interface Wallet {
 /** A wallet that cannot pay for this much gas cannot settle. */
 const LEAST_GAS = 500_000n
 /** Alerts of `deploy/prometheus` have the same bounds. */
-export const LOW_RUNWAY_DAYS = 7
-export const SHORT_RUNWAY_DAYS = 1
+const LOW_RUNWAY_DAYS = 7
+const SHORT_RUNWAY_DAYS = 1
 /** Beyond this a number of days is meaningless. */
 const LONG_RUNWAY_DAYS = 3_650
 

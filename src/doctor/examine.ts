@@ -5,7 +5,7 @@ import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/gas-money.js'
 import { createLocalSigner } from '../relayer/signer.js'
-import type { DatabaseInspection } from '../store/inspection.js'
+import type { DatabaseInspection } from '../store/stores.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
 import {
   checkClock,
@@ -22,7 +22,7 @@ import { type Finding, fail, ok, warn } from './finding.js'
 import { checkDatabase, checkSettings } from './settings-checks.js'
 
 /** The subject of an examination. */
-export interface Installation {
+interface Installation {
   config: Config
   secrets: Secrets
   env: NodeJS.ProcessEnv
@@ -104,7 +104,7 @@ async function checkBuyback(
 const PUBLIC_TIMEOUT_MS = 5_000
 
 /** Checks whether callers reach the service at its public address. */
-export async function checkPublicAddress(baseUrl: string): Promise<Finding> {
+async function checkPublicAddress(baseUrl: string): Promise<Finding> {
   const name = 'reachable'
   const mend =
     'If the service runs, look at DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'

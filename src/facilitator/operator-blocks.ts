@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Block, BlockStore } from '../store/blocks.js'
+import type { Block, BlockStore } from '../store/sql/blocks.js'
 
 /** The operator's blocks as the ladder asks for them; a change by another process is obeyed within two seconds. */
 export interface OperatorBlocks {

@@ -9,7 +9,7 @@ import type { AnswerPage } from './not-found.js'
 import { describedAs, type Operation } from './operation.js'
 import { version } from './version.js'
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   /** The output of `npm run build`; `builtConsole` unless given. */
   folder?: string
   /** `BASE_URL` and `DIRECTORY_URL`: pages belong to the second. */
@@ -27,7 +27,7 @@ export interface Console {
 }
 
 /** The same folder seen from `src/http` and from `dist/http`. */
-export const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url))
+const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url))
 
 const PAGE = 'index.html'
 const ASSETS = 'assets'
@@ -135,7 +135,7 @@ function filesIn(folder: string): string[] {
 }
 
 /** The EIP-712 domain of a network's token, as it was read at start. */
-export interface TokenDomain {
+interface TokenDomain {
   network: string
   name: string
   version: string

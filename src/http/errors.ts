@@ -40,7 +40,7 @@ export function rateLimitFault(retryAfterSeconds: number): RequestFault {
 }
 
 /** An error before it has the shape of a route family. */
-export interface Problem {
+interface Problem {
   code: string
   /** One sentence that may be shown to anybody. */
   message: string
@@ -82,7 +82,7 @@ const chainFailures: Partial<Record<RouteFamily, string>> = {
     'The chain could not be read; settle the same payment again in a moment, it is paid once at most.',
 }
 
-export interface ErrorHandlingOptions {
+interface ErrorHandlingOptions {
   /** Whether an error means that the database cannot be reached. */
   isStoreGone?: (error: unknown) => boolean
   /** Whether an error means that the chain could not be read. */
@@ -131,7 +131,7 @@ export function installErrorHandling(
  * Puts an error into the shape of the route family. `body` is the parsed body if there is one: payer and network are
  * echoed from it if they can be read (x402 v2 clients demand `network` of a settle).
  */
-export function errorAnswer(family: RouteFamily, problem: Problem, body: unknown): ErrorAnswer {
+function errorAnswer(family: RouteFamily, problem: Problem, body: unknown): ErrorAnswer {
   const { code, message } = problem
   if (family === 'plain') return { error: code, message }
   if (family === 'mcp') {

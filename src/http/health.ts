@@ -6,7 +6,7 @@ const CHECK_TIMEOUT_MS = 3_000
 /** Several balancers that ask at once cost one round of checks. */
 const CACHE_MS = 1_000
 
-export interface ReadinessResult {
+interface ReadinessResult {
   ok: boolean
   /** A sentence for the operator that anybody may read: no addresses of nodes, no paths. */
   detail: string
@@ -17,7 +17,7 @@ export interface ReadinessCheck {
   check(): Promise<ReadinessResult>
 }
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   checks: readonly ReadinessCheck[]
   /** Milliseconds a check may take; 3,000 if absent. */
   timeoutMs?: number

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { rateLimitFault } from './errors.js'
 import './operation.js'
 
-export interface RateLimitState {
+interface RateLimitState {
   limited: boolean
   /** Seconds until the window ends, at least 1 when limited, else 0. */
   retryAfterSeconds: number
@@ -24,7 +24,7 @@ export interface RateLimiter {
   hold(request: Pick<FastifyRequest, 'ip'>): HeldRequest | (RateLimitState & { limited: true })
 }
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   /** Requests a window; 0 is no limit. */
   max: number
   windowSeconds: number

@@ -29,7 +29,7 @@ export interface WatchedDirectory {
 }
 
 /** The disk under the database, as a scrape reads it. */
-export interface WatchedDisk {
+interface WatchedDisk {
   isLow(): boolean
   /** `undefined` if the database is not on a disk of this machine. */
   freeBytes(): number | undefined

@@ -20,7 +20,7 @@ export interface WatchedNetwork {
   readRunway: ReadRunway
 }
 
-export interface SettlingMetrics {
+interface SettlingMetrics {
   relayerEvents(network: string): RelayerEvents
   /** Sets the gauges of a network to its present state. Never rejects. */
   show(watched: WatchedNetwork, now: number): Promise<void>

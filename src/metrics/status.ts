@@ -23,7 +23,7 @@ export interface StatusNetwork extends WatchedNetwork {
   latestBlock(): Block | undefined
 }
 
-export interface StatusOptions {
+interface StatusOptions {
   networks: readonly StatusNetwork[]
   readReadiness(): Promise<ReadinessAnswer>
   activity: Pick<ActivityStore, 'sums' | 'latencies'>

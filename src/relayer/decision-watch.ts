@@ -1,4 +1,4 @@
-import type { JobSharing } from '../store/job-sharing.js'
+import type { JobSharing } from '../store/settlement-journal.js'
 
 /** Waits for outcomes that other processes find. */
 export interface DecisionWatch {

@@ -1,5 +1,4 @@
-import type { JobSharing } from '../store/job-sharing.js'
-import type { Job } from '../store/settlement-journal.js'
+import type { Job, JobSharing } from '../store/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Lane } from './lane.js'
 import type { LeaseKeeper } from './lease-keeper.js'

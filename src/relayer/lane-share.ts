@@ -1,6 +1,5 @@
-import type { JobSharing } from '../store/job-sharing.js'
 import { laneLease } from '../store/leases.js'
-import type { Attempt, Job, SettlementJournal } from '../store/settlement-journal.js'
+import type { Attempt, Job, JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Lane } from './lane.js'
 import type { LeaseKeeper } from './lease-keeper.js'
 import type { TrackedJobs } from './tracked-jobs.js'

@@ -3,8 +3,8 @@ import type { ReadCoded } from '../chain/account-codes.js'
 import type { BlockFeed } from '../chain/block-feed.js'
 import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
-import type { JobSharing } from '../store/job-sharing.js'
 import { laneLease } from '../store/leases.js'
+import type { JobSharing } from '../store/settlement-journal.js'
 import {
   type Attempt,
   isDecided,

@@ -2,8 +2,8 @@ import type { Address, Hex } from 'viem'
 
 export type ActivityKind = 'verify' | 'settle'
 /**
- * Of a settle `failed` is what was once a sound payment and did not settle, `refused` every other no; `refunded` is what
- * settled and gives back what was paid before.
+ * The state of an answer. For settle, `failed` is a payment that was valid once and did not settle, and `refused` is every
+ * other refusal. `refunded` is a payment that settled and gives back what was paid before.
  */
 export const activityStates = [
   'valid',
@@ -16,16 +16,16 @@ export const activityStates = [
 ] as const
 export type ActivityState = (typeof activityStates)[number]
 
-/** One answer of verify or settle, with whom it was about. */
+/** One answer of verify or settle, and the listing it concerns. */
 export interface NewActivity {
   /** Unix milliseconds. */
   at: number
   kind: ActivityKind
   network: string
-  /** `null` where nobody listed is paid. */
+  /** `null` where the recipient has no listing. */
   merchantId: string | null
   endpointId: number | null
-  /** Origin and path of the paid URL as the payload tells it. */
+  /** Origin and path of the paid URL, as the payload states it. */
   resource: string | null
   payTo: Address
   payer: Address
@@ -39,11 +39,11 @@ export interface NewActivity {
   latencyMs: number
   /** 18-decimal units. */
   gasCost: bigint | null
-  /** Paid by the owner, the recipient or a relayer. */
+  /** Whether the owner, the recipient or a relayer is the payer. */
   isSelf: boolean
-  /** Counted in the sums alone. */
+  /** Whether only the sums count it, without a row. */
   isSumOnly?: boolean
-  /** Whose sales a payment that settles may give back of: the address that was paid. `null` where it buys something. */
+  /** The address whose sales a settled payment may give back. `null` where the payment buys something. */
   givesBackOf?: Address | null
 }
 
@@ -51,12 +51,12 @@ export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'givesBackOf'>
   id: number
 }
 
-/** Sums of one merchant, or of everybody when `merchantId` is `undefined`. */
+/** The sums of one merchant, or of everybody when `merchantId` is `undefined`. */
 export interface ActivityScope {
   merchantId: string | undefined
-  /** Of the merchant as a whole unless given. */
+  /** Without it, the merchant as a whole. */
   endpointId?: number | undefined
-  /** `h` sums by hour, as far back as hours are kept apart (`foldHours`); `d` by day (UTC). */
+  /** `h` sums by hour, `d` by day (UTC). */
   span: 'h' | 'd'
   /** First Unix second of the first bucket. */
   since: number
@@ -71,7 +71,7 @@ export interface ActivitySum {
   reason: string | null
   isSelf: boolean
   count: number
-  /** Atomic units; of valid, settled and refunded payments only. Exact up to 9 * 10^18, where it stops. */
+  /** Atomic units, of valid, settled and refunded payments only. Exact up to 9 * 10^18, where it stops. */
   amount: bigint
   /** 10^-12 dollars. */
   gas: bigint
@@ -81,7 +81,7 @@ export interface PayerTotals {
   /** Payers with at least one payment, and with at least two, that were not given back in full. */
   unique: number
   repeat: number
-  /** What the one who paid most paid, atomic units, less what was given back. */
+  /** The most that one payer paid, atomic units, less what was given back. */
   topAmount: bigint
   amount: bigint
 }
@@ -93,33 +93,32 @@ export interface ActivityFilter {
   state?: ActivityState | undefined
   /** Unix milliseconds. */
   since?: number | undefined
-  /** Rows before this number: newest first. */
+  /** Only rows before this number; the newest come first. */
   before?: number | undefined
   limit: number
 }
 
 export interface ActivityStore {
   /**
-   * Keeps the rows in order, in one commit after another, each row together with its sums, or of some the sums alone. A
-   * payment told as settled before is left out, and one that gives money back to who paid before (`givesBackOf`) is kept
-   * as `refunded`. Rejects at the first commit that fails: what came before it is kept, nothing after it.
+   * Keeps the rows in order, in one commit after another, each row together with its sums. A payment that was kept as
+   * settled before is left out. A payment that gives money back to an earlier payer (`givesBackOf`) is kept as `refunded`.
+   * Rejects at the first commit that fails: the rows before it are kept, those after it are not. A power cut may take
+   * back the last rows.
    */
   append(rows: readonly NewActivity[]): Promise<void>
   /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
   payers(scope: ActivityScope): Promise<PayerTotals>
-  /** Counts by upper bound in milliseconds, rising, of what was valid or settled; self-payments and refunds left out. */
+  /** Counts by upper bound in milliseconds, rising. Only valid and settled answers count, without self-payments and refunds. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>
-  /** The number of the newest row of each of these merchants that has any. */
+  /** Returns the number of the newest row of each of these merchants that has any. */
   latestOf(merchantIds: readonly string[]): Promise<Map<string, number>>
-  /** Of the oldest `limit` raw rows drops those before `before` (Unix milliseconds); resolves with how many. Sums stay. */
+  /** Drops those of the oldest `limit` rows that are before `before` (Unix milliseconds); resolves with their number. Sums stay. */
   forget(before: number, limit: number): Promise<number>
-  /** Adds the hours before `bucket` to their days, where they stay. What is read by day is the same before and after. */
-  foldHours(bucket: number): Promise<void>
 }
 
-/** Upper bounds of the latency steps, milliseconds; the last catches the rest. */
+/** Upper bounds of the latency steps, milliseconds. The last one takes everything slower too. */
 export const latencySteps = [
   1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000, 30_000,
   3_600_000,

@@ -1,18 +1,18 @@
 import type { Address } from 'viem'
 
-/** What this process holds after a beat. */
+/** The leases that this process holds after a beat. */
 export interface HeldLeases {
-  /** By name, the epoch under which it is held; a name that is gone went to another process. */
+  /** By name, the epoch under which it is held; a name that is gone belongs to another process. */
   epochs: ReadonlyMap<string, number>
-  /** Processes that live, this one included. */
+  /** Number of processes that live, this one included. */
   replicas: number
 }
 
-/** Leases by name, each held by one process at a time. An epoch rises with every change of hands. */
+/** Leases by name, each held by one process at a time. An epoch rises with every change of the holder. */
 export interface LeaseStore {
-  /** How long a lease lasts that is not renewed, milliseconds; `undefined` where no other process can exist. */
+  /** Duration of a lease that is not renewed, milliseconds; `undefined` where no other process can exist. */
   durationMs: number | undefined
-  /** Says that this process lives and renews what it holds. Rejects when the store cannot be reached in time. */
+  /** Reports that this process lives and renews its leases. Rejects when the store cannot be reached in time. */
   beat(): Promise<HeldLeases>
   /** Takes the named leases that are free; resolves with the epochs of those it got. */
   take(names: readonly string[]): Promise<ReadonlyMap<string, number>>
@@ -21,7 +21,7 @@ export interface LeaseStore {
   leave(): Promise<void>
 }
 
-/** The lease on working for a wallet. */
+/** Returns the name of the lease on sending transactions of a wallet. */
 export function laneLease(network: string, relayer: Address): string {
   return `lane/${network}/${relayer}`
 }
@@ -39,5 +39,22 @@ export class JobsTakenError extends Error {
   constructor(jobIds: readonly string[]) {
     super(`${jobIds.length} jobs belong to another process`)
     this.jobIds = jobIds
+  }
+}
+
+/** Leases where no other process can exist: this process gets what it asks for, and keeps it. */
+export function createSoleLeases(): LeaseStore {
+  const epochs = new Map<string, number>()
+  return {
+    durationMs: undefined,
+    beat: async () => ({ epochs, replicas: 1 }),
+    async take(names) {
+      for (const name of names) epochs.set(name, 0)
+      return epochs
+    },
+    async release(name) {
+      epochs.delete(name)
+    },
+    leave: async () => epochs.clear(),
   }
 }

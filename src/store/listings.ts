@@ -1,12 +1,7 @@
 import type { Address, Hex } from 'viem'
-import type { Identity } from './identity.js'
-import type { OperatorListings } from './operator-listings.js'
-import type { OwnedListings } from './owned-listings.js'
-import type { PublishedEntry } from './published.js'
-import type { UnclaimedResult } from './unclaimed.js'
 
 export type Pricing = 'fixed' | 'metered'
-/** The two methods the catalog knows how to describe. */
+/** The two methods that the catalog can describe. */
 export type EndpointMethod = 'GET' | 'POST'
 /** `failing` after repeated failures: out of the default order, never out of the catalog. */
 export type EndpointStatus = 'live' | 'unverified' | 'failing'
@@ -14,15 +9,15 @@ export type EndpointStatus = 'live' | 'unverified' | 'failing'
 /** A requirement as an endpoint's own 402 quoted it. */
 export type QuotedRequirement = Readonly<Record<string, unknown>>
 
-/** What one look at an endpoint found. */
+/** The result of one probe of an endpoint. */
 export interface ProbeRecord {
-  /** `live`, or what was wrong: `not_402`, `wrong_network`, `unreachable`… */
+  /** `live`, or what is wrong: `not_402`, `wrong_network`, `unreachable`… */
   verdict: string
   /** One sentence for the owner. */
   message: string
-  /** What is odd though the endpoint is live: `price_drift`, `schema_missing`. */
+  /** What is odd although the endpoint is live: `price_drift`, `schema_missing`. */
   warnings: string[]
-  /** Facts seen, never the body: HTTP status, quoted amount, redirect target… */
+  /** Facts that were seen, never the body: HTTP status, quoted amount, redirect target… */
   seen: Record<string, string | number | null>
   /** Unix seconds. */
   checkedAt: number
@@ -35,7 +30,7 @@ export interface ListedEndpoint {
   title: string
   description: string
   pricing: Pricing
-  /** Atomic units, six decimals; with `metered` a ceiling. */
+  /** Atomic units, six decimals. With `metered` it is a ceiling. */
   price: bigint
   tags: string[]
   /** `queryParams` by name for GET, the JSON body for POST. */
@@ -45,15 +40,15 @@ export interface ListedEndpoint {
   output: { type: string; example?: unknown } | null
 }
 
-/** What is kept of a look at an endpoint besides what was listed. */
+/** What the probes found out, beside what is listed. */
 export interface EndpointHealth {
-  /** What discovery shows: the live answer, else what the listing says. */
+  /** Requirements that discovery shows: those of the live answer, else those of the listing. */
   accepts: QuotedRequirement[]
   /** Optional members of a discovery item, as the live answer had them: `mimeType`, `serviceName`, `iconUrl`, `extensions`. */
   extras: Record<string, unknown>
   status: EndpointStatus
   probe: ProbeRecord | null
-  /** Failed looks in a row. */
+  /** Failed probes in a row. */
   failures: number
   /** Unix seconds; `null` is never. */
   nextProbeAt: number | null
@@ -68,9 +63,25 @@ export interface Endpoint extends ListedEndpoint, EndpointHealth {
   createdAt: number
 }
 
+/** One of the four checks that a merchant is an ERC-8004 agent. */
+export interface IdentityCheck {
+  passed: boolean
+  /** One sentence. When the check passed, it says how. */
+  detail: string
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+export interface Identity {
+  /** Decimal digits of a uint256; "0" is an agent. */
+  agentId: string
+  registry: Address
+  checks: Record<'control' | 'pay' | 'file' | 'domain', IdentityCheck>
+}
+
 export interface Merchant {
   id: string
-  /** Who signs its writes; `null` while nobody claimed what was found in payments. */
+  /** The wallet that signs its writes; `null` while nobody has claimed what was found in payments. */
   owner: Address | null
   name: string
   description: string
@@ -81,13 +92,13 @@ export interface Merchant {
   revision: number
   isOfficial: boolean
   isPartner: boolean
-  /** Why the operator hides it, in words for the public. */
+  /** Why the operator hides it, as the public reads it. */
   hiddenReason: string | null
-  /** The ERC-8004 agent the owner says it is, checked or not. */
+  /** The ERC-8004 agent that the owner names, checked or not. */
   agentId: string | null
   identity: Identity | null
   offer: { to: Address; until: number } | null
-  /** The owner whom the key of a payTo vouched for; `payToProofOf` says whether it still counts. */
+  /** The owner whom the key of a payTo confirmed; `payToProofOf` decides whether it still counts. */
   confirmation: { owner: Address; payTo: Address } | null
   /** Unix seconds. */
   createdAt: number
@@ -121,14 +132,14 @@ export type ListingChange =
   | { kind: 'offer'; to: Address; until: number }
   | { kind: 'accept' }
   | { kind: 'link'; agentId: string | null }
-  /** By the key that is paid; `null` takes its word back. */
+  /** Signed by the key that is paid; `null` takes a confirmation back. */
   | { kind: 'confirm'; owner: Address | null }
 
 export type WriteResult =
   | { state: 'applied'; merchant: Merchant }
   /** The owner used this nonce before. */
   | { state: 'replayed' }
-  /** `revision` is what the merchant has now. */
+  /** `revision` is the merchant's present one. */
   | { state: 'stale'; revision: number }
   | { state: 'notOwner' }
   /** No such merchant, or deleted. */
@@ -138,27 +149,36 @@ export type WriteResult =
   /** A `confirm` by another key than the one that is paid. */
   | { state: 'notPayTo' }
 
+/** What became of a resource seen in a payment. */
+export type UnclaimedResult =
+  /** `renewed` where one had failed. */
+  | { state: 'added' | 'renewed'; endpointId: number }
+  /** It is listed already, as the first payment or its own 402 described it. */
+  | { state: 'known' }
+  /** An owner lists it. */
+  | { state: 'owned' }
+
 export interface CatalogChange {
   sequence: number
   merchantId: string
 }
 
-/** An endpoint in somebody's words. */
+/** An endpoint as its owner, its own 402 or a payment describes it. */
 export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
 
-/** An endpoint with whom it belongs to. */
+/** An endpoint with the merchant it belongs to. */
 export interface CatalogEntry {
   endpoint: Endpoint
   merchant: Merchant
 }
 
-/** What every short form of an endpoint begins with. */
+/** The members that every short form of an endpoint begins with. */
 export type EndpointHead = Pick<
   Endpoint,
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
 
-/** What a search looks at of an endpoint. It is read without the rest, because there may be a million. */
+/** What a search reads of an endpoint. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
     Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'>,
@@ -166,16 +186,44 @@ export interface IndexedEndpoint
   hasSchema: boolean
 }
 
-/** Whose an endpoint is, and its status. */
+/** The merchant and the status of an endpoint. */
 export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 
-/** All reads of listings. Hidden and deleted merchants are found by id only; the catalog passes them over. */
-export interface ListingReader extends OwnedListings {
+/** JSON as it is stored. */
+export type JsonText = string
+
+/** What an item publishes of an endpoint, as it is stored: nothing is parsed only to be written again. */
+export interface PublishedEndpoint extends EndpointHead, Pick<Endpoint, 'lastUpdated'> {
+  tags: JsonText
+  example: JsonText
+  inputSchema: JsonText | null
+  output: JsonText | null
+  extras: JsonText
+  accepts: JsonText
+  isHosted: JsonText
+}
+
+/** What an item publishes of a merchant, and whether the merchant is published at all. */
+export type PublishedMerchant = Pick<
+  Merchant,
+  'id' | 'name' | 'isOfficial' | 'isPartner' | 'identity' | 'hiddenReason' | 'deletedAt'
+>
+
+/** The parts of a discovery item. */
+export interface PublishedEntry {
+  endpoint: PublishedEndpoint
+  merchant: PublishedMerchant
+}
+
+/** All reads of listings. Hidden and deleted merchants are found by id only; the catalog leaves them out. */
+export interface ListingReader {
   findMerchant(id: string): Promise<Merchant | undefined>
-  /** Those of them that are there, in any order. */
+  /** Those of them that exist, in any order. */
   findMerchants(ids: readonly string[]): Promise<Merchant[]>
   endpointsOf(merchantId: string): Promise<Endpoint[]>
-  /** In the order asked for; numbers that are gone are left out. */
+  /** Counts the endpoints of a merchant by status. */
+  endpointStates(merchantId: string): Promise<Record<EndpointStatus, number>>
+  /** In the given order; numbers without an endpoint are left out. */
   entriesById(endpointIds: readonly number[]): Promise<CatalogEntry[]>
   /** The same as it is published. */
   publishedById(endpointIds: readonly number[]): Promise<PublishedEntry[]>
@@ -191,25 +239,41 @@ export interface ListingReader extends OwnedListings {
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
   findByUrl(url: string, method: EndpointMethod): Promise<CatalogEntry[]>
   merchantsPaidTo(payTo: Address): Promise<Merchant[]>
+  /** At most `limit`, in order of id, without deleted ones. */
+  merchantsOwnedBy(owner: Address, limit: number): Promise<Merchant[]>
+  /** Merchants whose offer to this address is open at this moment (Unix seconds), without deleted ones. */
+  merchantsOfferedTo(address: Address, nowSeconds: number): Promise<Merchant[]>
   merchantsWithAgent(): Promise<Merchant[]>
   /** Accepted writes, oldest first. */
   historyOf(merchantId: string, afterRevision: number, limit: number): Promise<SignedWrite[]>
-  /** The last looks at an endpoint, oldest first. */
+  /** The last probes of an endpoint, oldest first. */
   probesOf(endpointId: number): Promise<{ checkedAt: number; verdict: string }[]>
-  /** Endpoints whose next look is due, most overdue first. */
+  /** Endpoints whose next probe is due, most overdue first. */
   dueEndpoints(nowSeconds: number, limit: number): Promise<CatalogEntry[]>
   /** 0 when nothing ever changed. */
   lastChange(): Promise<number>
   changesAfter(sequence: number, limit: number): Promise<CatalogChange[]>
 }
 
-/** Times are Unix seconds. Each call is one commit, on disk when it resolves. */
-export interface ListingStore extends ListingReader, OperatorListings {
+/** Members that the operator alone sets. */
+type OperatorFlags = Pick<Merchant, 'isOfficial' | 'isPartner' | 'hiddenReason'>
+
+/** A merchant that the operator enters. */
+export type OperatorMerchant = OperatorFlags &
+  Pick<Merchant, 'id' | 'owner' | 'name' | 'description' | 'network' | 'asset' | 'payTo'> & {
+    /** As an owner signed it elsewhere; without it, the present one stays. */
+    confirmation?: Merchant['confirmation'] | undefined
+    /** As an owner signed it elsewhere; without it, the present one stays. Another agent has to be checked anew. */
+    agentId?: Merchant['agentId'] | undefined
+  }
+
+/** Times are Unix seconds. Each write is one commit, which is on disk when the promise resolves. */
+export interface ListingStore extends ListingReader {
   /** Checks nonce, owner and revision, keeps the message and makes the change: all or nothing. */
   applyWrite(write: SignedWrite, change: ListingChange): Promise<WriteResult>
   /**
-   * Keeps what a look found, and the endpoint's own words where they are told and nobody owns it; `lastUpdated` moves if
-   * what is published does.
+   * Keeps the result of a probe, and the endpoint's own description where it is given and nobody owns the listing.
+   * `lastUpdated` moves if what is published does.
    */
   saveProbe(
     endpointId: number,
@@ -217,14 +281,29 @@ export interface ListingStore extends ListingReader, OperatorListings {
     now: number,
     described?: DescribedEndpoint,
   ): Promise<void>
-  /** Keeps the checks of the agent that is linked; `null` drops them. A change only where the agent is shown from now on, or no more. */
+  /** Keeps the checks of the linked agent; `null` drops them. It is a change only if the agent appears or disappears. */
   saveIdentity(merchantId: string, identity: Identity | null, now: number): Promise<void>
   /** Adds a resource seen in a settled payment, or puts it in place of one that failed. */
   saveUnclaimed(
     merchant: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
     endpoint: DescribedEndpoint & EndpointHealth,
     now: number,
-    /** The number of an unclaimed endpoint that was looked at in vain, and gives way. */
+    /** The number of an unclaimed endpoint that was probed in vain, and gives way. */
     evicted?: number,
   ): Promise<UnclaimedResult>
+  /** Sets what only the operator may set; `false` when there is no such merchant. */
+  setFlags(merchantId: string, flags: Partial<OperatorFlags>, now: number): Promise<boolean>
+  /** Makes or replaces an entry of the operator, without a signature. */
+  saveByOperator(
+    merchant: OperatorMerchant,
+    endpoints: (DescribedEndpoint & EndpointHealth & { isHosted: boolean })[],
+    now: number,
+  ): Promise<void>
+  setHosted(endpointId: number, isHosted: boolean, now: number): Promise<boolean>
+}
+
+/** Every merchant for the operator, hidden and deleted ones too. */
+export interface MerchantRoster {
+  /** In order of id, a page at a time. */
+  scan(afterId: string, limit: number): Promise<{ merchant: Merchant; endpointCount: number }[]>
 }

@@ -2,32 +2,32 @@ import type { Address, Hex } from 'viem'
 import type { GasBearer } from './budgets.js'
 
 /**
- * `queued` claimed, and no node has a transaction with it · `submitted` a signed transaction exists, which a node may have ·
- * the last two are final, `failed` may be reopened.
+ * The state of a job. `queued`: it is claimed, and no node has a transaction with it. `submitted`: a signed transaction
+ * exists, which a node may have. `confirmed` and `failed` are outcomes; a failed job may be reopened.
  */
 export type JobState = 'queued' | 'submitted' | 'confirmed' | 'failed'
 
-/** One thing to bring on chain exactly once. What a kind needs beyond this stays in `details`. */
+/** A call to bring on chain exactly once. What a kind needs beyond this is in `details`. */
 export interface Job {
   id: string
   kind: string
   network: string
-  /** Unique per kind and network: for `exact` asset, payer and nonce. */
+  /** Unique per kind and network. For `exact` it is made of asset, payer and nonce. */
   key: string
-  /** What was authorized under the key: for `exact` the EIP-712 digest. */
+  /** Digest of what was authorized under the key. For `exact` it is the EIP-712 digest. */
   digest: Hex
-  /** Rises each time a failed job is opened again, so that a late outcome of an earlier try misses. */
+  /** Rises each time a failed job is reopened, so that a late outcome of an earlier round has no effect. */
   round: number
   state: JobState
   to: Address
   calldata: Hex
-  /** JSON of the kind. */
+  /** JSON that only the kind understands. */
   details: string
-  /** The newest block when it was claimed, in which it was not done yet: what others do later counts for it. */
+  /** The newest block at the claim, in which it was not done yet. A transaction of somebody else after it counts. */
   seenBlock: number
-  /** Unix seconds from which it cannot land any more. */
+  /** Unix seconds from which on it cannot land any more. */
   expiresAt: number
-  /** The latest transaction signed for it, or the one that decided it; `null` while every node refuses what was signed. */
+  /** The latest transaction signed for it, or the one that decided it; `null` while every node refuses the signed ones. */
   transaction: Hex | null
   reason: string | null
   message: string | null
@@ -37,7 +37,7 @@ export interface Job {
   /** Unix milliseconds. */
   createdAt: number
   updatedAt: number
-  /** Until when somebody holds the right to answer it with success. */
+  /** End of the lease on the right to answer with success, Unix milliseconds. */
   deliveryUntil: number | null
   deliveredAt: number | null
   /** The `Idempotency-Key` of the request that was answered with success. */
@@ -86,20 +86,20 @@ export interface Decision {
 export interface GasSpending {
   network: string
   total: bigint
-  /** What of it bought no settlement. */
+  /** The part that bought no settlement. */
   wasted?: bigint
-  /** What of it went into settlements that moved less than their gas. */
+  /** The part that went into settlements which moved less than their gas. */
   subsidised?: bigint
-  /** The accounts it counts against. */
+  /** The accounts that are charged with it. */
   burnt: { payer: string; amount: bigint }[]
   /**
-   * Counts as well against the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all
-   * of them when neither a strict one nor `burnt` names anybody.
+   * Also charges the accounts whose budgets were reserved for this attempt, each once: the strict ones, or all of them when
+   * there is no strict one and `burnt` is empty.
    */
   reserved?: { hash: Hex; amount: bigint }
 }
 
-/** One signed transaction. A slot (relayer, relayerNonce) may have several; one of them can land. */
+/** A signed transaction. A slot (relayer, relayerNonce) may have several, of which one can land. */
 export interface Attempt {
   hash: Hex
   network: string
@@ -114,29 +114,36 @@ export interface Attempt {
   jobIds: string[]
 }
 
-/** Whether the row has an outcome; only a failed one can change again, by being opened anew. */
+/** Returns whether the job has an outcome. After that, only a failed job can change, by being reopened. */
 export function isDecided(job: Job): boolean {
   return job.state === 'confirmed' || job.state === 'failed'
 }
 
-/** What a receipt, or an examination, came to. */
+/** The outcomes that follow from a receipt or from an examination of the chain. */
 export interface Resolution {
   slot?: { network: string; relayer: Address; relayerNonce: number; epoch: number }
   outcomes: { id: string; round: number; outcome: Outcome }[]
-  /** Gas to be booked with it. */
+  /** Gas to book in the same commit. */
   spending?: GasSpending
   now: number
 }
 
+/**
+ * The journal of jobs and of the transactions signed for them. When a promise resolves, its commit survives the end of the
+ * process. A power cut on SQLite can still take back what is only committed: a claim, the name of a transaction, and
+ * outcomes that are all `confirmed`. Each of these comes back from the chain or from the caller's next request. All other
+ * writes are on disk when they resolve, above all `recordAttempt`, and with them everything that was committed before. A
+ * read may see a row a moment before it is on disk.
+ */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
-  /** Inserts a queued job and binds the `Idempotency-Key` to it, or tells what stands in the way. */
+  /** Inserts a queued job and binds the `Idempotency-Key` to it, or returns the reason why it did not. */
   claim(job: NewJob, idempotencyKey: string | undefined, now: number): Promise<Claim>
-  /** Opens a failed job again, perhaps for another digest; `undefined` when somebody else was first. */
+  /** Reopens a failed job, perhaps for another digest; `undefined` when another request was first. */
   reopen(failed: Job, job: NewJob, now: number): Promise<Job | undefined>
   /**
-   * Keeps a job that somebody else already brought on chain, over its failed row if there is one; `undefined` when the
-   * key is held. When its transfer backs another job, the row it gives has failed.
+   * Keeps a job that somebody else already brought on chain, in place of its failed row if there is one; `undefined` when
+   * the key is held. When its transfer backs another job, the returned job has failed.
    */
   recordFound(
     job: NewJob,
@@ -144,18 +151,18 @@ export interface SettlementJournal {
     outcome: Outcome,
     now: number,
   ): Promise<Job | undefined>
-  /** All that ever rode in a transaction of ours, or were found in somebody else's, in the order of the batch. */
+  /** All jobs of a transaction of ours in the order of the batch, or all that were found in a transaction of somebody else. */
   findByTransaction(transaction: Hex): Promise<Job[]>
   openJobs(network: string): Promise<Job[]>
   /**
    * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of
-   * the lease under which it was signed. What it may burn is reserved from the budgets of its bearers until its slot
-   * closes. Rejects with `LeaseLostError`, `JobsTakenError` or `GasBudgetError`, keeping nothing.
+   * the lease under which it was signed. The gas it may burn is reserved from the budgets of its bearers until its slot
+   * closes. Rejects with `LeaseLostError`, `JobsTakenError` or `GasBudgetError`, and then keeps nothing.
    */
   recordAttempt(attempt: Attempt, epoch: number, bearers?: readonly GasBearer[]): Promise<void>
   /**
-   * Changes the transaction that an open row names: `null` while no node has what was signed for it, which may land all the
-   * same. Whether the row still named `from`, in this round.
+   * Changes the transaction that an open job names. It is `null` while no node has a transaction signed for the job, one of
+   * which may land all the same. Resolves with whether the job still named `from`, in this round.
    */
   nameTransaction(
     job: Pick<Job, 'id' | 'round'>,
@@ -165,12 +172,12 @@ export interface SettlementJournal {
   ): Promise<boolean>
   /** Attempts of slots that no receipt has closed yet, oldest slot first. */
   openAttempts(network: string, relayer: Address): Promise<Attempt[]>
-  /** Whether a transaction with the job was signed, by whomever, whose slot no receipt has closed yet: it may land. */
+  /** Resolves with whether any process signed a transaction with the job whose slot no receipt has closed yet: it may land. */
   mayLand(network: string, jobId: string): Promise<boolean>
   /**
-   * Closes a slot and decides jobs in one commit; resolves with what it decided. A job in another round, already
-   * decided, or taken over by another process is left alone. A job whose transfer backs another one already fails
-   * instead. Rejects with `LeaseLostError`, changing nothing.
+   * Closes a slot and decides jobs in one commit; resolves with the outcomes that it kept. It leaves alone a job in another
+   * round, one that is decided, and one that another process took over. A job whose transfer already backs another job
+   * fails. Rejects with `LeaseLostError`, and then changes nothing.
    */
   resolve(resolution: Resolution): Promise<Decision[]>
   /** The next relayer nonce to sign, if this relayer ever signed here. */
@@ -184,4 +191,28 @@ export interface SettlementJournal {
     epoch: number,
   ): Promise<boolean>
   isWritable(): Promise<boolean>
+}
+
+/**
+ * Shares the jobs of one database among processes: each open job is worked on by one of them, or offered to all. A process
+ * that is the only one has all jobs.
+ */
+export interface JobSharing {
+  /** Whether this process is the only one there can be. */
+  isSole: boolean
+  /** Lets another process take those of these jobs that are not decided. */
+  offer(jobIds: readonly string[]): Promise<void>
+  /** Takes offered jobs, oldest first. */
+  takeOffered(network: string, limit: number): Promise<Job[]>
+  /** Takes the open jobs in a lane's open attempts from any process; called once the lane's lease is held. */
+  takeOfLane(network: string, relayer: Address): Promise<Job[]>
+  /**
+   * Takes open jobs that no process works on: jobs of processes that died, and jobs of this process that it does not know.
+   * A job in an open attempt of a lane that another process works for, or is about to, stays with that lane.
+   */
+  takeOrphans(network: string, known: readonly string[], limit: number): Promise<Job[]>
+  /** Fails a job of any process that was never signed; `undefined` when it was signed or is decided. */
+  withdraw(job: Job, outcome: Outcome, now: number): Promise<Job | undefined>
+  /** Returns those of these jobs that have an outcome. */
+  decidedAmong(jobIds: readonly string[]): Promise<string[]>
 }

@@ -1,15 +1,13 @@
 import type { ActivityStore } from './activity.js'
-import type { BlockStore } from './blocks.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
-import type { HostedRecords } from './hosted-records.js'
-import type { JobSharing } from './job-sharing.js'
 import type { LeaseStore } from './leases.js'
-import type { ListingStore } from './listings.js'
-import type { MerchantRoster } from './merchant-roster.js'
+import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
 import type { SessionStore } from './sessions.js'
-import type { SettlementJournal } from './settlement-journal.js'
+import type { JobSharing, SettlementJournal } from './settlement-journal.js'
+import type { BlockStore } from './sql/blocks.js'
+import type { HostedRecords } from './sql/hosted-records.js'
 
 /** Every store of the service, over one database. */
 export interface Stores {
@@ -24,12 +22,29 @@ export interface Stores {
   activity: ActivityStore
   sessions: SessionStore
   hostedRecords: HostedRecords
-  /** Where callers are counted together; `undefined` where there is nobody to count with. */
+  /** Counts the requests of callers for all processes; `undefined` where there is only one. */
   requestCounts: RequestCountStore | undefined
-  /** What a thread may read over a connection of its own, a file or PostgreSQL's URL; `undefined` in memory. */
+  /** Where a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
   threadSource: string | undefined
-  /** Keeps the database in order beside the way of a payment, until it is stopped. */
+  /** Keeps the database in order in the background, until it is stopped. */
   startUpkeep(onFault: (error: unknown) => void): { stop(): Promise<void> }
   /** Writes what waits and closes; the last call. */
+  close(): Promise<void>
+}
+
+/** What can be read of a database without starting the service on it, and without changing it. */
+export interface DatabaseInspection {
+  /** `absent`: the first start makes it. */
+  state: 'absent' | 'writable' | 'unusable'
+  /** Versions of the schema: the present one, and the one that this version of Arcus needs. */
+  version: number
+  wantedVersion: number
+  /** Why it cannot be used. */
+  problem?: string
+  /** Of its disk; `undefined` where that belongs to another machine. */
+  freeBytes?: number
+  sizeBytes?: number
+  /** Gas of the last days, where the schema has it. */
+  budgets?: BudgetStore
   close(): Promise<void>
 }

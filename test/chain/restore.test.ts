@@ -7,7 +7,7 @@ import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
-import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { aSignedPayment, type SignedPayment, waiting } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { compiled } from '../support/scripts.js'
 
@@ -37,7 +37,7 @@ it('a restored database gives no success twice, whatever state the payment has i
   // Blocks stand still: one payment is under way in the backup, another has failed in it.
   await call(world.chainUrl, 'evm_setAutomine', [false])
   const submitted = await aSignedPayment()
-  expect((await settle(submitted)).body.errorReason).toBe('settlement_pending')
+  expect((await settle(waiting(submitted, 2))).body.errorReason).toBe('settlement_pending')
 
   await run('backup', [backup, '--from', `sqlite:${world.databasePath}`])
 

@@ -5,7 +5,12 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
-import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
+import {
+  aSignedPayment,
+  nowSeconds,
+  type SignedPayment,
+  waiting,
+} from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 let world: World
@@ -184,7 +189,7 @@ describe('a chain that does not answer in time', () => {
   it('leaves a payment pending with its hash, and the same settle waits on', async () => {
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const payment = await aSignedPayment()
-    const { body } = await settle(payment)
+    const { body } = await settle(waiting(payment, 2))
     expect(body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     expect(body.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect((await lookUp(payment)).body).toMatchObject({ state: 'submitted' })

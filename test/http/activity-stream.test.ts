@@ -8,7 +8,7 @@ import { activityStreamRoutes } from '../../src/directory/activity/stream-routes
 import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { Merchant } from '../../src/store/listings.js'
-import { createMemorySessions } from '../../src/store/memory-sessions.js'
+import { createMemorySessions } from '../../src/store/sessions.js'
 
 const owner: Address = '0x5555555555555555555555555555555555555555'
 const news = new Set(['weather'])

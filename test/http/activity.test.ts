@@ -11,10 +11,11 @@ import { createSessions, createSignIn } from '../../src/directory/session/sign-i
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { ActivityStore } from '../../src/store/activity.js'
 import type { Merchant } from '../../src/store/listings.js'
-import { createMemorySessions } from '../../src/store/memory-sessions.js'
-import { createActivityStore } from '../../src/store/sqlite/activity.js'
+import { createMemorySessions } from '../../src/store/sessions.js'
+import { createActivityStore } from '../../src/store/sql/activity.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
+import { createSql } from '../../src/store/sqlite/sql.js'
 import { anActivity } from '../support/an-activity.js'
 
 const owner = privateKeyToAccount(generatePrivateKey())
@@ -30,7 +31,7 @@ beforeEach(async () => {
   clock = Date.parse('2026-11-20T13:00:00Z')
   const now = () => clock
   const database = openDatabase(':memory:')
-  store = createActivityStore(database, createGroupCommit(database))
+  store = createActivityStore(createSql(database, createGroupCommit(database)))
   merchant = {
     id: 'weather',
     owner: owner.address.toLowerCase(),

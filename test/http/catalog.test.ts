@@ -11,7 +11,7 @@ import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { installCors } from '../../src/http/headers.js'
 import { createServer } from '../../src/http/server.js'
-import type { Identity } from '../../src/store/identity.js'
+import type { Identity } from '../../src/store/listings.js'
 import { enter } from '../unit/cli/operator-stores.js'
 import {
   anEndpoint,

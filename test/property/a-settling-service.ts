@@ -64,7 +64,6 @@ export function aSettlingService(payment: Payment, world: World) {
   const commit: GroupCommit = {
     write,
     writeUnsynced: write,
-    defer: (write) => write(),
     hold: () => () => {},
     close: async () => {},
   }

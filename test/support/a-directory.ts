@@ -28,9 +28,10 @@ import {
   toListingWrite,
 } from '../../src/listing-client/listing-write.js'
 import type { ListingStore } from '../../src/store/listings.js'
+import { createListingStore } from '../../src/store/sql/listings.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../../src/store/sqlite/listings.js'
+import { createSql } from '../../src/store/sqlite/sql.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 
@@ -63,7 +64,7 @@ export async function startDirectory(
   const now = () => clock.seconds * 1000
   const database = openDatabase(':memory:')
   const commit = createGroupCommit(database)
-  const store = createListingStore(database, commit)
+  const store = createListingStore(createSql(database, commit))
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
   const schemas = createSchemaCheck()

@@ -36,6 +36,12 @@ export function nowSeconds(): bigint {
   return BigInt(Math.floor(Date.now() / 1000))
 }
 
+/** The same payment by a merchant who waits this long for its settlement. */
+export function waiting(payment: SignedPayment, maxTimeoutSeconds: number): SignedPayment {
+  const { paymentRequirements } = payment
+  return { ...payment, paymentRequirements: { ...paymentRequirements, maxTimeoutSeconds } }
+}
+
 /** A body for `/verify` and `/settle` with a real signature: one cent to the merchant unless wished otherwise. */
 export async function aSignedPayment(wish: PaymentWish = {}): Promise<SignedPayment> {
   const message = {

@@ -68,7 +68,7 @@ export async function startWorld(
     RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
     DATABASE_URL: `sqlite:${databasePath}`,
     LOG_LEVEL: 'silent',
-    SETTLE_WAIT_SECONDS: '3',
+    SETTLE_WAIT_SECONDS: '30',
     ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
     ...options.env,
   }

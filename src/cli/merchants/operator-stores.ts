@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../../config/config.js'
-import type { BlockStore } from '../../store/blocks.js'
-import type { ListingStore, Merchant } from '../../store/listings.js'
-import type { MerchantRoster } from '../../store/merchant-roster.js'
+import type { ListingStore, Merchant, MerchantRoster } from '../../store/listings.js'
 import { openStores } from '../../store/open-stores.js'
+import type { BlockStore } from '../../store/sql/blocks.js'
 import { CommandError } from '../operator-command.js'
 
 /** The stores that the operator's commands use: the same database as a running service. */

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
+import { type PayToProof, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { parseUrl } from '../../x402/parse-url.js'
 
 /** The merchant and the endpoint that an answer is about. */

@@ -20,7 +20,7 @@ import {
   activityStates,
 } from '../../store/activity.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { payToProofOf, speaksForPayTo } from '../../store/pay-to-proof.js'
+import { payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 import { formatAtomic, formatNative } from '../../x402/amounts.js'
 import {
   answerWithDetails,

@@ -7,7 +7,7 @@ import type {
   Merchant,
   QuotedRequirement,
 } from '../../store/listings.js'
-import { unclaimedId, unclaimedName } from '../../store/unclaimed.js'
+import { unclaimedId, unclaimedName } from '../../store/ownership.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json-walk.js'
 import { cleanJson } from '../probe/clean-json.js'

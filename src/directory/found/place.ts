@@ -6,8 +6,7 @@ import type {
   ListingReader,
   QuotedRequirement,
 } from '../../store/listings.js'
-import { isHiddenStranger, speaksForPayTo } from '../../store/pay-to-proof.js'
-import { unclaimedId } from '../../store/unclaimed.js'
+import { isHiddenStranger, speaksForPayTo, unclaimedId } from '../../store/ownership.js'
 
 /** Unconfirmed entries cost nothing to make, so each address and each URL gets a few. */
 export const unclaimedLimits = {

@@ -1,5 +1,5 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed } from '../../store/ownership.js'
 import { memberOf } from '../../x402/json-walk.js'
 import { nextHealth } from '../probe/health.js'
 import type { ProbeResult } from '../probe/probe.js'

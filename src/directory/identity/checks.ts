@@ -1,7 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import type { Agent } from '../../chain/identity-registry.js'
-import type { Identity } from '../../store/identity.js'
-import type { Endpoint, Merchant } from '../../store/listings.js'
+import type { Endpoint, Identity, Merchant } from '../../store/listings.js'
 import { zeroAddress } from '../../x402/address.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import {

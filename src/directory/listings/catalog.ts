@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
 import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed } from '../../store/ownership.js'
 import { createPause } from './pause.js'
 import {
   isPublished,

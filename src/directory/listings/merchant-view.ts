@@ -3,8 +3,7 @@ import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/li
 import { merchantIdKind } from '../../listing-client/listing.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice } from '../../store/live-price.js'
-import { payToProofOf } from '../../store/pay-to-proof.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed, payToProofOf } from '../../store/ownership.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
 export type ListingWarning = MerchantView['warnings'][number]

@@ -1,6 +1,6 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
-import { isUnclaimed } from '../../store/unclaimed.js'
+import { isUnclaimed } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { isObject } from '../../x402/json-walk.js'
 

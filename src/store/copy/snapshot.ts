@@ -14,9 +14,9 @@ import {
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { RESTORED_KEY } from '../deliveries.js'
+import { CopyError } from '../errors.js'
 import { makeFolder, schemaVersion } from '../sqlite/database.js'
 import { DatabaseInUseError, lockForService } from '../sqlite/service-lock.js'
-import { CopyError } from './copy-error.js'
 
 export interface Snapshot {
   bytes: number

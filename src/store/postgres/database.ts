@@ -1,9 +1,10 @@
 import pg from 'pg'
-import { StoreUnavailableError } from '../store-unavailable.js'
-import { toStoreError } from './store-errors.js'
+import { StoreUnavailableError } from '../errors.js'
+import { TransactionConflict } from '../sql/sql.js'
 
 /** Statements on one connection, inside or outside of a transaction. */
 export interface Queries {
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: unknown[]; changes: number }>
   rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** Resolves with how many rows it changed. */
   run(text: string, values?: readonly unknown[]): Promise<number>
@@ -85,6 +86,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const plain = queriesOn(pool)
   const transact = <Result>(work: (queries: Queries) => Promise<Result>) => transaction(pool, work)
   return {
+    query: (text, values) => patiently(() => plain.query(text, values)),
     rows: (text, values) => patiently(() => plain.rows(text, values)),
     run: (text, values) => patiently(() => plain.run(text, values)),
     inTransaction: (work) => patiently(() => transact(work)),
@@ -106,22 +108,25 @@ function nameOf(text: string): string {
 }
 
 export function queriesOn(client: Pick<pg.Pool, 'query'>): Queries {
-  const query = async (text: string, values: readonly unknown[] = []) => {
+  const query: Queries['query'] = async (text, values = []) => {
     try {
-      return await client.query({ name: nameOf(text), text, values: values.map(withoutNul) })
+      const prepared = { name: nameOf(text), text, values: values.map(withoutNul) }
+      const { rows, rowCount } = await client.query(prepared)
+      return { rows, changes: rowCount ?? 0 }
     } catch (error) {
       throw toStoreError(error)
     }
   }
   return {
+    query,
     rows: async <Row>(text: string, values?: readonly unknown[]) =>
       (await query(text, values)).rows as Row[],
-    run: async (text, values) => (await query(text, values)).rowCount ?? 0,
+    run: async (text, values) => (await query(text, values)).changes,
   }
 }
 
-/** PostgreSQL has no U+0000 in texts; only a stranger's words could have one, and they match nothing then. */
-function withoutNul(value: unknown): unknown {
+/** PostgreSQL has no U+0000 in texts. Only a text of a stranger can hold one, and it matches nothing then. */
+export function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0')
     ? value.replaceAll('\0', '\ufffd')
     : value
@@ -154,6 +159,24 @@ async function transaction<Result>(
 }
 
 function isConflict(error: unknown): boolean {
+  if (error instanceof TransactionConflict) return true
   const code = (error as { code?: unknown }).code
   return code === '40P01' || code === '40001'
+}
+
+/** SQLSTATE classes of a server that is gone, going, coming, full or not the one that writes. */
+const UNAVAILABLE = /^(08...|53...|57P..|57014|58...|25006|XX000)$/
+
+/**
+ * A `StoreUnavailableError` for whatever may pass by itself: a connection that broke, a server that restarts, a timeout.
+ * Anything else (a statement the server refuses) stays as it is.
+ */
+export function toStoreError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const code = 'code' in error ? String(error.code) : ''
+  const isServersWord = 'severity' in error
+  if (isServersWord && !UNAVAILABLE.test(code)) return error
+  return new StoreUnavailableError(`the database does not answer: ${error.message}`, {
+    cause: error,
+  })
 }

@@ -1,10 +1,10 @@
-import { CopyError } from '../copy/copy-error.js'
 import {
   type DeliveryLease,
   type DeliveryStore,
   MAX_KEYS_OF_JOB,
   RESTORED_KEY,
 } from '../deliveries.js'
+import { CopyError } from '../errors.js'
 import { type Database, openDatabase } from './database.js'
 
 /** The clock of the database, Unix milliseconds: those of the replicas may differ by seconds. */

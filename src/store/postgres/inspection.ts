@@ -1,4 +1,4 @@
-import type { DatabaseInspection } from '../inspection.js'
+import type { DatabaseInspection } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { type Database, openDatabase } from './database.js'
 import { schemaVersion } from './migrations.js'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
-import { MigrationError } from '../migration-error.js'
-import { toStoreError } from './store-errors.js'
+import { MigrationError } from '../errors.js'
+import { toStoreError } from './database.js'
 
 const folder = new URL('../../../migrations/postgres/', import.meta.url)
 /** Any number, the same in every process: who holds its lock migrates. */

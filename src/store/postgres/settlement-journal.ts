@@ -1,19 +1,29 @@
 import type { Address } from 'viem'
-import { dayOf } from '../budgets.js'
+import { dayOf, type GasBearer } from '../budgets.js'
+import { JobsTakenError, LeaseLostError, laneLease } from '../leases.js'
+import type {
+  Attempt,
+  Claim,
+  Decision,
+  Job,
+  JobSharing,
+  NewJob,
+  Outcome,
+  SettlementJournal,
+} from '../settlement-journal.js'
 import {
   type AttemptRow,
+  attemptValues,
+  insertValues,
   type JobRow,
   newRow,
   toAttempt,
   toJob,
   transferTaken,
-} from '../rows/settlement-rows.js'
-import type { Decision, Job, NewJob, Outcome, SettlementJournal } from '../settlement-journal.js'
-import { recordAttempt } from './attempt-writer.js'
-import { bookGas } from './budgets.js'
-import { claim, findByKey, insert } from './claims.js'
+} from '../sql/settlement-rows.js'
+import { bookGas, reserveGas } from './budgets.js'
 import type { Database, Queries } from './database.js'
-import { requireLease } from './lease-check.js'
+import { clockMs } from './deliveries.js'
 
 /** `worker` is the name of this process: what it claims is its own work. */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
@@ -134,6 +144,132 @@ export function createSettlementJournal(database: Database, worker: string): Set
       }
     },
   }
+}
+
+async function findByKey(sql: Queries, kind: string, network: string, key: string) {
+  const [row] = await sql.rows<JobRow>(
+    `SELECT *, ${clockMs} AS read_at FROM jobs WHERE kind = $1 AND network = $2 AND key = $3`,
+    [kind, network, key],
+  )
+  return toJob(row)
+}
+
+/** Inserts a queued job of this process, with its idempotency key, or tells what stands in the way. */
+async function claim(
+  database: Database,
+  worker: string,
+  job: NewJob,
+  idempotencyKey: string | undefined,
+  now: number,
+): Promise<Claim> {
+  const claimOn = async (sql: Queries): Promise<Claim> => {
+    if (await insert(sql, worker, job, now)) return { state: 'claimed', job: newRow(job, now) }
+    const holder = (await findByKey(sql, job.kind, job.network, job.key)) as Job
+    // Its own row, when only the answer to the first insert was lost.
+    return { state: holder.id === job.id ? 'claimed' : 'held', job: holder }
+  }
+  if (idempotencyKey === undefined) return claimOn(database)
+  try {
+    return await database.inTransaction(async (sql) => {
+      const claimed = await claimOn(sql)
+      if (claimed.state !== 'claimed') return claimed
+      await sql.run(
+        'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        [idempotencyKey, job.id, now],
+      )
+      const [bound] = await sql.rows<{ job_id: string }>(
+        'SELECT job_id FROM idempotency_keys WHERE key = $1',
+        [idempotencyKey],
+      )
+      // Thrown, so that the row that was inserted is rolled back.
+      if (bound?.job_id !== job.id) throw new KeyConflict()
+      return claimed
+    })
+  } catch (error) {
+    if (error instanceof KeyConflict) return { state: 'keyConflict' }
+    throw error
+  }
+}
+
+class KeyConflict extends Error {}
+
+/** Whether the row is new. */
+async function insert(sql: Queries, worker: string, job: NewJob, now: number): Promise<boolean> {
+  const changes = await sql.run(
+    `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at,
+       state, created_at, updated_at, worker)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+     ON CONFLICT (kind, network, key) DO NOTHING`,
+    [...insertValues(job, now), worker],
+  )
+  return changes === 1
+}
+
+/** Keeps a signed transaction, inside a transaction: only under the lane's lease, and only with this process's jobs. */
+async function recordAttempt(
+  sql: Queries,
+  worker: string,
+  attempt: Attempt,
+  epoch: number,
+  bearers: readonly GasBearer[],
+): Promise<void> {
+  const { hash, network, relayer, relayerNonce, createdAt, jobIds } = attempt
+  await requireLease(sql, worker, { network, relayer, epoch })
+  await requireJobs(sql, worker, jobIds)
+  await sql.run(
+    `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit, max_fee_per_gas,
+       max_priority_fee_per_gas, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
+    attemptValues(attempt),
+  )
+  await reserveGas(sql, attempt, bearers)
+  if (jobIds.length > 0) {
+    await sql.run(
+      `WITH member AS (
+         INSERT INTO attempt_jobs (hash, position, job_id)
+         SELECT $1, position - 1, id FROM unnest($2::text[]) WITH ORDINALITY AS j (id, position)
+         ON CONFLICT DO NOTHING)
+       UPDATE jobs SET state = 'submitted', "transaction" = $1, updated_at = $3,
+         delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
+         delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
+       WHERE id = ANY($2) AND state IN ('queued', 'submitted')`,
+      [hash, jobIds, createdAt],
+    )
+  }
+  await sql.run(
+    `INSERT INTO lanes (network, relayer, next_nonce) VALUES ($1, $2, $3)
+     ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = greatest(lanes.next_nonce, excluded.next_nonce)`,
+    [network, relayer, relayerNonce + 1],
+  )
+}
+
+/** Rejects with `JobsTakenError` when another process works on some of them; else nobody can take them meanwhile. */
+async function requireJobs(sql: Queries, worker: string, jobIds: readonly string[]): Promise<void> {
+  if (jobIds.length === 0) return
+  const own = await sql.rows<{ id: string }>(
+    'SELECT id FROM jobs WHERE id = ANY($1) AND worker = $2 ORDER BY id FOR UPDATE',
+    [jobIds, worker],
+  )
+  if (own.length === jobIds.length) return
+  const ids = new Set(own.map(({ id }) => id))
+  throw new JobsTakenError(jobIds.filter((id) => !ids.has(id)))
+}
+
+/**
+ * Holds on to the lease of a lane until the transaction ends: a take-over waits, and then sees what was written.
+ * Rejects with `LeaseLostError` when it is another's, of an earlier epoch, or over.
+ */
+async function requireLease(
+  sql: Queries,
+  owner: string,
+  { network, relayer, epoch }: { network: string; relayer: Address; epoch: number },
+): Promise<void> {
+  const held = await sql.rows(
+    `SELECT 1 FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until > clock_timestamp()
+     FOR UPDATE`,
+    [laneLease(network, relayer), owner, epoch],
+  )
+  if (held.length === 0) throw new LeaseLostError(`the lease on ${relayer} is not held any more`)
 }
 
 async function findById(sql: Queries, id: string): Promise<Job | undefined> {
@@ -269,4 +405,78 @@ async function setNextNonce(
     [next, network, relayer, expected],
   )
   return updated === 1
+}
+
+/** A process may have claimed a job and not yet have noted it. */
+const UNKNOWN_AFTER_MS = 5_000
+/** Lanes whose lease ended longer ago are nobody's: their keys are in no process's settings any more. */
+const ABANDONED = `interval '15 seconds'`
+
+const isOpen = `state IN ('queued', 'submitted')`
+
+export function createJobSharing(database: Database, worker: string): JobSharing {
+  const jobs = async (text: string, values: readonly unknown[]) =>
+    (await database.rows<JobRow>(text, values)).map((row) => toJob(row) as Job)
+
+  return {
+    isSole: false,
+    async offer(jobIds) {
+      await database.run(
+        `UPDATE jobs SET worker = NULL WHERE id = ANY($1) AND worker = $2 AND ${isOpen}`,
+        [jobIds, worker],
+      )
+    },
+    takeOffered: (network, limit) =>
+      jobs(
+        `UPDATE jobs SET worker = $1 WHERE id IN (
+           SELECT id FROM jobs WHERE network = $2 AND worker IS NULL AND ${isOpen}
+           ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+         RETURNING *`,
+        [worker, network, limit],
+      ),
+    takeOfLane: (network, relayer) =>
+      jobs(
+        `UPDATE jobs SET worker = $1 WHERE ${isOpen} AND id IN (
+           SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
+           WHERE a.network = $2 AND a.relayer = $3 AND a.is_open = 1)
+         RETURNING *`,
+        [worker, network, relayer],
+      ),
+    takeOrphans: (network, known, limit) =>
+      jobs(
+        `UPDATE jobs SET worker = $1 WHERE id IN (
+           SELECT j.id FROM jobs j
+           WHERE j.network = $2 AND j.${isOpen} AND j.worker IS NOT NULL
+             AND CASE WHEN j.worker = $1
+               THEN j.updated_at < $3 AND j.id <> ALL($4)
+               ELSE NOT EXISTS (SELECT 1 FROM replicas r
+                 WHERE r.id = j.worker AND r.alive_until > clock_timestamp()) END
+             AND NOT EXISTS (
+               SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash AND a.is_open = 1
+                 JOIN leases l ON l.name = 'lane/' || a.network || '/' || a.relayer
+               WHERE m.job_id = j.id AND l.owner IS DISTINCT FROM $1
+                 AND l.lease_until > clock_timestamp() - ${ABANDONED})
+           ORDER BY j.created_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+         RETURNING *`,
+        [worker, network, Date.now() - UNKNOWN_AFTER_MS, known, limit],
+      ),
+    async withdraw(job, { state, reason, message }, now) {
+      const [row] = await jobs(
+        `UPDATE jobs SET state = $1, reason = $2, message = $3, gas_cost = '0', updated_at = $4, worker = $5
+         WHERE id = $6 AND round = $7 AND state = 'queued' AND "transaction" IS NULL
+           AND NOT EXISTS (SELECT 1 FROM attempt_jobs m JOIN attempts a ON a.hash = m.hash
+             WHERE m.job_id = jobs.id AND a.is_open = 1)
+         RETURNING *`,
+        [state, reason, message, now, worker, job.id, job.round],
+      )
+      return row
+    },
+    async decidedAmong(jobIds) {
+      const rows = await database.rows<{ id: string }>(
+        `SELECT id FROM jobs WHERE id = ANY($1) AND NOT ${isOpen}`,
+        [jobIds],
+      )
+      return rows.map(({ id }) => id)
+    },
+  }
 }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { createActivityStore } from '../sql/activity.js'
+import { createBlockStore } from '../sql/blocks.js'
+import { createHostedRecords } from '../sql/hosted-records.js'
+import { createMerchantRoster } from '../sql/listing-reader.js'
+import { createListingStore } from '../sql/listings.js'
 import type { Stores } from '../stores.js'
-import { createActivityStore } from './activity.js'
-import { createBlockStore } from './blocks.js'
 import { createBudgetStore } from './budgets.js'
 import { openDatabase } from './database.js'
 import { createDeliveryStore } from './deliveries.js'
-import { createHostedRecords } from './hosted-records.js'
-import { createJobSharing } from './job-sharing.js'
+
 import { createLeaseStore } from './leases.js'
-import { createListingStore } from './listings.js'
-import { createMerchantRoster } from './merchant-roster.js'
 import { migrate } from './migrations.js'
 import { createRequestCountStore } from './request-counts.js'
 import { createSessionStore } from './sessions.js'
-import { createSettlementJournal } from './settlement-journal.js'
+import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
+import { createSql } from './sql.js'
 
 export interface PostgresOptions {
   url: string
@@ -30,6 +31,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
   const { url, onIdleError = () => {} } = options
   await migrate(url)
   const database = openDatabase({ ...options, onIdleError })
+  const sql = createSql(database)
   // One name a start: what an earlier process of this machine left is taken over like anybody's.
   const worker = randomUUID()
   const leases = createLeaseStore({ url, owner: worker, onIdleError })
@@ -39,12 +41,12 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     leases,
     deliveries: createDeliveryStore(database),
     budgets: createBudgetStore(database),
-    blocks: createBlockStore(database),
-    listings: createListingStore(database),
-    roster: createMerchantRoster(database),
-    activity: createActivityStore(database),
+    blocks: createBlockStore(sql),
+    listings: createListingStore(sql),
+    roster: createMerchantRoster(sql),
+    activity: createActivityStore(sql),
     sessions: createSessionStore(database),
-    hostedRecords: createHostedRecords(database),
+    hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),
     threadSource: url,
     startUpkeep: () => ({ stop: async () => {} }),

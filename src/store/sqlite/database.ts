@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { MigrationError } from '../migration-error.js'
+import { MigrationError } from '../errors.js'
 
 export type Database = Sqlite.Database
 

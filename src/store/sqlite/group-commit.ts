@@ -1,29 +1,38 @@
 import { closeSync, fdatasync, openSync, realpathSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { StoreUnavailableError } from '../errors.js'
 import type { Database } from './database.js'
-import { whenFree } from './when-free.js'
 
 export interface GroupCommit {
   /**
-   * Runs `write` in the next commit; resolves with its result once that commit is on disk. When another write of the
-   * commit throws, it is rolled back and run again, so it must do nothing but read and write rows.
+   * Runs `write` in the next commit and resolves with its result once that commit is on disk. When another write of the
+   * commit throws, this one is rolled back and run again, so it does nothing but read and write rows.
    */
   write<Result>(write: () => Result): Promise<Result>
   /**
-   * The same, but resolves once it is committed. A process that dies loses nothing of it; a power cut may, unless a
-   * `write` has resolved since, which puts all before it on disk too.
+   * The same, but resolves once it is committed. The end of the process loses nothing of it. A power cut may, unless a
+   * `write` has resolved since: that puts everything before it on disk too.
    */
   writeUnsynced<Result>(write: () => Result): Promise<Result>
-  /** Runs `write` a little later, many in one commit; for what may be lost at a power cut. */
-  defer(write: () => void): void
-  /** From now on nothing is committed, until what it answers is called: writes wait, nothing is lost. */
+  /** Holds all commits until the returned function is called: writes wait, nothing is lost. */
   hold(): () => void
   /** Commits what waits and resolves when all of it is on disk; the last call, before the database is closed. */
   close(): Promise<void>
 }
 
+/** Makes committed pages survive a power cut. */
+export interface Disk {
+  /** Resolves once everything that was committed before the call is on disk. */
+  sync(): Promise<void>
+  close(): void
+}
+
 export interface GroupCommitOptions {
-  /** How long writes wait while another process has the file locked; for tests, 5 s otherwise. */
+  /** How long writes wait while another process has the file locked; 5 s by default. For tests. */
   busyPatienceMs?: number
+  /** The disk of the database by default. For tests. */
+  disk?: Disk
 }
 
 interface Waiting {
@@ -34,32 +43,38 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Committed, with what it answers. */
+/** A write that is committed, and the call that gives its result to the caller. */
 interface Committed {
   member: Waiting
   answer(): void
 }
 
-/** Deferred writes wait this long for company: at thousands a second a commit of their own each would be felt. */
-const DEFER_MS = 50
+/** How long another process may hold the file: a command of the operator, a `VACUUM`. */
+const PATIENCE_MS = 5_000
+const FIRST_PAUSE_MS = 1
+const LONGEST_PAUSE_MS = 25
 
 /**
- * One commit and one wait for the disk for all writes that come together. The commit itself only writes; the disk is
- * awaited beside the event loop, and what comes meanwhile forms the next group. A write that throws is rolled back
- * alone; a commit that fails rejects every write in it, a disk that fails all that wait for it. While another process
- * has the file locked, writes wait and the event loop goes on; with `StoreUnavailableError` they reject when it stays so.
+ * Makes one commit, and one wait for the disk, for all writes that come together. The commit itself only writes pages. The
+ * disk is awaited on another thread, and the writes that come meanwhile form the next group.
+ *
+ * The invariant: **a `write` resolves only after an `fdatasync` of the log that began after its commit.** SQLite in WAL mode
+ * appends each commit to the log in order, and a log that is on disk up to some commit brings back that commit and all
+ * before it. `test/unit/store/power-cut.test.ts` holds it: it cuts the power after every wait for the disk and looks for
+ * each write that had resolved.
+ *
+ * A write that throws is rolled back alone. A commit that fails rejects every write in it, and a disk that fails rejects
+ * all that wait for it. While another process has the file locked, writes wait and the event loop goes on; if it stays
+ * locked, they reject with `StoreUnavailableError`.
  */
 export function createGroupCommit(
   database: Database,
-  { busyPatienceMs }: GroupCommitOptions = {},
+  { busyPatienceMs, disk = openDisk(database) }: GroupCommitOptions = {},
 ): GroupCommit {
-  // SQLite itself waits for nobody from here on.
+  // SQLite itself does not wait for a lock from here on: it would hold the event loop.
   database.pragma('busy_timeout = 0')
-  const disk = openDisk(database)
   let waiting: Waiting[] = []
   let unsynced: Committed[] = []
-  let deferred: (() => void)[] = []
-  let timer: NodeJS.Timeout | undefined
   let committing: Promise<void> | undefined
   let syncing: Promise<void> | undefined
   let held: Promise<void> | undefined
@@ -77,14 +92,14 @@ export function createGroupCommit(
         const result = inSavepoint(member.write)
         return { member, answer: () => member.resolve(result) }
       } catch (error) {
-        // A full disk rolls back the whole transaction: nothing of this group may count as kept.
+        // A full disk rolls back the whole transaction: then nothing of this group is kept.
         if (!database.inTransaction) throw error
         return { member, answer: () => member.reject(error) }
       }
     }),
   )
 
-  /** Savepoints are two more statements for each write, so they come only after one has thrown. */
+  /** Uses savepoints only after a write has thrown: they are two more statements for each write. */
   function commit(group: Waiting[]): Committed[] {
     try {
       return commitTogether.immediate(group)
@@ -94,7 +109,7 @@ export function createGroupCommit(
   }
 
   async function commitWaiting(): Promise<void> {
-    // The rest of this turn of the event loop may bring more.
+    // The rest of this turn of the event loop may bring more writes.
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (held !== undefined) await held
     const group = waiting
@@ -131,7 +146,7 @@ export function createGroupCommit(
     schedule()
   }
 
-  /** While the disk is awaited the next group grows, unless one in it needs no disk. */
+  /** Starts the next commit. While the disk is awaited the next group grows, unless one of its writes needs no disk. */
   function schedule(): void {
     if (waiting.length === 0) return
     if (syncing !== undefined && waiting.every(({ isSynced }) => isSynced)) return
@@ -145,25 +160,9 @@ export function createGroupCommit(
     })
   }
 
-  function flushDeferred(): void {
-    clearTimeout(timer)
-    timer = undefined
-    const writes = deferred
-    deferred = []
-    const writeAll = () => {
-      for (const write of writes) write()
-    }
-    // What is deferred may be lost; a full disk shows in the writes that may not.
-    if (writes.length > 0) enqueue(writeAll, false).catch(() => {})
-  }
-
   return {
     write: (write) => enqueue(write, true),
     writeUnsynced: (write) => enqueue(write, false),
-    defer(write) {
-      deferred.push(write)
-      timer ??= setTimeout(flushDeferred, DEFER_MS)
-    },
     hold() {
       let goOn = () => {}
       const holding = new Promise<void>((resolve) => {
@@ -176,7 +175,6 @@ export function createGroupCommit(
       }
     },
     async close() {
-      flushDeferred()
       while (committing !== undefined || syncing !== undefined) await (committing ?? syncing)
       await disk.sync()
       disk.close()
@@ -184,13 +182,10 @@ export function createGroupCommit(
   }
 }
 
-/**
- * Makes committed pages survive a power cut. In WAL mode a commit is whole once the log is on disk, and what
- * `synchronous=FULL` does on the calling thread, this does on another: `fdatasync` of the log.
- */
-function openDisk(database: Database): { sync(): Promise<void>; close(): void } {
+/** Syncs the log by `fdatasync` on another thread, as `synchronous=FULL` would on the calling one. */
+function openDisk(database: Database): Disk {
   if (database.memory) return { sync: async () => {}, close() {} }
-  // SQLite keeps it beside the file itself, also where a link led there.
+  // SQLite keeps the log beside the file itself, even if the path is a link to it.
   const log = openSync(`${realpathSync(database.name)}-wal`, 'r')
   return {
     sync: () =>
@@ -199,4 +194,29 @@ function openDisk(database: Database): { sync(): Promise<void>; close(): void } 
       }),
     close: () => closeSync(log),
   }
+}
+
+/**
+ * Runs `attempt` until no other process keeps it from writing. It waits beside the event loop, because a wait inside SQLite
+ * would hold up every payment. Rejects with `StoreUnavailableError` when the file stays locked, else with the error of
+ * `attempt`.
+ */
+async function whenFree<Result>(attempt: () => Result, patienceMs = PATIENCE_MS): Promise<Result> {
+  const deadline = performance.now() + patienceMs
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      if (performance.now() >= deadline) {
+        const message = `another process has kept the database locked for ${patienceMs / 1_000} s: let it end, then try again`
+        throw new StoreUnavailableError(message, { cause: error })
+      }
+    }
+    await delay(pauseMs)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import type { DatabaseInspection } from '../inspection.js'
+import type { DatabaseInspection } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { schemaVersion } from './database.js'
 

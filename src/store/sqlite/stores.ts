@@ -1,18 +1,19 @@
-import { createMemorySessions } from '../memory-sessions.js'
-import { createSoleLeases } from '../sole-leases.js'
+import { createSoleLeases } from '../leases.js'
+import { createMemorySessions } from '../sessions.js'
+import { createActivityStore } from '../sql/activity.js'
+import { createBlockStore } from '../sql/blocks.js'
+import { createHostedRecords } from '../sql/hosted-records.js'
+import { createMerchantRoster } from '../sql/listing-reader.js'
+import { createListingStore } from '../sql/listings.js'
 import type { Stores } from '../stores.js'
-import { createActivityStore } from './activity.js'
-import { createBlockStore } from './blocks.js'
 import { createBudgetStore } from './budgets.js'
 import { startCheckpoints } from './checkpoints.js'
 import { type Database, openDatabase } from './database.js'
 import { createDeliveryStore } from './deliveries.js'
 import { createGroupCommit, type GroupCommit } from './group-commit.js'
-import { createHostedRecords } from './hosted-records.js'
-import { createJobSharing } from './job-sharing.js'
-import { createListingStore } from './listings.js'
-import { createMerchantRoster } from './merchant-roster.js'
-import { createSettlementJournal } from './settlement-journal.js'
+
+import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
+import { createSql } from './sql.js'
 
 /** Stores over a file, or over memory (`:memory:`). Throws `MigrationError`. */
 export function openSqliteStores(
@@ -20,6 +21,7 @@ export function openSqliteStores(
 ): Stores & { database: Database; commit: GroupCommit } {
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
+  const sql = createSql(database, commit)
   return {
     database,
     commit,
@@ -28,12 +30,12 @@ export function openSqliteStores(
     leases: createSoleLeases(),
     deliveries: createDeliveryStore(database, commit),
     budgets: createBudgetStore(database),
-    blocks: createBlockStore(database, commit),
-    listings: createListingStore(database, commit),
-    roster: createMerchantRoster(database),
-    activity: createActivityStore(database, commit),
+    blocks: createBlockStore(sql),
+    listings: createListingStore(sql),
+    roster: createMerchantRoster(sql),
+    activity: createActivityStore(sql),
     sessions: createMemorySessions(),
-    hostedRecords: createHostedRecords(database, commit),
+    hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,
     threadSource: database.memory ? undefined : database.name,
     startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),

@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
 import type { NewActivity } from '../../../src/store/activity.js'
-import { createActivityStore } from '../../../src/store/sqlite/activity.js'
+import { createActivityStore } from '../../../src/store/sql/activity.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createSql } from '../../../src/store/sqlite/sql.js'
 import { anActivity } from '../../support/an-activity.js'
 
 export interface MonthOf {
@@ -22,7 +23,7 @@ export async function writeMonth(databasePath: string, month: MonthOf): Promise<
   const database = openDatabase(databasePath)
   const commit = createGroupCommit(database)
   const rows = monthOf(month, Date.now() - HOUR_MS)
-  await createActivityStore(database, commit).append(rows)
+  await createActivityStore(createSql(database, commit)).append(rows)
   await commit.close()
   database.close()
   return rows.filter(({ state }) => state === 'settled').length

@@ -4,10 +4,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
+<<<<<<< HEAD
 import { createListingStore } from '../../../src/store/sqlite/listings.js'
 import { compiled } from '../../support/scripts.js'
+=======
+import { createSql } from '../../../src/store/sqlite/sql.js'
+>>>>>>> main
 import { list, settings } from './operator-stores.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
@@ -21,7 +26,7 @@ function open() {
   return {
     database,
     commit,
-    store: createListingStore(database, commit),
+    store: createListingStore(createSql(database, commit)),
   }
 }
 

@@ -2,11 +2,12 @@ import type { Address, Hex } from 'viem'
 import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import { readConfig } from '../../../src/config/config.js'
 import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
-import { createBlockStore } from '../../../src/store/sqlite/blocks.js'
+import { createBlockStore } from '../../../src/store/sql/blocks.js'
+import { createMerchantRoster } from '../../../src/store/sql/listing-reader.js'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../../../src/store/sqlite/listings.js'
-import { createMerchantRoster } from '../../../src/store/sqlite/merchant-roster.js'
+import { createSql } from '../../../src/store/sqlite/sql.js'
 import { anEndpoint, asset, owner, payTo } from '../directory/listed-merchants.js'
 
 export const buyback: Address = '0x5555555555555555555555555555555555555555'
@@ -22,9 +23,9 @@ export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
   const commit = createGroupCommit(database)
   return {
     config: readConfig(env),
-    listings: createListingStore(database, commit),
-    roster: createMerchantRoster(database),
-    blocks: createBlockStore(database, commit),
+    listings: createListingStore(createSql(database, commit)),
+    roster: createMerchantRoster(createSql(database, commit)),
+    blocks: createBlockStore(createSql(database, commit)),
     now: () => 2_000,
     async close() {
       await commit.close()

@@ -5,9 +5,10 @@ import type {
   ListingChange,
   SignedWrite,
 } from '../../../src/store/listings.js'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { createSql } from '../../../src/store/sqlite/sql.js'
 
 export const owner: Address = '0x1111111111111111111111111111111111111111'
 export const payTo: Address = '0xabcdefabcdefabcdefabcdefabcdefabcdefabcd'
@@ -19,7 +20,7 @@ export type EndpointDraft = ListedEndpoint & EndpointHealth & { extras: Record<s
 export function openListings(path = ':memory:') {
   const database = openDatabase(path)
   const commit = createGroupCommit(database)
-  const store = createListingStore(database, commit)
+  const store = createListingStore(createSql(database, commit))
   let nonces = 0
 
   async function write(merchantId: string, change: ListingChange, by: Address = owner) {

@@ -3,9 +3,10 @@ import type { CatalogList } from '../../../src/discovery/catalog-list.js'
 import { type CatalogReader, createCatalogReader } from '../../../src/discovery/catalog-reader.js'
 import { createPace, createUrgency } from '../../../src/discovery/pace.js'
 import type { ListingStore, Merchant } from '../../../src/store/listings.js'
+import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-import { createListingStore } from '../../../src/store/sqlite/listings.js'
+import { createSql } from '../../../src/store/sqlite/sql.js'
 
 type Draft = Parameters<ListingStore['saveByOperator']>[1][number]
 export type MerchantDraft = Parameters<ListingStore['saveByOperator']>[0]
@@ -22,7 +23,7 @@ export interface CatalogChoices {
 /** An empty catalog in memory and a reader that follows it once it is started. */
 export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
   const database = openDatabase(':memory:')
-  const store = createListingStore(database, createGroupCommit(database))
+  const store = createListingStore(createSql(database, createGroupCommit(database)))
   const urgency = createUrgency()
   const pace = createPace(urgency)
   const faults: unknown[] = []

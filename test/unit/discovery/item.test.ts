@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toItem } from '../../../src/discovery/item.js'
-import type { Identity } from '../../../src/store/identity.js'
-import type { CatalogEntry, Endpoint, Merchant } from '../../../src/store/listings.js'
+import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
 import { aMerchant, anEndpoint, aQuote } from './a-catalog.js'
 
 function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {

@@ -1,11 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type {
-  ActivityFilter,
-  ActivityStore,
-  ActivitySum,
-  NewActivity,
-} from '../../../src/store/activity.js'
+import type { ActivityFilter, ActivityStore, NewActivity } from '../../../src/store/activity.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { aJob, anOutcome, type Engine } from './store-contract.js'
@@ -174,8 +169,6 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(await store.payers(all)).toEqual({ unique: 0, repeat: 0, topAmount: 0n, amount: 0n })
       await store.append([anActivity({ amount: 5n })])
       expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
-      await store.foldHours(noon / 1000 + day / 1000)
-      expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
       expect(await sumsOf(all)).toMatchObject({ undone: [3, 0n], settled: [4, 35n] })
     })
 
@@ -257,83 +250,9 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(await store.list({ merchantId: 'weather', limit: 9 })).toHaveLength(1)
     })
 
-    it('makes days of hours of every merchant, and says the same by day as before', async () => {
-      const rows = ['weather', 'news', null].flatMap((merchantId) =>
-        Array.from({ length: 300 }, (_, i) =>
-          anActivity({
-            merchantId,
-            at: noon + (i % 5) * 3_600_000,
-            endpointId: i % 3,
-            payer: `0x${(i % 250).toString(16).padStart(40, '0')}`,
-            latencyMs: i,
-            state: i % 10 === 0 ? 'failed' : 'settled',
-          }),
-        ),
-      )
-      await store.append(rows)
-      await store.append([anActivity({ at: noon + 2 * day })])
-      const scopes = ['weather', 'news', undefined].flatMap((merchantId) =>
-        [undefined, 1].map(
-          (endpointId) => ({ merchantId, endpointId, span: 'd', since: 0 }) as const,
-        ),
-      )
-      const inOrder = (sums: ActivitySum[]) =>
-        sums
-          .map((sum) =>
-            JSON.stringify(sum, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
-          )
-          .sort()
-      const readDays = () =>
-        Promise.all(
-          scopes.map(async (scope) => [
-            inOrder(await store.sums(scope)),
-            await store.payers(scope),
-            await store.latencies(scope, 'settle'),
-          ]),
-        )
-      const before = await readDays()
-      // The third of the five hours is where it stops, then all of that day, then nothing is left to do.
-      for (const bucket of [
-        noon / 1000 + 7_200,
-        noon / 1000 + day / 1000,
-        noon / 1000 + day / 1000,
-      ]) {
-        await store.foldHours(bucket)
-        expect(await readDays()).toEqual(before)
-        const hours = await store.sums({ merchantId: 'news', span: 'h', since: 0 })
-        expect(hours.every((sum) => sum.bucket >= bucket)).toBe(true)
-      }
-      const hours = { span: 'h', since: 0 } as const
-      expect(await store.payers({ ...hours, merchantId: 'weather' })).toMatchObject({ unique: 1 })
-      expect(await store.payers({ ...hours, merchantId: 'news' })).toMatchObject({ unique: 0 })
-      expect(await store.latencies({ ...hours, merchantId: 'news' }, 'settle')).toEqual([])
-    })
-
-    it('reads each answer once while hours become days', async () => {
-      await store.append(
-        Array.from({ length: 2_000 }, (_, i) =>
-          anActivity({
-            at: noon + (i % 24) * 3_600_000,
-            payer: `0x${i.toString(16).padStart(40, '0')}`,
-          }),
-        ),
-      )
-      let isFolding = true
-      const folded = store.foldHours(noon / 1000 + day / 1000).finally(() => {
-        isFolding = false
-      })
-      do {
-        expect(await store.payers(all)).toMatchObject({ unique: 2_000, repeat: 0 })
-        const sums = await store.sums(all)
-        expect(sums.reduce((total, { count }) => total + count, 0)).toBe(2_000)
-      } while (isFolding)
-      await folded
-    })
-
     it('stops a day where 64 bits end when its hours are added', async () => {
       const amount = 8n * 10n ** 18n
       await store.append([anActivity({ amount }), anActivity({ amount, at: noon + 3_600_000 })])
-      await store.foldHours(noon / 1000 + day / 1000)
       expect(await store.sums(all)).toMatchObject([{ count: 2, amount: 9n * 10n ** 18n }])
     })
 

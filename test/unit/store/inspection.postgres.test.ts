@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../../../src/devnet/process.js'
-import type { DatabaseInspection } from '../../../src/store/inspection.js'
 import { inspectPostgres } from '../../../src/store/postgres/inspection.js'
 import { schemaVersion } from '../../../src/store/postgres/migrations.js'
+import type { DatabaseInspection } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 
 let server: PostgresServer

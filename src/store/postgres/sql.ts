@@ -1,0 +1,73 @@
+import type { Insertion, Sql, SqlReader, Step, StepAnswer, Steps, Value } from '../sql/sql.js'
+import { type Database, type Queries, withoutNul } from './database.js'
+
+export function createSqlReader(database: Queries): SqlReader {
+  return {
+    all: (text, values) => database.rows(text, values),
+    get: async <Row>(text: string, values?: readonly Value[]) =>
+      (await database.rows<Row>(text, values))[0],
+    among: (column, parameter) => `${column} = ANY($${parameter})`,
+    texts: (parameter) => `unnest($${parameter}::text[]) AS texts (value)`,
+  }
+}
+
+export function createSql(database: Database): Sql {
+  return {
+    ...createSqlReader(database),
+    runsHere: false,
+    forUpdate: 'FOR UPDATE',
+    run: (text, values) => database.run(text, values),
+    // Not tried twice: a step may count.
+    transaction: (begin, { lock } = {}) =>
+      database.once.inTransaction(async (queries) => {
+        if (lock !== undefined) {
+          const key = typeof lock === 'number' ? '$1' : 'hashtextextended($1, 0)'
+          await queries.run(`SELECT pg_advisory_xact_lock(${key})`, [lock])
+        }
+        return take(queries, begin())
+      }),
+    pacing: () => async () => {},
+  }
+}
+
+async function take<Result>(queries: Queries, steps: Steps<Result>): Promise<Result> {
+  let step = steps.next()
+  while (step.done !== true) step = steps.next(await perform(queries, step.value))
+  return step.value
+}
+
+async function perform(queries: Queries, step: Step): Promise<StepAnswer> {
+  if ('insertion' in step) return queries.query(textOf(step.insertion), [jsonOf(step)])
+  return queries.query(step.text, step.values)
+}
+
+const texts = new Map<Insertion, string>()
+
+/** Returns the one statement that inserts any number of rows, given as JSON. */
+function textOf(insertion: Insertion): string {
+  let text = texts.get(insertion)
+  if (text === undefined) {
+    const { table, columns, order, rest = '' } = insertion
+    const names = columns.map((name) => `"${name}"`).join(', ')
+    const ordered = order === undefined ? '' : `ORDER BY ${order.join(', ')}`
+    text = `INSERT INTO ${table} (${names}) SELECT ${names}
+      FROM json_populate_recordset(NULL::${table}, $1) ${ordered} ${rest}`
+    texts.set(insertion, text)
+  }
+  return text
+}
+
+/** Large numbers travel as texts, which PostgreSQL reads without loss. */
+function jsonOf({ insertion: { columns }, rows }: Extract<Step, { insertion: Insertion }>): string {
+  const objects = rows.map((row) =>
+    Object.fromEntries(columns.map((name, i) => [name, inJson(row[i])])),
+  )
+  return JSON.stringify(objects)
+}
+
+function inJson(value: Value | undefined): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'string') return value
+  // A half of a surrogate pair alone is no text of PostgreSQL either.
+  return withoutNul(value.replaceAll(/\p{Surrogate}/gu, '\ufffd'))
+}

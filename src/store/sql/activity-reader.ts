@@ -1,0 +1,297 @@
+import type { Address, Hex } from 'viem'
+import type {
+  Activity,
+  ActivityFilter,
+  ActivityKind,
+  ActivityScope,
+  ActivityState,
+  ActivityStore,
+  ActivitySum,
+  PayerTotals,
+} from '../activity.js'
+import { capped } from './activity-sums.js'
+import type { Sql, Value } from './sql.js'
+
+const DAY_SECONDS = 86_400
+/** Rows are numbered as they were answered; a clock that was set back puts them out of order by less than this. */
+const CLOCK_SLACK_MS = 3_600_000
+/** Rows of a merchant that one step looks through, since a filter may pass over most: here, and on a server. */
+const STEP_ROWS = { here: 1_000, there: 20_000 }
+/** Payers read at once: well below a turn of the event loop. */
+const PAYERS_AT_ONCE = 500
+/** Sums of 64-bit numbers go past 64 bits; the sums of their halves above and below this do not, nor past a double. */
+const HALF = 1_000_000_000n
+
+type Reads = Pick<ActivityStore, 'list' | 'latestOf' | 'sums' | 'latencies' | 'payers'>
+
+/**
+ * Reads activity. Where statements run on this thread, long reads go in steps, so that neither the endpoints beside the
+ * one that is asked for nor the length of the range holds the event loop.
+ */
+export function createActivityReader(sql: Sql): Reads {
+  const stepRows = sql.runsHere ? STEP_ROWS.here : STEP_ROWS.there
+
+  return {
+    list: (filter) => readRows(sql, filter, stepRows),
+    async latestOf(merchantIds) {
+      const rows = await sql.all<{ merchant_id: string; id: number | null }>(
+        `SELECT value AS merchant_id, (SELECT max(id) FROM activity WHERE merchant_id = value) AS id
+         FROM ${sql.texts(1)}`,
+        [merchantIds],
+      )
+      return new Map(
+        rows.flatMap(({ merchant_id, id }) => (id === null ? [] : [[merchant_id, id]])),
+      )
+    },
+    sums: (scope) => readSums(sql, scope),
+    latencies: (scope, kind) => readLatencies(sql, scope, kind),
+    payers: (scope) => (sql.runsHere ? readPayersInSteps(sql, scope) : readPayers(sql, scope)),
+  }
+}
+
+/** Reads newest first by number: a page starts where the last one ended, whatever was added since. */
+async function readRows(sql: Sql, filter: ActivityFilter, stepRows: number): Promise<Activity[]> {
+  const oldest = (filter.since ?? 0) - CLOCK_SLACK_MS
+  const pause = sql.pacing()
+  const found: ActivityRow[] = []
+  let before = filter.before ?? Number.MAX_SAFE_INTEGER
+  for (;;) {
+    await pause()
+    const end = await sql.get<{ id: number; at: number }>(
+      `SELECT id, at FROM activity WHERE merchant_id = $1 AND id < $2
+       ORDER BY id DESC LIMIT 1 OFFSET ${stepRows - 1}`,
+      [filter.merchantId, before],
+    )
+    const { text, values } = stepOf(filter, before, end?.id ?? 0, filter.limit - found.length)
+    found.push(...(await sql.all<ActivityRow>(text, values)))
+    if (found.length >= filter.limit || end === undefined || end.at < oldest) break
+    before = end.id
+  }
+  return found.map(toActivity)
+}
+
+function stepOf(filter: ActivityFilter, before: number, from: number, limit: number) {
+  const values: Value[] = [filter.merchantId, before, from, limit]
+  const conditions = (
+    [
+      ['endpoint_id =', filter.endpointId],
+      ['kind =', filter.kind],
+      ['state =', filter.state],
+      ['at >=', filter.since],
+    ] as const
+  ).flatMap(([condition, value]) => {
+    if (value === undefined) return []
+    values.push(value)
+    return [`AND ${condition} $${values.length}`]
+  })
+  const text = `SELECT * FROM activity WHERE merchant_id = $1 AND id < $2 AND id >= $3 ${conditions.join(' ')}
+    ORDER BY id DESC LIMIT $4`
+  return { text, values }
+}
+
+interface ActivityRow {
+  id: number
+  at: number
+  kind: ActivityKind
+  network: string
+  merchant_id: string | null
+  endpoint_id: number | null
+  resource: string | null
+  pay_to: Address
+  payer: Address
+  amount: string
+  state: ActivityState
+  reason: string | null
+  transaction: Hex | null
+  settlement_id: string | null
+  latency_ms: number
+  gas_cost: string | null
+  is_self: number
+}
+
+function toActivity(row: ActivityRow): Activity {
+  return {
+    id: row.id,
+    at: row.at,
+    kind: row.kind,
+    network: row.network,
+    merchantId: row.merchant_id,
+    endpointId: row.endpoint_id,
+    resource: row.resource,
+    payTo: row.pay_to,
+    payer: row.payer,
+    amount: BigInt(row.amount),
+    state: row.state,
+    reason: row.reason,
+    transaction: row.transaction,
+    settlementId: row.settlement_id,
+    latencyMs: row.latency_ms,
+    gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
+    isSelf: row.is_self === 1,
+  }
+}
+
+interface Part {
+  /** Condition of the rows in this part, whose parameters 1 to 5 are `values`. */
+  where: string
+  values: readonly Value[]
+}
+
+/**
+ * Calls `visit` for the parts of a scope: one bucket after another where statements run on this thread, else the whole. A
+ * day is the rows of its hours, and rows of a day from earlier versions, which kept hours for a while only.
+ */
+async function eachPart(
+  sql: Sql,
+  table: string,
+  { merchantId = '', endpointId, span, since }: ActivityScope,
+  visit: (part: Part, pause: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const pause = sql.pacing()
+  // A merchant as a whole is all its endpoints; 0 is what belongs to none of them.
+  const endpoints = [endpointId ?? 0, endpointId ?? Number.MAX_SAFE_INTEGER]
+  const compared = sql.runsHere ? '=' : '>='
+  const where = `span = $1 AND merchant_id = $2 AND bucket ${compared} $3 AND endpoint_id BETWEEN $4 AND $5`
+  for (const kept of span === 'h' ? ['h'] : ['d', 'h']) {
+    let bucket: number | undefined = since
+    if (!sql.runsHere) {
+      await visit({ where, values: [kept, merchantId, bucket, ...endpoints] }, pause)
+      continue
+    }
+    for (;;) {
+      await pause()
+      bucket = await nextBucket(sql, table, [kept, merchantId, bucket])
+      if (bucket === undefined) break
+      await visit({ where, values: [kept, merchantId, bucket, ...endpoints] }, pause)
+      bucket++
+    }
+  }
+}
+
+async function nextBucket(sql: Sql, table: string, from: Value[]): Promise<number | undefined> {
+  const row = await sql.get<{ bucket: number }>(
+    `SELECT bucket FROM ${table} WHERE span = $1 AND merchant_id = $2 AND bucket >= $3
+     ORDER BY bucket LIMIT 1`,
+    from,
+  )
+  return row?.bucket
+}
+
+/** Returns the expression of the bucket that a row belongs to in the answer. */
+const bucketOf = ({ span }: ActivityScope) =>
+  span === 'h' ? 'bucket' : `bucket - bucket % ${DAY_SECONDS}`
+
+const total = (column: string, name: string) => `CAST(sum(${column}) AS BIGINT) AS "${name}"`
+const halves = (column: string) =>
+  `${total(`${column} / ${HALF}`, `${column}High`)}, ${total(`${column} % ${HALF}`, `${column}Low`)}`
+const whole = (high: number, low: number) => BigInt(high) * HALF + BigInt(low)
+
+type SumRow = Pick<ActivitySum, 'bucket' | 'kind' | 'state' | 'count'> &
+  Record<'amountHigh' | 'amountLow' | 'gasHigh' | 'gasLow' | 'is_self', number> & { reason: string }
+
+async function readSums(sql: Sql, scope: ActivityScope): Promise<ActivitySum[]> {
+  const merged = new Map<string, ActivitySum>()
+  await eachPart(sql, 'activity_sums', scope, async ({ where, values }) => {
+    const rows = await sql.all<SumRow>(
+      `SELECT ${bucketOf(scope)} AS bucket, kind, state, reason, is_self, ${total('count', 'count')},
+         ${halves('amount')}, ${halves('gas')}
+       FROM activity_sums WHERE ${where} GROUP BY 1, kind, state, reason, is_self`,
+      values,
+    )
+    for (const row of rows) {
+      const { bucket, kind, state, is_self, count } = row
+      const amount = capped(whole(row.amountHigh, row.amountLow))
+      const gas = capped(whole(row.gasHigh, row.gasLow))
+      const key = `${bucket} ${kind} ${state} ${is_self} ${row.reason}`
+      const known = merged.get(key)
+      if (known === undefined) {
+        const reason = row.reason === '' ? null : row.reason
+        merged.set(key, { bucket, kind, state, reason, isSelf: is_self === 1, count, amount, gas })
+        continue
+      }
+      known.count += count
+      known.amount = capped(known.amount + amount)
+      known.gas = capped(known.gas + gas)
+    }
+  })
+  return [...merged.values()].sort((a, b) => a.bucket - b.bucket)
+}
+
+async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind) {
+  const counts = new Map<number, number>()
+  await eachPart(sql, 'activity_latencies', scope, async ({ where, values }) => {
+    const steps = await sql.all<{ up_to_ms: number; count: number }>(
+      `SELECT up_to_ms, ${total('count', 'count')} FROM activity_latencies
+       WHERE ${where} AND kind = $6 GROUP BY up_to_ms`,
+      [...values, kind],
+    )
+    for (const { up_to_ms, count } of steps) {
+      counts.set(up_to_ms, (counts.get(up_to_ms) ?? 0) + count)
+    }
+  })
+  return [...counts]
+    .map(([upToMs, count]) => ({ upToMs, count }))
+    .sort((a, b) => a.upToMs - b.upToMs)
+}
+
+/** Lets the server add up: there may be a million payers, of whom only the totals are wanted. */
+async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
+  const { merchantId = '', endpointId, span, since } = scope
+  const row = await sql.get<{ unique: number; repeat: number; top: string; amount: string }>(
+    `SELECT count(*) FILTER (WHERE times >= 1) AS "unique", count(*) FILTER (WHERE times >= 2) AS repeat,
+       CAST(coalesce(max(paid), 0) AS TEXT) AS top, CAST(coalesce(sum(paid), 0) AS TEXT) AS amount
+     FROM (SELECT sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers
+       WHERE ${sql.among('span', 1)} AND merchant_id = $2 AND bucket >= $3 AND endpoint_id BETWEEN $4 AND $5
+       GROUP BY payer) AS each`,
+    [
+      span === 'h' ? ['h'] : ['d', 'h'],
+      merchantId,
+      since,
+      endpointId ?? 0,
+      endpointId ?? Number.MAX_SAFE_INTEGER,
+    ],
+  )
+  return {
+    unique: row?.unique ?? 0,
+    repeat: row?.repeat ?? 0,
+    topAmount: BigInt(row?.top ?? 0),
+    amount: BigInt(row?.amount ?? 0),
+  }
+}
+
+/** Adds up here, a page of payers after another. */
+async function readPayersInSteps(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
+  const paid = new Map<string, { count: number; amount: bigint }>()
+  await eachPart(sql, 'activity_payers', scope, async ({ where, values }, pause) => {
+    let after: [endpointId: number, payer: string] = [0, '']
+    for (;;) {
+      const page = await sql.all<{
+        payer: string
+        count: number
+        amount: string
+        endpoint_id: number
+      }>(
+        `SELECT payer, count, CAST(amount AS TEXT) AS amount, endpoint_id FROM activity_payers
+         WHERE ${where} AND (endpoint_id, payer) > ($6, $7)
+         ORDER BY endpoint_id, payer LIMIT ${PAYERS_AT_ONCE}`,
+        [...values, ...after],
+      )
+      for (const { payer, count, amount } of page) {
+        const known = paid.get(payer) ?? { count: 0, amount: 0n }
+        paid.set(payer, { count: known.count + count, amount: known.amount + BigInt(amount) })
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < PAYERS_AT_ONCE) return
+      after = [last.endpoint_id, last.payer]
+      await pause()
+    }
+  })
+  const totals: PayerTotals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n }
+  for (const { count, amount } of paid.values()) {
+    if (count >= 1) totals.unique++
+    if (count >= 2) totals.repeat++
+    if (amount > 0n) totals.amount += amount
+    if (amount > totals.topAmount) totals.topAmount = amount
+  }
+  return totals
+}

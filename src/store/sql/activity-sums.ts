@@ -1,0 +1,160 @@
+import { latencySteps, type NewActivity } from '../activity.js'
+import { type Insertion, insertAll, type Steps, type Value } from './sql.js'
+
+export const HOUR_SECONDS = 3_600
+/** The merchant that stands for everybody's sums, beside those of each merchant. */
+const EVERYBODY = ''
+/** The endpoint that stands for answers about no single endpoint. */
+const NO_ENDPOINT = 0
+/** Gas is summed in 10^-12 dollars: in 10^-18 it would outgrow 64 bits at nine dollars. */
+const GAS_SCALE = 1_000_000n
+/** Where sums stop, so that they stay within 64 bits: nine trillion dollars. */
+const MAX_SUM = 9n * 10n ** 18n
+
+/** Returns the smaller of the sum and the largest that is kept. */
+export function capped(sum: bigint): bigint {
+  return sum < MAX_SUM ? sum : MAX_SUM
+}
+
+/** Returns the assignment that adds the inserted value to the present one, and stops where 64 bits would end. */
+export function addCapped(table: string, column: string): string {
+  const [present, added] = [`${table}.${column}`, `excluded.${column}`]
+  return `${column} = CASE WHEN ${added} > 0 AND ${present} > ${MAX_SUM} - ${added} THEN ${MAX_SUM}
+    ELSE ${present} + ${added} END`
+}
+
+/** A row as it counts: as it was given, or as a refund of earlier payments. */
+export type CountedActivity = NewActivity & {
+  /** What a refund takes from the sums: atomic units, and payments that are given back in full. */
+  refund?: { amount: bigint; payments: number }
+}
+
+/** What is added to one row of a table of sums. */
+interface Entry {
+  /** The columns of the key in order. */
+  key: readonly (string | number)[]
+  count: number
+  amount: bigint
+  gas: bigint
+}
+
+type Entries = Map<string, Entry>
+
+const sums = tableOfSums('activity_sums', ['kind', 'state', 'reason', 'is_self'], ['amount', 'gas'])
+const latencies = tableOfSums('activity_latencies', ['kind', 'up_to_ms'], [])
+const payers = tableOfSums('activity_payers', ['payer'], ['amount'])
+
+/** Adds rows to the sums. */
+export function* addToSums(rows: readonly CountedActivity[]): Steps<void> {
+  const tallied = tally(rows)
+  yield* insertAll(sums, valuesOf(tallied.sums, ['amount', 'gas']))
+  yield* insertAll(latencies, valuesOf(tallied.latencies, []))
+  yield* insertAll(payers, valuesOf(tallied.payers, ['amount']))
+}
+
+type Money = 'amount' | 'gas'
+
+function tableOfSums(table: string, rest: readonly string[], money: readonly Money[]): Insertion {
+  const key = ['span', 'merchant_id', 'bucket', 'endpoint_id', ...rest]
+  const added = [
+    `count = ${table}.count + excluded.count`,
+    ...money.map((name) => addCapped(table, name)),
+  ]
+  return {
+    table,
+    columns: [...key, 'count', ...money],
+    order: key,
+    rest: `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${added.join(', ')}`,
+  }
+}
+
+function valuesOf(entries: Entries, money: readonly Money[]): Value[][] {
+  return Array.from(entries.values(), (entry) => [
+    ...entry.key,
+    entry.count,
+    ...money.map((name) => entry[name]),
+  ])
+}
+
+/** Adds rows up, each for all the places where it counts, so that each key is written once. */
+function tally(rows: readonly CountedActivity[]) {
+  const sums: Entries = new Map()
+  const latencies: Entries = new Map()
+  const payers: Entries = new Map()
+  for (const row of rows) {
+    const { kind, state, payer, payTo, refund } = row
+    const isPaid = state === 'settled' || state === 'valid'
+    const amount = refund?.amount ?? (isPaid ? capped(row.amount) : 0n)
+    const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
+    const reason = row.reason ?? ''
+    const isSelf = Number(row.isSelf)
+    const undone = refund?.payments ?? 0
+    // Refusals are not timed: anybody can cause fast ones.
+    const upToMs = row.isSelf || !isPaid ? undefined : stepOf(row.latencyMs)
+    for (const place of placesOf(row)) {
+      const { name } = place
+      const sum = [kind, state, reason, isSelf]
+      add(sums, `${name}|${kind}|${state}|${isSelf}|${reason}`, place, sum, { amount, gas })
+      if (undone > 0) {
+        const rest = [kind, 'undone', '', isSelf]
+        add(sums, `${name}|${kind}|undone|${isSelf}`, place, rest, { count: undone })
+      }
+      if (upToMs !== undefined) {
+        add(latencies, `${name}|${kind}|${upToMs}`, place, [kind, upToMs], {})
+      }
+      if (row.isSelf) continue
+      if (refund !== undefined) {
+        const less = { count: -undone, amount: -amount }
+        add(payers, `${name}|${payTo}`, place, [payTo], less)
+      } else if (state === 'settled') add(payers, `${name}|${payer}`, place, [payer], { amount })
+    }
+  }
+  return { sums, latencies, payers }
+}
+
+interface Place {
+  /** A text that no other place has. */
+  name: string
+  key: readonly [span: 'h', merchantId: string, bucket: number, endpointId: number]
+}
+
+/**
+ * Returns every place where a row counts: its hour, for its endpoint and for everybody. Days, and a merchant as a whole,
+ * are added up when they are read: to keep them would cost every payment as much again.
+ */
+function placesOf({ at, merchantId, endpointId }: NewActivity): Place[] {
+  const seconds = Math.floor(at / 1000)
+  const hour = seconds - (seconds % HOUR_SECONDS)
+  const everybody = placeOf(EVERYBODY, hour, NO_ENDPOINT)
+  if (merchantId === null) return [everybody]
+  return [everybody, placeOf(merchantId, hour, endpointId ?? NO_ENDPOINT)]
+}
+
+function placeOf(merchantId: string, bucket: number, endpointId: number): Place {
+  return {
+    name: `${bucket}|${endpointId}|${merchantId}`,
+    key: ['h', merchantId, bucket, endpointId],
+  }
+}
+
+function stepOf(latencyMs: number): number {
+  return latencySteps.find((step) => latencyMs <= step) ?? (latencySteps.at(-1) as number)
+}
+
+function add(
+  into: Entries,
+  name: string,
+  place: Place,
+  rest: readonly (string | number)[],
+  { count = 1, amount = 0n, gas = 0n }: { count?: number; amount?: bigint; gas?: bigint },
+): void {
+  const known = into.get(name)
+  if (known === undefined) {
+    into.set(name, { key: [...place.key, ...rest], count, amount, gas })
+    return
+  }
+  known.count += count
+  // Most have none, and arithmetic of large numbers is not free.
+  if (amount !== 0n) known.amount = capped(known.amount + amount)
+  if (gas !== 0n) known.gas = capped(known.gas + gas)
+}

@@ -1,0 +1,41 @@
+import type { Address } from 'viem'
+import { run, type Sql } from './sql.js'
+
+/** An account that the operator refuses as the payer or as the recipient of a payment. */
+export interface Block {
+  role: 'payer' | 'payTo'
+  /** Lower-case. */
+  address: Address
+  /** A note of the operator, not shown to anybody else. */
+  reason: string
+  /** Unix milliseconds. */
+  createdAt: number
+}
+
+export interface BlockStore {
+  addBlock(block: Block): Promise<void>
+  /** Resolves with whether there was such a block. */
+  removeBlock(role: Block['role'], address: Address): Promise<boolean>
+  listBlocks(): Promise<Block[]>
+}
+
+export function createBlockStore(sql: Sql): BlockStore {
+  return {
+    async addBlock({ role, address, reason, createdAt }) {
+      await sql.run(
+        `INSERT INTO blocks (role, address, reason, created_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (role, address) DO UPDATE SET reason = excluded.reason`,
+        [role, address, reason, createdAt],
+      )
+    },
+    async removeBlock(role, address) {
+      const text = 'DELETE FROM blocks WHERE role = $1 AND address = $2'
+      return (await sql.transaction(() => run(text, [role, address]))) === 1
+    },
+    listBlocks: () =>
+      sql.all<Block>(
+        `SELECT role, address, reason, created_at AS "createdAt" FROM blocks
+         ORDER BY created_at, role, address`,
+      ),
+  }
+}

@@ -1,0 +1,168 @@
+import type {
+  EndpointStatus,
+  ListingReader,
+  MerchantRoster,
+  OutlinedEndpoint,
+  PublishedEndpoint,
+} from '../listings.js'
+import {
+  type EndpointRow,
+  type IndexedRow,
+  indexedColumns,
+  type MerchantRow,
+  type PublishedMerchantRow,
+  publishedEndpointColumns,
+  publishedMerchantColumns,
+  toEndpoint,
+  toIndexedEndpoint,
+  toMerchant,
+  toPublishedMerchant,
+  toWrite,
+  type WriteRow,
+} from './listing-rows.js'
+import type { SqlReader, Value } from './sql.js'
+
+/** Merchants that the public sees: neither hidden nor deleted. */
+const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
+const endpointsWithMerchants = 'FROM endpoints e JOIN merchants m ON m.id = e.merchant_id'
+
+export function createListingReader(sql: SqlReader): ListingReader {
+  const merchants = async (rest: string, values: readonly Value[] = []) =>
+    (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
+  const forIndex = async (rest: string, values: readonly Value[]) =>
+    (
+      await sql.all<IndexedRow>(
+        `SELECT ${indexedColumns} ${endpointsWithMerchants} ${rest}`,
+        values,
+      )
+    ).map(toIndexedEndpoint)
+
+  const findMerchants = (ids: readonly string[]) => merchants(`WHERE ${sql.among('id', 1)}`, [ids])
+  const publishedMerchants = async (ids: readonly string[]) => {
+    const text = `SELECT ${publishedMerchantColumns} FROM merchants WHERE ${sql.among('id', 1)}`
+    return (await sql.all<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
+  }
+  const toEntries = (rows: readonly EndpointRow[]) =>
+    withMerchants(rows.map(toEndpoint), findMerchants)
+  const entries = async (rest: string, values: readonly Value[]) =>
+    toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
+
+  return {
+    findMerchant: async (id) => (await merchants('WHERE id = $1', [id]))[0],
+    findMerchants,
+    async endpointsOf(merchantId) {
+      const text = 'SELECT * FROM endpoints WHERE merchant_id = $1 ORDER BY position'
+      return (await sql.all<EndpointRow>(text, [merchantId])).map(toEndpoint)
+    },
+    async endpointStates(merchantId) {
+      const rows = await sql.all<{ status: EndpointStatus; count: number }>(
+        'SELECT status, count(*) AS count FROM endpoints WHERE merchant_id = $1 GROUP BY status',
+        [merchantId],
+      )
+      const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+      return { live: 0, unverified: 0, failing: 0, ...counts }
+    },
+    async entriesById(ids) {
+      const text = `SELECT * FROM endpoints WHERE ${sql.among('id', 1)}`
+      return toEntries(inOrder(ids, await sql.all<EndpointRow>(text, [ids])))
+    },
+    async publishedById(ids) {
+      const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
+      const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
+      return withMerchants(inOrder(ids, endpoints), publishedMerchants)
+    },
+    scanEntries: (after, limit) =>
+      entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
+    scanForIndex: (after, limit) =>
+      forIndex('WHERE e.id > $1 ORDER BY e.id LIMIT $2', [after, limit]),
+    scanOutline: (after, limit) =>
+      sql.all<OutlinedEndpoint>(
+        `SELECT id, merchant_id AS "merchantId", status FROM endpoints
+         WHERE id > $1 ORDER BY id LIMIT $2`,
+        [after, limit],
+      ),
+    indexedOf: (merchantId) => forIndex('WHERE e.merchant_id = $1 ORDER BY e.id', [merchantId]),
+    scanMerchants: (after, limit) =>
+      merchants(`m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`, [after, limit]),
+    findByUrl: (url, method) =>
+      entries('WHERE e.url = $1 AND e.method = $2 AND m.deleted_at IS NULL ORDER BY e.id', [
+        url,
+        method,
+      ]),
+    merchantsPaidTo: (payTo) =>
+      merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
+    merchantsOwnedBy: (owner, limit) =>
+      merchants('WHERE owner = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2', [owner, limit]),
+    merchantsOfferedTo: (address, now) =>
+      merchants('WHERE offered_to = $1 AND offered_until > $2 AND deleted_at IS NULL ORDER BY id', [
+        address,
+        now,
+      ]),
+    merchantsWithAgent: () =>
+      merchants('WHERE agent_id IS NOT NULL AND deleted_at IS NULL ORDER BY id'),
+    async historyOf(merchantId, after, limit) {
+      const rows = await sql.all<WriteRow>(
+        'SELECT * FROM listing_writes WHERE merchant_id = $1 AND revision > $2 ORDER BY revision LIMIT $3',
+        [merchantId, after, limit],
+      )
+      return rows.map(toWrite)
+    },
+    probesOf: (endpointId) =>
+      sql.all<{ checkedAt: number; verdict: string }>(
+        `SELECT checked_at AS "checkedAt", verdict FROM probes
+         WHERE endpoint_id = $1 ORDER BY checked_at`,
+        [endpointId],
+      ),
+    dueEndpoints: (now, limit) =>
+      entries(
+        'WHERE e.next_probe_at <= $1 AND m.deleted_at IS NULL ORDER BY e.next_probe_at LIMIT $2',
+        [now, limit],
+      ),
+    async lastChange() {
+      const row = await sql.get<{ sequence: number | null }>(
+        'SELECT max(sequence) AS sequence FROM catalog_changes',
+      )
+      return row?.sequence ?? 0
+    },
+    changesAfter: (sequence, limit) =>
+      sql.all<{ sequence: number; merchantId: string }>(
+        `SELECT sequence, merchant_id AS "merchantId" FROM catalog_changes
+         WHERE sequence > $1 ORDER BY sequence LIMIT $2`,
+        [sequence, limit],
+      ),
+  }
+}
+
+/** Lists every merchant for the operator, hidden and deleted ones too. */
+export function createMerchantRoster(sql: SqlReader): MerchantRoster {
+  return {
+    async scan(afterId, limit) {
+      const rows = await sql.all<MerchantRow & { endpoint_count: number }>(
+        `SELECT m.*, (SELECT count(*) FROM endpoints e WHERE e.merchant_id = m.id) AS endpoint_count
+         FROM merchants m WHERE m.id > $1 ORDER BY m.id LIMIT $2`,
+        [afterId, limit],
+      )
+      return rows.map((row) => ({ merchant: toMerchant(row), endpointCount: row.endpoint_count }))
+    },
+  }
+}
+
+/** Returns the rows in the order of the ids; ids without a row are left out. */
+function inOrder<Row extends { id: number }>(ids: readonly number[], rows: readonly Row[]): Row[] {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** Returns endpoints with their merchants, all of which are read at once. */
+async function withMerchants<Read extends { merchantId: string }, Merchant extends { id: string }>(
+  endpoints: readonly Read[],
+  readMerchants: (ids: readonly string[]) => Promise<Merchant[]>,
+): Promise<{ endpoint: Read; merchant: Merchant }[]> {
+  if (endpoints.length === 0) return []
+  const merchants = await readMerchants([...new Set(endpoints.map((it) => it.merchantId))])
+  const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
+  return endpoints.map((endpoint) => ({
+    endpoint,
+    merchant: byId.get(endpoint.merchantId) as Merchant,
+  }))
+}

@@ -1,0 +1,301 @@
+import type { Address, Hex } from 'viem'
+import type {
+  DescribedEndpoint,
+  Endpoint,
+  EndpointHead,
+  EndpointHealth,
+  EndpointMethod,
+  EndpointStatus,
+  IndexedEndpoint,
+  Merchant,
+  Pricing,
+  PublishedMerchant,
+  SignedWrite,
+} from '../listings.js'
+
+/** A row of `merchants`. */
+export interface MerchantRow {
+  id: string
+  owner: Address | null
+  name: string
+  description: string
+  network: string
+  asset: Address
+  pay_to: Address
+  revision: number
+  is_official: number
+  is_partner: number
+  hidden_reason: string | null
+  agent_id: string | null
+  identity: string | null
+  offered_to: Address | null
+  offered_until: number | null
+  confirmed_owner: Address | null
+  confirmed_pay_to: Address | null
+  created_at: number
+  updated_at: number
+  deleted_at: number | null
+}
+
+/** Returns a row that says no more than this. */
+export function newMerchantRow(
+  {
+    id,
+    name,
+    network,
+    asset,
+    payTo,
+  }: Pick<Merchant, 'id' | 'name' | 'network' | 'asset' | 'payTo'>,
+  now: number,
+): MerchantRow {
+  return {
+    id,
+    owner: null,
+    name,
+    description: '',
+    network,
+    asset,
+    pay_to: payTo,
+    revision: 0,
+    is_official: 0,
+    is_partner: 0,
+    hidden_reason: null,
+    agent_id: null,
+    identity: null,
+    offered_to: null,
+    offered_until: null,
+    confirmed_owner: null,
+    confirmed_pay_to: null,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+  }
+}
+
+export function toMerchant(row: MerchantRow): Merchant {
+  const { offered_to: to, offered_until: until } = row
+  const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
+  return {
+    ...toPublishedMerchant(row),
+    owner: row.owner,
+    description: row.description,
+    network: row.network,
+    asset: row.asset,
+    payTo: row.pay_to,
+    revision: row.revision,
+    agentId: row.agent_id,
+    offer: to === null || until === null ? null : { to, until },
+    confirmation: owner === null || payTo === null ? null : { owner, payTo },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+/** Columns that `toPublishedMerchant` reads. */
+export const publishedMerchantColumns =
+  'id, name, is_official, is_partner, identity, hidden_reason, deleted_at'
+
+export type PublishedMerchantRow = Pick<
+  MerchantRow,
+  'id' | 'name' | 'is_official' | 'is_partner' | 'identity' | 'hidden_reason' | 'deleted_at'
+>
+
+export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
+  return {
+    id: row.id,
+    name: row.name,
+    isOfficial: row.is_official === 1,
+    isPartner: row.is_partner === 1,
+    identity: row.identity === null ? null : JSON.parse(row.identity),
+    hiddenReason: row.hidden_reason,
+    deletedAt: row.deleted_at,
+  }
+}
+
+/** Returns whether every item of the merchant publishes the same about it as before. */
+export function publishesTheSame(before: MerchantRow | undefined, after: MerchantRow): boolean {
+  return before !== undefined && publishedOf(before) === publishedOf(after)
+}
+
+function publishedOf(row: MerchantRow): string {
+  const { name, isOfficial, isPartner, identity } = toPublishedMerchant(row)
+  const agentId = identity?.checks.control.passed === true && identity.agentId
+  return JSON.stringify([name, isOfficial, isPartner, agentId])
+}
+
+/** A row of `endpoints`. */
+export interface EndpointRow {
+  id: number
+  merchant_id: string
+  position: number
+  url: string
+  method: EndpointMethod
+  title: string
+  description: string
+  pricing: Pricing
+  price: string
+  tags: string
+  example: string
+  input_schema: string | null
+  output: string | null
+  extras: string
+  is_hosted: number
+  accepts: string
+  status: EndpointStatus
+  probe: string | null
+  failures: number
+  next_probe_at: number | null
+  last_updated: number
+  created_at: number
+}
+
+export function toEndpoint(row: EndpointRow): Endpoint {
+  return {
+    ...toFound(row),
+    example: JSON.parse(row.example),
+    inputSchema: row.input_schema === null ? null : JSON.parse(row.input_schema),
+    output: row.output === null ? null : JSON.parse(row.output),
+    isHosted: row.is_hosted === 1,
+    probe: row.probe === null ? null : JSON.parse(row.probe),
+    failures: row.failures,
+    nextProbeAt: row.next_probe_at,
+    lastUpdated: row.last_updated,
+    createdAt: row.created_at,
+  }
+}
+
+type HeadRow = Pick<
+  EndpointRow,
+  'id' | 'merchant_id' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
+>
+
+function toHead(row: HeadRow): EndpointHead {
+  return {
+    id: row.id,
+    merchantId: row.merchant_id,
+    url: row.url,
+    method: row.method,
+    title: row.title,
+    description: row.description,
+    pricing: row.pricing,
+    status: row.status,
+  }
+}
+
+/** Columns that discovery publishes of an endpoint, named as the members of `PublishedEndpoint`. */
+export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method, title, description, pricing, tags,
+  example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
+  CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
+
+/** Columns that a search reads of an endpoint (e) and its merchant (m). */
+export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.tags,
+  e.extras, e.accepts, e.status, m.network, m.asset,
+  CASE WHEN e.input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
+
+type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
+
+export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network' | 'asset'> {
+  has_schema: number
+}
+
+export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
+  const { network, asset } = row
+  return { ...toFound(row), network, asset, hasSchema: row.has_schema === 1 }
+}
+
+function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network' | 'asset'> {
+  return {
+    ...toHead(row),
+    price: BigInt(row.price),
+    tags: JSON.parse(row.tags),
+    extras: JSON.parse(row.extras),
+    accepts: JSON.parse(row.accepts),
+  }
+}
+
+/** What is written about an endpoint by its owner, by the operator or from a payment. */
+export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
+
+/** Columns that an item publishes: only a change of these moves `lastUpdated`. */
+const publishedColumns = [
+  'title',
+  'description',
+  'pricing',
+  'price',
+  'tags',
+  'example',
+  'input_schema',
+  'output',
+  'extras',
+  'is_hosted',
+  'accepts',
+  'status',
+] as const
+
+/** Columns that a save or a probe writes. */
+export const writtenColumns = [
+  'url',
+  'method',
+  ...publishedColumns,
+  'probe',
+  'failures',
+  'next_probe_at',
+] as const
+
+export type EndpointColumns = Pick<EndpointRow, (typeof writtenColumns)[number]>
+
+export function toColumns(draft: EndpointDraft): EndpointColumns {
+  return {
+    url: draft.url,
+    method: draft.method,
+    title: draft.title,
+    description: draft.description,
+    pricing: draft.pricing,
+    price: draft.price.toString(),
+    tags: JSON.stringify(draft.tags),
+    example: JSON.stringify(draft.example),
+    input_schema: draft.inputSchema === null ? null : JSON.stringify(draft.inputSchema),
+    output: draft.output === null ? null : JSON.stringify(draft.output),
+    is_hosted: draft.isHosted === true ? 1 : 0,
+    ...toHealthColumns(draft),
+  }
+}
+
+export function toHealthColumns(health: EndpointHealth) {
+  return {
+    accepts: JSON.stringify(health.accepts),
+    extras: JSON.stringify(health.extras),
+    status: health.status,
+    probe: health.probe === null ? null : JSON.stringify(health.probe),
+    failures: health.failures,
+    next_probe_at: health.nextProbeAt,
+  }
+}
+
+/** Returns whether an item made of the row differs from one made of the columns. */
+export function isOther(row: EndpointRow, columns: EndpointColumns): boolean {
+  return publishedColumns.some((name) => row[name] !== columns[name])
+}
+
+/** Returns the time of a change. Of two changes within a second, the later one is a second ahead: readers must see both. */
+export function stampAfter({ last_updated }: EndpointRow, now: number): number {
+  return Math.max(now, last_updated + 1)
+}
+
+/** A row of `listing_writes`. */
+export interface WriteRow {
+  merchant_id: string
+  revision: number
+  owner: Address
+  nonce: Hex
+  action: string
+  message: string
+  body: string
+  signature: Hex
+  accepted_at: number
+}
+
+export function toWrite(row: WriteRow): SignedWrite {
+  const { merchant_id: merchantId, accepted_at: acceptedAt, ...same } = row
+  return { ...same, merchantId, acceptedAt }
+}

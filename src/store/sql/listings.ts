@@ -1,0 +1,456 @@
+import type { Address } from 'viem'
+import type {
+  DescribedEndpoint,
+  EndpointHealth,
+  EndpointMethod,
+  ListingChange,
+  ListingStore,
+  SignedWrite,
+  WriteResult,
+} from '../listings.js'
+import { isHiddenStranger } from '../ownership.js'
+import { createListingReader } from './listing-reader.js'
+import {
+  type EndpointDraft,
+  type EndpointRow,
+  isOther,
+  type MerchantRow,
+  newMerchantRow,
+  publishesTheSame,
+  stampAfter,
+  toColumns,
+  toHealthColumns,
+  toMerchant,
+  writtenColumns,
+} from './listing-rows.js'
+import { all, get, type Insertion, insertAll, run, type Sql, type Steps } from './sql.js'
+
+/** The lock on listings: any number, the same in every process and version. */
+const LISTINGS_LOCK = 5_042_003
+/** Probes of an endpoint that are kept for its health strip. */
+const PROBES_KEPT = 90
+
+/**
+ * Writes of listings come one after another. Otherwise a change with a lower number could become visible after one with
+ * a higher, and a process that follows the numbers would miss it.
+ */
+export function createListingStore(sql: Sql): ListingStore {
+  const write = <Result>(begin: () => Steps<Result>) =>
+    sql.transaction(begin, { lock: LISTINGS_LOCK })
+
+  return {
+    ...createListingReader(sql),
+    applyWrite: (signed, change) => write(() => applyWrite(signed, change)),
+    saveProbe: (endpointId, health, now, described) =>
+      write(() => saveProbe(endpointId, health, now, described)),
+    saveIdentity: (merchantId, identity, now) =>
+      write(function* () {
+        const before = yield* findMerchant(merchantId)
+        if (before === undefined) return
+        // Another agent may have been linked while this one was read.
+        if (identity !== null && identity.agentId !== before.agent_id) return
+        const text = identity === null ? null : JSON.stringify(identity)
+        const after = { ...before, identity: text, updated_at: now }
+        yield* putMerchant(after)
+        if (!publishesTheSame(before, after)) yield* touchEndpoints(merchantId, now)
+      }),
+    saveUnclaimed: (merchant, endpoint, now, evicted) =>
+      write(() => saveUnclaimed(merchant, endpoint, now, evicted)),
+    setFlags: (merchantId, flags, now) =>
+      write(function* () {
+        const row = yield* findMerchant(merchantId)
+        if (row === undefined || row.deleted_at !== null) return false
+        const { isOfficial, isPartner, hiddenReason } = flags
+        yield* putMerchant({
+          ...row,
+          ...(isOfficial !== undefined && { is_official: Number(isOfficial) }),
+          ...(isPartner !== undefined && { is_partner: Number(isPartner) }),
+          ...(hiddenReason !== undefined && { hidden_reason: hiddenReason }),
+          updated_at: now,
+        })
+        yield* touchEndpoints(merchantId, now)
+        return true
+      }),
+    saveByOperator: (merchant, drafts, now) =>
+      write(function* () {
+        const before = yield* findMerchant(merchant.id)
+        const after = merchantOfOperator(before ?? newMerchantRow(merchant, now), merchant, now)
+        yield* putMerchant(after)
+        yield* replaceEndpoints(merchant.id, drafts, now, !publishesTheSame(before, after))
+        yield* noteChange(merchant.id, now)
+      }),
+    setHosted: (endpointId, isHosted, now) =>
+      write(function* () {
+        const row = yield* findEndpoint(endpointId)
+        if (row === undefined) return false
+        yield* run('UPDATE endpoints SET is_hosted = $1, last_updated = $2 WHERE id = $3', [
+          Number(isHosted),
+          stampAfter(row, now),
+          endpointId,
+        ])
+        yield* noteChange(row.merchant_id, now)
+        return true
+      }),
+  }
+}
+
+/** Makes the change of one signed message, if nonce, owner and revision allow it. */
+function* applyWrite(write: SignedWrite, change: ListingChange): Steps<WriteResult> {
+  const before = yield* findMerchant(write.merchantId)
+  const refused = yield* findRefusal(before, write, change.kind)
+  if (refused !== undefined) return refused
+  yield* insertAll(signedWrites, [
+    [
+      write.merchantId,
+      write.revision,
+      write.owner,
+      write.nonce,
+      write.action,
+      write.message,
+      write.body,
+      write.signature,
+      write.acceptedAt,
+    ],
+  ])
+  const { merchantId: id, owner, acceptedAt: now } = write
+  const after = merchantAfter(before, write, change)
+  yield* putMerchant(after)
+  if (change.kind === 'save') {
+    const isRenamed = before !== undefined && before.name !== after.name
+    yield* replaceEndpoints(id, change.endpoints, now, isRenamed)
+    // Only the key that is paid claims: the listing of anybody else stands beside what was found.
+    if (owner === change.merchant.payTo) yield* dropUnclaimed(id, change, now)
+  } else if (change.kind === 'delete') {
+    yield* run('DELETE FROM endpoints WHERE merchant_id = $1', [id])
+  } else if (change.kind === 'accept' || (change.kind === 'link' && before?.identity != null)) {
+    yield* moveLastUpdated(id, now)
+  }
+  yield* noteChange(id, now)
+  return { state: 'applied', merchant: toMerchant(after) }
+}
+
+type Refusal = Exclude<WriteResult, { state: 'applied' }>
+
+function* findRefusal(
+  row: MerchantRow | undefined,
+  write: SignedWrite,
+  kind: ListingChange['kind'],
+): Steps<Refusal | undefined> {
+  const used = yield* get('SELECT 1 FROM listing_writes WHERE owner = $1 AND nonce = $2', [
+    write.owner,
+    write.nonce,
+  ])
+  if (used !== undefined) return { state: 'replayed' }
+  const isSave = kind === 'save'
+  if (row === undefined || (row.deleted_at !== null && !isSave)) {
+    if (!isSave) return { state: 'missing' }
+  } else if (kind === 'accept') {
+    const isOffered = row.offered_to === write.owner && (row.offered_until ?? 0) > write.acceptedAt
+    if (!isOffered) return { state: 'notOffered' }
+  } else if (kind === 'confirm') {
+    if (row.owner === null || row.pay_to !== write.owner) return { state: 'notPayTo' }
+  } else if (row.owner !== null) {
+    if (row.owner !== write.owner) return { state: 'notOwner' }
+  } else if (!isSave || row.pay_to !== write.owner) {
+    // What was found in payments belongs to the key that is paid, once that key saves it.
+    return { state: 'notOwner' }
+  }
+  const revision = row?.revision ?? 0
+  return write.revision === revision + 1 ? undefined : { state: 'stale', revision }
+}
+
+const withoutOffer = { offered_to: null, offered_until: null }
+/** Without agent and without the marks of the operator. */
+const withoutMarks = { agent_id: null, identity: null, is_official: 0, is_partner: 0 }
+
+/** Returns the merchant's row after an accepted write. Only a save may come without a row before it. */
+function merchantAfter(
+  before: MerchantRow | undefined,
+  { merchantId: id, owner, revision, acceptedAt: now }: SignedWrite,
+  change: ListingChange,
+): MerchantRow {
+  if (change.kind === 'save') {
+    const { name, description, network, asset, payTo: pay_to } = change.merchant
+    const row = before ?? newMerchantRow({ id, ...change.merchant }, now)
+    const is_official = row.pay_to === pay_to ? row.is_official : 0
+    const said = { owner, name, description, network, asset, pay_to, is_official }
+    return { ...row, ...said, deleted_at: null, revision, updated_at: now }
+  }
+  const row = { ...(before as MerchantRow), revision, updated_at: now }
+  switch (change.kind) {
+    case 'delete':
+      return { ...row, ...withoutOffer, ...withoutMarks, deleted_at: now }
+    case 'offer':
+      return { ...row, offered_to: change.to, offered_until: change.until }
+    case 'accept':
+      // A new owner starts without the agent of the old one and without what the operator granted to the old one.
+      return { ...row, ...withoutOffer, ...withoutMarks, owner }
+    case 'link':
+      return { ...row, agent_id: change.agentId, identity: null }
+    case 'confirm':
+      return { ...row, confirmed_owner: change.owner, confirmed_pay_to: row.pay_to }
+  }
+}
+
+function merchantOfOperator(
+  row: MerchantRow,
+  merchant: Parameters<ListingStore['saveByOperator']>[0],
+  now: number,
+): MerchantRow {
+  const { owner, name, description, network, asset, payTo: pay_to } = merchant
+  const { confirmation, agentId = row.agent_id } = merchant
+  return {
+    ...row,
+    ...{ owner, name, description, network, asset, pay_to },
+    is_official: Number(merchant.isOfficial),
+    is_partner: Number(merchant.isPartner),
+    hidden_reason: merchant.hiddenReason,
+    ...(confirmation !== undefined && {
+      confirmed_owner: confirmation?.owner ?? null,
+      confirmed_pay_to: confirmation?.payTo ?? null,
+    }),
+    agent_id: agentId,
+    identity: agentId === row.agent_id ? row.identity : null,
+    updated_at: now,
+    deleted_at: null,
+  }
+}
+
+function* saveProbe(
+  endpointId: number,
+  health: EndpointHealth,
+  now: number,
+  described: DescribedEndpoint | undefined,
+): Steps<void> {
+  const row = yield* findEndpoint(endpointId)
+  if (row === undefined) return
+  // Once somebody owns the listing, perhaps only since the probe began, the description is theirs.
+  const isOwned = described !== undefined && (yield* ownerOf(row)) !== null
+  const columns =
+    described === undefined || isOwned
+      ? { ...row, ...toHealthColumns(health) }
+      : toColumns({ ...health, ...described })
+  const after = { ...columns, is_hosted: row.is_hosted }
+  const isChanged = isOther(row, after)
+  yield* updateEndpoint(endpointId, after, {
+    position: row.position,
+    lastUpdated: isChanged ? stampAfter(row, now) : row.last_updated,
+  })
+  yield* keepProbe(endpointId, health)
+  // A probe that finds what the last one found changes nothing that anybody reads from an index.
+  if (isChanged) yield* noteChange(row.merchant_id, now)
+}
+
+function* saveUnclaimed(
+  merchant: Parameters<ListingStore['saveUnclaimed']>[0],
+  endpoint: EndpointDraft,
+  now: number,
+  evicted: number | undefined,
+): Steps<Awaited<ReturnType<ListingStore['saveUnclaimed']>>> {
+  const { url, method } = endpoint
+  // An owner whose endpoint never answered does not keep the URL from anybody else.
+  const owned = yield* all<MerchantRow>(
+    `SELECT m.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE e.url = $1 AND e.method = $2 AND m.owner IS NOT NULL AND m.deleted_at IS NULL
+       AND (m.pay_to = $3 OR e.status = 'live')`,
+    [url, method, merchant.payTo],
+  )
+  if (!owned.map(toMerchant).every(isHiddenStranger)) return { state: 'owned' }
+  const row = yield* findMerchant(merchant.id)
+  if (row !== undefined && row.owner !== null) return { state: 'owned' }
+  const known = yield* findByUrl(merchant.id, url, method)
+  if (known !== undefined && known.status !== 'failing') return { state: 'known' }
+  if (evicted !== undefined) yield* evict(evicted, now)
+  if (row === undefined) yield* putMerchant(newMerchantRow(merchant, now))
+  const position = known?.position ?? (yield* endpointIds(merchant.id)).length
+  const place = { position, now, isTouched: false }
+  const endpointId = yield* saveEndpoint(merchant.id, endpoint, place)
+  yield* noteChange(merchant.id, now)
+  return { state: known === undefined ? 'added' : 'renewed', endpointId }
+}
+
+/** Removes an unclaimed endpoint that was probed in vain, unless it was claimed or answered meanwhile. */
+function* evict(endpointId: number, now: number): Steps<void> {
+  const row = yield* findEndpoint(endpointId)
+  if (row === undefined || row.status === 'live' || row.probe === null) return
+  if ((yield* ownerOf(row)) !== null) return
+  yield* removeEndpoint(endpointId)
+  yield* noteChange(row.merchant_id, now)
+}
+
+const signedWrites: Insertion = {
+  table: 'listing_writes',
+  columns: [
+    'merchant_id',
+    'revision',
+    'owner',
+    'nonce',
+    'action',
+    'message',
+    'body',
+    'signature',
+    'accepted_at',
+  ],
+}
+
+const merchantColumns = Object.keys(
+  newMerchantRow({ id: '', name: '', network: '', asset: '0x', payTo: '0x' }, 0),
+) as (keyof MerchantRow)[]
+const merchants: Insertion = {
+  table: 'merchants',
+  columns: merchantColumns,
+  rest: `ON CONFLICT (id) DO UPDATE SET ${merchantColumns
+    .filter((name) => name !== 'id' && name !== 'created_at')
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}`,
+}
+
+function* putMerchant(row: MerchantRow): Steps<void> {
+  yield* insertAll(merchants, [merchantColumns.map((name) => row[name])])
+}
+
+function findMerchant(id: string): Steps<MerchantRow | undefined> {
+  return get<MerchantRow>('SELECT * FROM merchants WHERE id = $1', [id])
+}
+
+function* ownerOf({ merchant_id }: EndpointRow): Steps<Address | null> {
+  return (yield* findMerchant(merchant_id))?.owner ?? null
+}
+
+function findEndpoint(id: number): Steps<EndpointRow | undefined> {
+  return get<EndpointRow>('SELECT * FROM endpoints WHERE id = $1', [id])
+}
+
+function findByUrl(
+  merchantId: string,
+  url: string,
+  method: EndpointMethod,
+): Steps<EndpointRow | undefined> {
+  return get<EndpointRow>(
+    'SELECT * FROM endpoints WHERE merchant_id = $1 AND url = $2 AND method = $3',
+    [merchantId, url, method],
+  )
+}
+
+function* endpointIds(merchantId: string): Steps<number[]> {
+  const text = 'SELECT id FROM endpoints WHERE merchant_id = $1'
+  return (yield* all<{ id: number }>(text, [merchantId])).map(({ id }) => id)
+}
+
+function* removeEndpoint(id: number): Steps<void> {
+  yield* run('DELETE FROM endpoints WHERE id = $1', [id])
+}
+
+/** Makes these the endpoints of the merchant. With `isTouched`, what all its items publish has changed. */
+function* replaceEndpoints(
+  merchantId: string,
+  drafts: EndpointDraft[],
+  now: number,
+  isTouched: boolean,
+): Steps<void> {
+  const kept = new Set<number>()
+  for (const [position, draft] of drafts.entries()) {
+    kept.add(yield* saveEndpoint(merchantId, draft, { position, now, isTouched }))
+  }
+  for (const id of yield* endpointIds(merchantId)) if (!kept.has(id)) yield* removeEndpoint(id)
+}
+
+const names = writtenColumns.join(', ')
+const parametersFrom4 = writtenColumns.map((_, i) => `$${i + 4}`)
+
+/** Makes or refreshes one endpoint and returns its number. */
+function* saveEndpoint(
+  merchantId: string,
+  draft: EndpointDraft,
+  place: { position: number; now: number; isTouched: boolean },
+): Steps<number> {
+  const columns = toColumns(draft)
+  const row = yield* findByUrl(merchantId, draft.url, draft.method)
+  const { position, now, isTouched } = place
+  if (row === undefined) {
+    const inserted = yield* get<{ id: number }>(
+      `INSERT INTO endpoints (merchant_id, position, last_updated, created_at, ${names})
+       VALUES ($1, $2, $3, $3, ${parametersFrom4.join(', ')}) RETURNING id`,
+      [merchantId, position, now, ...writtenColumns.map((name) => columns[name])],
+    )
+    const { id } = inserted as { id: number }
+    yield* keepProbe(id, draft)
+    return id
+  }
+  // Only the operator says what is hosted; the save of an owner leaves it as it is.
+  if (draft.isHosted === undefined) columns.is_hosted = row.is_hosted
+  const isChanged = isTouched || isOther(row, columns)
+  const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
+  yield* updateEndpoint(row.id, columns, { position, lastUpdated })
+  yield* keepProbe(row.id, draft)
+  return row.id
+}
+
+function* updateEndpoint(
+  id: number,
+  columns: Pick<EndpointRow, (typeof writtenColumns)[number]>,
+  { position, lastUpdated }: { position: number; lastUpdated: number },
+): Steps<void> {
+  const assignments = writtenColumns.map((name, i) => `${name} = ${parametersFrom4[i]}`)
+  yield* run(
+    `UPDATE endpoints SET position = $2, last_updated = $3, ${assignments.join(', ')} WHERE id = $1`,
+    [id, position, lastUpdated, ...writtenColumns.map((name) => columns[name])],
+  )
+}
+
+function* keepProbe(id: number, { probe }: EndpointHealth): Steps<void> {
+  if (probe === null) return
+  yield* run(
+    `INSERT INTO probes (endpoint_id, checked_at, verdict) VALUES ($1, $2, $3)
+     ON CONFLICT (endpoint_id, checked_at) DO UPDATE SET verdict = excluded.verdict`,
+    [id, probe.checkedAt, probe.verdict],
+  )
+  yield* run(
+    `DELETE FROM probes WHERE endpoint_id = $1 AND checked_at <= (
+       SELECT checked_at FROM probes WHERE endpoint_id = $1
+       ORDER BY checked_at DESC LIMIT 1 OFFSET ${PROBES_KEPT})`,
+    [id],
+  )
+}
+
+/** Removes what was found in payments to the same address and is listed by its owner now. */
+function* dropUnclaimed(
+  merchantId: string,
+  { merchant, endpoints }: Extract<ListingChange, { kind: 'save' }>,
+  now: number,
+): Steps<void> {
+  const found = yield* all<Pick<EndpointRow, 'id' | 'merchant_id' | 'url' | 'method'>>(
+    `SELECT e.id, e.merchant_id, e.url, e.method FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+     WHERE m.owner IS NULL AND m.pay_to = $1 AND m.id <> $2`,
+    [merchant.payTo, merchantId],
+  )
+  const listed = new Set(endpoints.map(({ url, method }) => `${method} ${url}`))
+  for (const twin of found) {
+    if (!listed.has(`${twin.method} ${twin.url}`)) continue
+    yield* removeEndpoint(twin.id)
+    yield* noteChange(twin.merchant_id, now)
+  }
+}
+
+/** Notes a change of what every item of the merchant publishes. */
+function* touchEndpoints(merchantId: string, now: number): Steps<void> {
+  yield* moveLastUpdated(merchantId, now)
+  yield* noteChange(merchantId, now)
+}
+
+/** Moves the times of all endpoints as `stampAfter` does. */
+function* moveLastUpdated(merchantId: string, now: number): Steps<void> {
+  yield* run(
+    `UPDATE endpoints SET last_updated = CASE WHEN last_updated < $1 THEN $1 ELSE last_updated + 1 END
+     WHERE merchant_id = $2`,
+    [now, merchantId],
+  )
+}
+
+/** Gives the change a number, which is how the index of every process follows. */
+function* noteChange(merchantId: string, now: number): Steps<void> {
+  yield* run('INSERT INTO catalog_changes (merchant_id, changed_at) VALUES ($1, $2)', [
+    merchantId,
+    now,
+  ])
+}

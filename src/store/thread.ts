@@ -102,13 +102,8 @@ export function lowerThreadPriority(): boolean {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     if (!Number.isInteger(thread) || thread === process.pid) return false
-<<<<<<< HEAD
-    const lower = getPriority(thread) + constants.priority.PRIORITY_BELOW_NORMAL
-    setPriority(thread, Math.min(lower, constants.priority.PRIORITY_LOW))
-=======
     const { PRIORITY_BELOW_NORMAL: lower, PRIORITY_LOW: lowest } = constants.priority
     setPriority(thread, Math.min(getPriority(process.pid) + lower, lowest))
->>>>>>> main
     return true
   } catch {
     return false

@@ -7,12 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
-<<<<<<< HEAD
-import { createListingStore } from '../../../src/store/sqlite/listings.js'
-import { compiled } from '../../support/scripts.js'
-=======
 import { createSql } from '../../../src/store/sqlite/sql.js'
->>>>>>> main
+import { compiled } from '../../support/scripts.js'
 import { list, settings } from './operator-stores.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))

@@ -6,15 +6,7 @@ import { composeDiscovery } from '../../../src/app/directory.js'
 import type { Question } from '../../../src/discovery/answers.js'
 import { createThreadedAnswers } from '../../../src/discovery/answers-thread.js'
 import { parseListQuery } from '../../../src/discovery/queries.js'
-<<<<<<< HEAD
 import { anEndpoint, openListings } from '../directory/listed-merchants.js'
-=======
-import { StoreUnavailableError } from '../../../src/store/errors.js'
-import { openPostgresStores } from '../../../src/store/postgres/stores.js'
-import type { Stores } from '../../../src/store/stores.js'
-import { type PostgresServer, startPostgres } from '../../support/postgres.js'
-import { anEndpoint, asset, openListings, payTo } from '../directory/listed-merchants.js'
->>>>>>> main
 
 const ask = (query: Record<string, string>): Question => ({
   kind: 'resources',

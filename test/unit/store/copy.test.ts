@@ -2,19 +2,9 @@ import { existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-<<<<<<< HEAD
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { CopyError } from '../../../src/store/copy/copy-error.js'
-import { backUp, restore } from '../../../src/store/copy/snapshot.js'
-=======
-import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { copyToPostgres } from '../../../src/store/copy/copy-to-postgres.js'
 import { backUp, restore } from '../../../src/store/copy/snapshot.js'
 import { CopyError } from '../../../src/store/errors.js'
-import { laneLease } from '../../../src/store/leases.js'
-import { openPostgresStores } from '../../../src/store/postgres/stores.js'
->>>>>>> main
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { fillStores } from './filled-stores.js'
 import { aJob, network, noon } from './store-contract.js'

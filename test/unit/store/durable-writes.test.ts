@@ -1,7 +1,3 @@
-import fs, { mkdtempSync, rmSync } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Job } from '../../../src/store/settlement-journal.js'
 import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
@@ -26,7 +22,6 @@ function aJournal() {
   const commit: GroupCommit = {
     write: writeThen(true),
     writeUnsynced: writeThen(false),
-    defer: (write) => write(),
     hold: () => () => {},
     close: async () => {},
   }
@@ -93,36 +88,30 @@ it('the right to answer with success is on disk before it is used, and the answe
 })
 
 it('a write is answered once the disk has it, and rejects when the disk fails', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'arcus-durable-'))
-  database = openDatabase(join(folder, 'arcus.db'))
-  const disk: ((error: Error | null) => void)[] = []
-  const sync = (_file: number, answer: (error: Error | null) => void) => void disk.push(answer)
-  const spy = vi.spyOn(fs, 'fdatasync').mockImplementation(sync as typeof fs.fdatasync)
-  syncBuiltinESMExports()
-  try {
-    const commit = createGroupCommit(database)
-    const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
-    let isAnswered = false
-    const written = commit
-      .write(() => insert.run('first'))
-      .then(() => {
-        isAnswered = true
-      })
-    await vi.waitUntil(() => disk.length === 1)
-    expect(isAnswered).toBe(false)
-    disk.shift()?.(null)
-    await written
-    const failing = commit.write(() => insert.run('second'))
-    await vi.waitUntil(() => disk.length === 1)
-    disk.shift()?.(new Error('the disk is gone'))
-    await expect(failing).rejects.toThrow('the disk is gone')
-    const closed = commit.close()
-    await vi.waitUntil(() => disk.length === 1)
-    disk.shift()?.(null)
-    await closed
-  } finally {
-    spy.mockRestore()
-    syncBuiltinESMExports()
-    rmSync(folder, { recursive: true })
+  database = openDatabase(':memory:')
+  const syncs: { resolve(): void; reject(error: Error): void }[] = []
+  const disk = {
+    sync: () => new Promise<void>((resolve, reject) => syncs.push({ resolve, reject })),
+    close() {},
   }
+  const commit = createGroupCommit(database, { disk })
+  const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
+  let isAnswered = false
+  const written = commit
+    .write(() => insert.run('first'))
+    .then(() => {
+      isAnswered = true
+    })
+  await vi.waitUntil(() => syncs.length === 1)
+  expect(isAnswered).toBe(false)
+  syncs.shift()?.resolve()
+  await written
+  const failing = commit.write(() => insert.run('second'))
+  await vi.waitUntil(() => syncs.length === 1)
+  syncs.shift()?.reject(new Error('the disk is gone'))
+  await expect(failing).rejects.toThrow('the disk is gone')
+  const closed = commit.close()
+  await vi.waitUntil(() => syncs.length === 1)
+  syncs.shift()?.resolve()
+  await closed
 })

@@ -1,25 +1,25 @@
 /** Gas booked by day (UTC, `2026-11-21`), 18-decimal units; written by the settlement journal, in its commits. */
 export interface BudgetStore {
-  /** What all transactions of the day cost. */
+  /** Returns the cost of all transactions of the day. */
   spentOn(network: string, day: string): Promise<bigint>
-  /** What an account burnt that day without a settlement, or one of the sums over all accounts. */
+  /** Returns the gas that an account burnt that day without a settlement, or one of the sums over all accounts. */
   burntBy(network: string, day: string, payer: string): Promise<bigint>
 }
 
-/** The sum of what was burnt without a settlement, whoever answers for it. */
+/** The name of the sum of all gas that was burnt without a settlement. */
 export const WASTED = 'wasted'
-/** The sum of what settlements cost that moved less than their gas. */
+/** The name of the sum of all gas of settlements that moved less than their gas. */
 export const SUBSIDISED = 'subsidised'
 
-/** One of those whose budget must bear what a transaction may burn. */
+/** A budget that must bear the gas which a transaction may burn. */
 export interface GasBearer {
   /** An account in lower case, or `WASTED` or `SUBSIDISED`. */
   name: string
-  /** What the transaction may burn of this budget at worst, 18-decimal units; with 0 nothing is reserved. */
+  /** The most that the transaction may burn of this budget, 18-decimal units; with 0 nothing is reserved. */
   amount: bigint
   /** The budget of a day, 18-decimal units. */
   limit: bigint
-  /** Never exceeds its budget. The others may have one transaction under way while anything of theirs is left. */
+  /** Whether it never exceeds its budget. Otherwise one transaction may be under way while anything is left. */
   isStrict: boolean
 }
 
@@ -27,9 +27,9 @@ export interface GasBearer {
 export class GasBudgetError extends Error {
   override name = 'GasBudgetError'
   readonly bearer: GasBearer
-  /** What is booked already, 18-decimal units. */
+  /** Gas that is booked already, 18-decimal units. */
   readonly burnt: bigint
-  /** Whether it would not be borne either if nothing else were under way. */
+  /** Whether the budget would not bear it even with nothing else under way. */
   readonly isSpent: boolean
 
   constructor(bearer: GasBearer, burnt: bigint, isSpent: boolean) {
@@ -49,7 +49,7 @@ export function requireBudget(bearer: GasBearer, burnt: bigint, reserved: bigint
   throw new GasBudgetError(bearer, burnt, false)
 }
 
-/** The accounts that answer for an attempt whose bearers these are, beside those that do already. */
+/** Returns the accounts that are charged for an attempt with these bearers, beside those in `burnt`. */
 export function answerersOf(
   bearers: readonly { name: string; isStrict: boolean }[],
   burnt: readonly { payer: string }[],
@@ -60,10 +60,10 @@ export function answerersOf(
   return answering.map(({ name }) => name).filter((name) => burnt.every((it) => it.payer !== name))
 }
 
-/** A transaction that is older than this does not reserve any more: its wallet may have been taken out of the settings. */
+/** An older transaction does not reserve any more: its wallet may have been taken out of the settings. */
 export const RESERVED_MS = 86_400_000
 
-/** The day a time in Unix milliseconds is booked on. */
+/** Returns the day on which a time (Unix milliseconds) is booked. */
 export function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10)
 }

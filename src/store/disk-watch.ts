@@ -1,18 +1,18 @@
 import { statfs } from 'node:fs/promises'
 
-/** How much room is left for the database. */
+/** Watches the free space for the database. */
 export interface DiskWatch {
-  /** Whether what could be left out should be, so that payments have what is left. */
+  /** Whether only payments are kept now, so that they have the rest of the disk. */
   isLow(): boolean
-  /** `undefined` where the disk is not ours to look at. */
+  /** `undefined` where the disk is not watched. */
   freeBytes(): number | undefined
   stop(): void
 }
 
 export interface DiskWatchOptions {
-  /** Where the database lies; `undefined` for one that is in memory or on a server. */
+  /** Folder of the database; `undefined` for one that is in memory or on a server. */
   folder: string | undefined
-  /** Below this it is low, or below a tenth of the disk where that is less; 0 is never. */
+  /** The disk is low below this, or below a tenth of its size where that is less; 0 is never. */
   minFreeBytes: number
   log: {
     warn(details: object, message: string): void
@@ -20,7 +20,7 @@ export interface DiskWatchOptions {
   }
   /** For tests. */
   readSpace?: (folder: string) => Promise<Space>
-  lookMs?: number
+  checkMs?: number
 }
 
 export interface Space {
@@ -28,30 +28,30 @@ export interface Space {
   sizeBytes: number
 }
 
-const LOOK_MS = 2_000
-/** It is low no more with so many times what it may not fall below: else it would come and go with each write. */
+const CHECK_MS = 2_000
+/** The disk counts as low until so many times the bound is free: otherwise the state would change with each write. */
 const RELIEF = 1.25
 
-/** Looks at the disk now and every two seconds; a look that fails changes nothing. */
+/** Reads the free space now and every two seconds. A read that fails changes nothing. */
 export async function watchDisk(options: DiskWatchOptions): Promise<DiskWatch> {
-  const { folder, minFreeBytes, log, readSpace = spaceOf, lookMs = LOOK_MS } = options
+  const { folder, minFreeBytes, log, readSpace = spaceOf, checkMs = CHECK_MS } = options
   let free: number | undefined
   let isLow = false
-  let isTold = false
+  let hasWarned = false
   let timer: NodeJS.Timeout | undefined
 
-  async function look(path: string): Promise<void> {
+  async function check(path: string): Promise<void> {
     try {
       const { freeBytes, sizeBytes } = await readSpace(path)
       free = freeBytes
-      judge(freeBytes, Math.min(minFreeBytes, sizeBytes / 10))
+      compare(freeBytes, Math.min(minFreeBytes, sizeBytes / 10))
     } catch (err) {
-      if (!isTold) log.warn({ err }, 'how full the disk is could not be read')
-      isTold = true
+      if (!hasWarned) log.warn({ err }, 'the free space of the disk could not be read')
+      hasWarned = true
     }
   }
 
-  function judge(freeBytes: number, least: number): void {
+  function compare(freeBytes: number, least: number): void {
     if (!isLow && freeBytes < least) {
       isLow = true
       log.warn({ freeBytes }, 'the disk is nearly full: activity and listings are not kept')
@@ -62,14 +62,14 @@ export async function watchDisk(options: DiskWatchOptions): Promise<DiskWatch> {
   }
 
   if (folder !== undefined && minFreeBytes > 0) {
-    await look(folder)
-    timer = setInterval(() => void look(folder), lookMs)
+    await check(folder)
+    timer = setInterval(() => void check(folder), checkMs)
     timer.unref()
   }
   return { isLow: () => isLow, freeBytes: () => free, stop: () => clearInterval(timer) }
 }
 
-/** What is left for a process that is not root. */
+/** Returns the space that is left for a process that is not root. */
 async function spaceOf(folder: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }

@@ -1,14 +1,14 @@
 import { formatAtomic } from '../x402/amounts.js'
 import type { Endpoint, Merchant, QuotedRequirement } from './listings.js'
 
-/** What is settled here, preferred first. A buyer's client may take any of them. */
+/** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
 export const settledSchemes: readonly unknown[] = ['exact', 'batch-settlement']
 
 type Terms = Pick<Merchant, 'network' | 'asset'>
 
 /**
- * The most that requirements ask for on the network and in the asset of a listing: which of several a buyer's client
- * takes is not known here, so a cheap one beside a dear one hides nothing. `undefined` where none is of them.
+ * Returns the highest amount that the requirements ask for on the network and in the asset of a listing: a buyer's client
+ * may take any of them, so a cheap one must not hide a dear one. `undefined` where no requirement fits.
  */
 export function dearestAsked(
   accepts: readonly QuotedRequirement[],
@@ -27,8 +27,8 @@ export function dearestAsked(
 }
 
 /**
- * What a call of an endpoint cost when its own 402 was last seen, whatever is listed; `null` where that is not known.
- * What was never seen live stores what its listing says, which tells nothing.
+ * Returns the price of a call as the endpoint's own 402 last quoted it, whatever is listed; `null` where it is not known.
+ * An endpoint that was never live stores the price of its listing, which proves nothing.
  */
 export function livePriceOf(
   { accepts, price, status }: Pick<Endpoint, 'accepts' | 'price' | 'status'>,
@@ -38,7 +38,7 @@ export function livePriceOf(
   return asked === undefined || (status !== 'live' && asked === price) ? null : asked
 }
 
-/** The same as answers have it beside what is listed. */
+/** Returns the live price as answers show it beside the listed one. */
 export function tellLivePrice(
   endpoint: Parameters<typeof livePriceOf>[0],
   merchant: Terms,

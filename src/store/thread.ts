@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 
 export interface ThreadOptions {
   maxHeapMb: number
-  /** What the script finds in `workerData`. */
+  /** The script's `workerData`. */
   data?: unknown
 }
 
@@ -14,8 +14,8 @@ export interface ThreadOptions {
 export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Worker {
   const options = { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb }, workerData: data }
   if (!script.href.endsWith('.ts')) return new Worker(script, options)
-  // Run from its sources, a thread must be given the loader that reads them; Node passes none on. This is what
-  // `import('tsx/esm/api')` finds, which would be looked for from the working directory here.
+  // A thread that runs from its sources needs the loader that reads them, which Node does not pass on. The path is that
+  // of `tsx/esm/api`; its name alone would be resolved from the working directory here.
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx/package.json'))
   const loader = new URL('dist/esm/api/index.mjs', tsx)
   const code = `import('${loader.href}').then(({ register }) => { register(); return import('${script.href}') })`
@@ -88,14 +88,14 @@ export function superviseThread<Question, Message>(
   }
 }
 
-/** The script beside the module that asks: `.ts` when run from the sources, else `.js`. */
+/** Returns the script beside a module: `.ts` when run from the sources, else `.js`. */
 export function scriptBeside(moduleUrl: string, name: string): URL {
   return new URL(`./${name}.${moduleUrl.endsWith('.ts') ? 'ts' : 'js'}`, moduleUrl)
 }
 
 /**
- * Lets every other thread of the process go before the one that calls. Linux alone gives a thread a priority of its
- * own, so elsewhere nothing is done; returns whether it was.
+ * Gives the calling thread a lower priority than every other thread of the process. Only Linux has priorities for single
+ * threads; returns whether it was done.
  */
 export function lowerThreadPriority(): boolean {
   if (process.platform !== 'linux') return false

@@ -18,7 +18,7 @@ interface CopiedTable {
   isNumbered?: true
 }
 
-/** Every table that both engines have. What only replicas need begins empty. */
+/** Every table that both engines have. Tables that only replicas need begin empty. */
 const copiedTables: readonly CopiedTable[] = [
   { name: 'jobs', key: ['id'] },
   { name: 'attempts', key: ['hash'] },
@@ -47,7 +47,7 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'hosted_records', key: ['kind', 'id'] },
 ]
 
-/** How many rows, and a SHA-256 over all of them in order: equal on two engines when every value is. */
+/** The number of rows and a SHA-256 over all of them in order: equal on two engines when every value is. */
 interface RowDigest {
   count: number
   sha256: string
@@ -69,7 +69,7 @@ function createRowDigest(): { add(row: TextRow): void; finish(): RowDigest } {
 
 export interface CopyReport {
   tables: ({ name: string } & RowDigest)[]
-  /** Whether something was written to the source since its snapshot was taken: that is not in the copy. */
+  /** Whether the source was written to after its snapshot was taken: such writes are not in the copy. */
   hasChangedSince: boolean
 }
 
@@ -77,8 +77,8 @@ const ROWS_AT_ONCE = 1_000
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * Copies a SQLite database, in use or not, into an empty PostgreSQL: one snapshot, one transaction, kept only when count
- * and digest of every table agree. Rejects with `CopyError`, or `StoreUnavailableError`; the target is then as it was.
+ * Copies a SQLite database, in use or not, into an empty PostgreSQL: one snapshot, in one transaction, kept only when count
+ * and digest of every table agree. Rejects with `CopyError` or `StoreUnavailableError`; the target is then as it was.
  */
 export async function copyToPostgres(path: string, url: string): Promise<CopyReport> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-copy-'))
@@ -123,7 +123,7 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
     await client.connect()
     await client.query('BEGIN')
     await refuseUnknownTables(source)
-    // Nobody may begin to use it meanwhile.
+    // No service may begin to use it meanwhile.
     await client.query(
       `LOCK TABLE ${copiedTables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE NOWAIT`,
     )
@@ -138,12 +138,12 @@ async function copyAll(source: Database, url: string): Promise<CopyReport['table
     }
     throw error instanceof CopyError ? error : toStoreError(error)
   } finally {
-    // Ends an open transaction, too.
+    // This ends an open transaction too.
     await client.end().catch(() => {})
   }
 }
 
-/** A table this copy does not know would be lost. */
+/** Refuses a source with a table that this copy does not know: its rows would be lost. */
 async function refuseUnknownTables(source: Database): Promise<void> {
   const names = source
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
@@ -207,7 +207,7 @@ async function copyTable(
   return { name, ...copied }
 }
 
-/** The source's columns, with their types in the target. */
+/** Returns the columns of the source with their types in the target. */
 async function columnsOf(source: Database, client: pg.Client, { name }: CopiedTable) {
   const { rows } = await client.query<{ name: string; type: string }>(
     `SELECT column_name AS name, data_type AS type FROM information_schema.columns
@@ -226,7 +226,7 @@ async function columnsOf(source: Database, client: pg.Client, { name }: CopiedTa
   })
 }
 
-/** A number that was given out never returns, also when its row is gone. */
+/** Carries the counter of numbers over, since a number is never given twice, even when its row is gone. */
 async function carryNumbers(
   source: Database,
   client: pg.Client,
@@ -245,7 +245,7 @@ async function digestTarget(
 ): Promise<RowDigest> {
   const digest = createRowDigest()
   const texts = list.replaceAll(/"[^"]+"/g, '$&::text')
-  // An alias, so that the order is that of the columns and not of their texts.
+  // With an alias, so that the order is that of the columns and not of their texts.
   const ordered = order.replaceAll(/"[^"]+"/g, 't.$&')
   await client.query(`DECLARE copied CURSOR FOR SELECT ${texts} FROM ${name} t ORDER BY ${ordered}`)
   for (;;) {

@@ -26,12 +26,12 @@ export interface Snapshot {
 }
 
 const OWNER_ONLY = 0o600
-/** Pages copied in one step: all of them, so that a service that writes meanwhile does not make it begin anew. */
+/** Pages copied in one step: all of them, since the copy would begin anew after a write of a running service. */
 const ALL_PAGES = 1_000_000_000
 
 /**
- * Copies a SQLite database, in use or not, as it is at one moment, into a file that does not exist yet; it stands there
- * only once it is whole, checked and on disk. Rejects with `CopyError`.
+ * Copies a SQLite database, in use or not, as it is at one moment, into a new file. The file appears only once it is
+ * complete, checked and on disk. Rejects with `CopyError`.
  */
 export async function backUp(path: string, target: string): Promise<Snapshot> {
   if (!existsSync(path)) throw new CopyError(`There is no database at ${path}.`)
@@ -41,11 +41,11 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
   rmSync(partial, { force: true })
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   try {
-    // Signatures and sessions are in it: whoever may read it is for the operator to widen.
+    // The copy holds signatures, so only its owner may read it until the operator decides otherwise.
     closeSync(openSync(partial, 'w', OWNER_ONLY))
     await database.backup(partial, { progress: () => ALL_PAGES })
   } catch (error) {
-    // On a full disk, where it would take the room that is left.
+    // On a full disk the rest of it would take the last space.
     removeDatabase(partial)
     throw error
   } finally {
@@ -55,9 +55,9 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
 }
 
 /**
- * Puts a backup in place of a database that is gone. Payments that were not told as paid when it was made may have been
- * told since, so none of them is ever told again. Rejects with `CopyError` where there is a database still, or when the
- * file is no whole database of Arcus.
+ * Puts a backup in the place of a database that is gone. A payment that was not yet answered with success when the backup
+ * was made may have been since, so none of them is answered with success again. Rejects with `CopyError` where a database
+ * exists, or when the file is not a complete database of Arcus.
  */
 export async function restore(backup: string, target: string): Promise<Snapshot> {
   if (target === ':memory:') {
@@ -76,13 +76,13 @@ export async function restore(backup: string, target: string): Promise<Snapshot>
       'stop the service and move the old database away first, with its -wal and -shm',
     )
   }
-  // A service whose file was taken away works on without a name to it.
+  // A service whose file was moved away still works on the moved file.
   const release = lockForRestore(target)
   try {
     const partial = `${target}.partial`
     copyFileSync(backup, partial)
     chmodSync(partial, OWNER_ONLY)
-    return await finish(partial, target, markAsTold)
+    return await finish(partial, target, markAsDelivered)
   } finally {
     release()
   }
@@ -97,9 +97,9 @@ function lockForRestore(target: string): () => void {
   }
 }
 
-/** Leaves no success to tell of payments that were under way: a payment that is signed anew later begins afresh. */
-function markAsTold(database: Sqlite.Database): void {
-  // What was signed may have landed since, also where no node had taken it by then.
+/** Marks every open payment as delivered. A payment that is signed anew later begins afresh. */
+function markAsDelivered(database: Sqlite.Database): void {
+  // A signed transaction may have landed since, even if no node had taken it by then.
   database.exec(
     `UPDATE jobs SET state = 'submitted', "transaction" = (
        SELECT max(hash) FROM attempt_jobs WHERE job_id = jobs.id)
@@ -133,12 +133,12 @@ async function finish(
   }
 }
 
-/** With what SQLite keeps beside it. */
+/** Removes a database with the files that SQLite keeps beside it. */
 function removeDatabase(path: string): void {
   for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(path + rest, { force: true })
 }
 
-/** Opens the copy alone: whole, ours, and not of a version to come; then changes it. */
+/** Checks that the copy is complete, ours, and not of a newer version, and then changes it. */
 function inspect(
   path: string,
   change: (database: Sqlite.Database) => void,
@@ -146,10 +146,10 @@ function inspect(
   let database: Sqlite.Database | undefined
   try {
     database = new Sqlite(path, { fileMustExist: true })
-    // One file, without a log beside it; the service turns the log on again.
+    // As one file, without a log beside it. The service turns the log on again.
     database.pragma('journal_mode = DELETE')
-    const verdict = database.pragma('integrity_check', { simple: true })
-    if (verdict !== 'ok') throw new CopyError(`The database is damaged: ${String(verdict)}.`)
+    const integrity = database.pragma('integrity_check', { simple: true })
+    if (integrity !== 'ok') throw new CopyError(`The database is damaged: ${String(integrity)}.`)
     const version = Number(database.pragma('user_version', { simple: true }))
     if (version < 1) throw new CopyError('The file is not a database of Arcus.')
     if (version > schemaVersion()) {

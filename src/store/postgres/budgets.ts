@@ -11,7 +11,7 @@ import {
 import type { Attempt, GasSpending } from '../settlement-journal.js'
 import type { Database, Queries } from './database.js'
 
-/** Stands for all payers of a day together. */
+/** The payer of the row that sums the whole day. */
 const EVERYBODY = ''
 
 export function createBudgetStore(database: Database): BudgetStore {
@@ -28,7 +28,7 @@ export function createBudgetStore(database: Database): BudgetStore {
   }
 }
 
-/** Books gas inside a transaction. Rows are taken in order, so that two bookings wait rather than block each other. */
+/** Books gas inside a transaction. Rows are locked in order, so that two bookings wait for each other without a deadlock. */
 export async function bookGas(
   sql: Queries,
   { network, total, wasted = 0n, subsidised = 0n, burnt, reserved }: GasSpending,
@@ -73,7 +73,7 @@ export async function reserveGas(
   for (const name of risks.map((it) => it.name).sort()) {
     await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${network}/${name}`])
   }
-  // One statement, so that a slot that closes meanwhile is seen either reserved or booked.
+  // One statement, so that a slot that closes meanwhile counts either as reserved or as booked.
   const rows = await sql.rows<{ name: string; burnt: string; reserved: string }>(
     `SELECT b.name,
        coalesce((SELECT amount FROM gas_spending g WHERE g.network = $2 AND g.day = $3 AND g.payer = b.name), 0) AS burnt,

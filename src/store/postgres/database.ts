@@ -11,12 +11,12 @@ export interface Queries {
 }
 
 /**
- * A pool of connections. What is asked here must be harmless when it happens twice: while the database cannot be
- * reached it is asked again for a few seconds, also where the answer alone was lost.
+ * A pool of connections. While the database cannot be reached, a statement or transaction is tried again for a few seconds,
+ * also if only its answer was lost: so it must be harmless when it happens twice.
  */
 export interface Database extends Queries {
   inTransaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
-  /** The same for what must not happen twice: rejects with `StoreUnavailableError` at the first trouble. */
+  /** The same for what must not happen twice: it rejects with `StoreUnavailableError` at the first failure. */
   once: Queries & Pick<Database, 'inTransaction'>
   close(): Promise<void>
 }
@@ -24,23 +24,23 @@ export interface Database extends Queries {
 export interface DatabaseOptions {
   url: string
   poolSize: number
-  /** How long trouble is waited out, milliseconds. */
+  /** How long to try again, milliseconds. */
   patienceMs?: number
   onIdleError?: (error: unknown) => void
 }
 
-/** A restart of the database on the same machine takes about as long; callers wait rather than fail. */
+/** A restart of the database on the same machine takes about as long: callers wait rather than fail. */
 const PATIENCE_MS = 4_000
 const RETRY_MS = 100
 const CONNECT_TIMEOUT_MS = 5_000
 /** The server ends a statement that takes longer; the client stops waiting a little later. */
 const STATEMENT_TIMEOUT_MS = 10_000
 const QUERY_TIMEOUT_MS = 12_000
-/** Two transactions that wait for each other: one is rolled back and run again. */
+/** How often a transaction is run again after a conflict with another one. */
 const MAX_CONFLICTS = 5
 const INT8 = 20
 
-/** BIGINT as number: what is kept in one stays below 2^53, sums aside, which are read as text. */
+/** Reads BIGINT as a number: values stay below 2^53, except sums, which are read as text. */
 const types = {
   getTypeParser: ((id: number, format?: 'text' | 'binary') =>
     id === INT8 && format !== 'binary'
@@ -59,7 +59,7 @@ export function openPool({ url, poolSize, onIdleError }: DatabaseOptions): pg.Po
     application_name: 'arcus',
     types,
   })
-  // A connection that breaks while nobody uses it is replaced at the next use; in use, its query rejects as well.
+  // A connection that breaks while nobody uses it is replaced at the next use. In use, its query rejects too.
   pool.on('error', (error) => onIdleError?.(error))
   pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -95,7 +95,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Statements are prepared once on each connection, under a number that stands for their text. */
+/** The name of each statement text, under which a connection prepares it once. */
 const names = new Map<string, string>()
 
 function nameOf(text: string): string {
@@ -148,7 +148,7 @@ async function transaction<Result>(
       client.release()
       return result
     } catch (error) {
-      // A connection that cannot even roll back is thrown away.
+      // A connection that cannot even roll back is discarded.
       await client.query('ROLLBACK').then(
         () => client.release(),
         (broken) => client.release(broken),
@@ -164,18 +164,18 @@ function isConflict(error: unknown): boolean {
   return code === '40P01' || code === '40001'
 }
 
-/** SQLSTATE classes of a server that is gone, going, coming, full or not the one that writes. */
+/** SQLSTATE codes of a server that is gone, stops, starts, is full, or is not the one that takes writes. */
 const UNAVAILABLE = /^(08...|53...|57P..|57014|58...|25006|XX000)$/
 
 /**
- * A `StoreUnavailableError` for whatever may pass by itself: a connection that broke, a server that restarts, a timeout.
- * Anything else (a statement the server refuses) stays as it is.
+ * Returns a `StoreUnavailableError` for an error that may pass by itself: a connection that broke, a server that restarts, a
+ * timeout. Any other error, such as that of a statement the server refuses, is returned as it is.
  */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
-  const isServersWord = 'severity' in error
-  if (isServersWord && !UNAVAILABLE.test(code)) return error
+  const isFromServer = 'severity' in error
+  if (isFromServer && !UNAVAILABLE.test(code)) return error
   return new StoreUnavailableError(`the database does not answer: ${error.message}`, {
     cause: error,
   })

@@ -7,7 +7,7 @@ import {
 import { CopyError } from '../errors.js'
 import { type Database, openDatabase } from './database.js'
 
-/** The clock of the database, Unix milliseconds: those of the replicas may differ by seconds. */
+/** SQL for the clock of the database, Unix milliseconds: the clocks of replicas may differ by seconds. */
 export const clockMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 export function createDeliveryStore(database: Database): DeliveryStore {
@@ -20,7 +20,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
   }
   return {
     async leaseDelivery(jobId, token, leaseMs): Promise<DeliveryLease> {
-      // Its own token: it is renewed, or the answer to the first try was lost.
+      // With its own token the lease is renewed, or the answer to the first try was lost.
       const granted = await database.run(
         `UPDATE jobs SET delivery_token = $1, delivery_until = ${clockMs} + $2
          WHERE id = $3 AND state = 'confirmed' AND delivered_at IS NULL
@@ -54,7 +54,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
         [jobId, token],
       )
     },
-    // Others may be answering at this moment: a dead process's leases lapse by themselves.
+    // Other processes may be answering at this moment; the leases of dead ones lapse by themselves.
     dropLeases: async () => {},
     async bindIdempotencyKey(key, jobId, now) {
       await database.run(
@@ -76,9 +76,9 @@ export function createDeliveryStore(database: Database): DeliveryStore {
 }
 
 /**
- * Marks a restored database, as `npm run restore` does with a SQLite file: payments that were not told when the backup was
- * made may have been told since. Gives how many. Rejects with `StoreUnavailableError`, and with `CopyError` while a
- * service is connected.
+ * Marks a restored database, as `npm run restore` does with a SQLite file: a payment that was not yet answered with success
+ * when the backup was made may have been since. Resolves with the number of marked payments. Rejects with
+ * `StoreUnavailableError`, and with `CopyError` while a service is connected.
  */
 export async function markRestored(url: string): Promise<number> {
   const database = openDatabase({ url, poolSize: 1 })
@@ -89,7 +89,7 @@ export async function markRestored(url: string): Promise<number> {
     )
     if (services.length > 0)
       throw new CopyError('The database is in use: stop every service first.')
-    // What was signed may have landed since, also where no node had taken it by then.
+    // A signed transaction may have landed since, even if no node had taken it by then.
     await database.run(
       `UPDATE jobs SET state = 'submitted', "transaction" = (
          SELECT max(hash) FROM attempt_jobs WHERE job_id = jobs.id)

@@ -3,14 +3,14 @@ import { createBudgetStore } from './budgets.js'
 import { type Database, openDatabase } from './database.js'
 import { schemaVersion } from './migrations.js'
 
-/** What every query of the inspection finds in one row. */
+/** The facts that one query reads. */
 interface Facts {
   isReadOnly: boolean
   hasSchema: boolean
   sizeBytes: number
 }
 
-/** Asks the server whether it takes writes and which schema it has. Never rejects. */
+/** Reads whether the server takes writes and which schema it has. Never rejects. */
 export async function inspectPostgres(url: string): Promise<DatabaseInspection> {
   const wantedVersion = schemaVersion()
   const database = openDatabase({ url, poolSize: 1, patienceMs: 0 })

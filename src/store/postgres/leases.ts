@@ -4,10 +4,10 @@ import { openPool, queriesOn } from './database.js'
 /** Long enough for a stalled event loop, short enough that a dead replica's payments wait only seconds. */
 const DURATION_MS = 5_000
 const duration = `interval '${DURATION_MS} milliseconds'`
-/** Of processes long gone. */
+/** When the row of a process that is gone is deleted. */
 const FORGET_AFTER = `interval '1 hour'`
 
-/** Leases have a connection of their own: a beat must not wait behind a crowd of payments. */
+/** Keeps leases over a connection of their own: a beat must not wait behind many payments. */
 export function createLeaseStore(options: {
   url: string
   owner: string

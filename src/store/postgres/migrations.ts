@@ -4,13 +4,13 @@ import { MigrationError } from '../errors.js'
 import { toStoreError } from './database.js'
 
 const folder = new URL('../../../migrations/postgres/', import.meta.url)
-/** Any number, the same in every process: who holds its lock migrates. */
+/** The number of the lock on migrations, the same in every process and version. */
 const MIGRATION_LOCK = 5_042_402
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 /**
- * Brings the schema up to date, one process at a time; the others wait, and find it done. Rejects with `MigrationError`,
+ * Brings the schema up to date, one process at a time; the others wait and find it done. Rejects with `MigrationError`,
  * or with `StoreUnavailableError` when the database cannot be reached.
  */
 export async function migrate(url: string): Promise<void> {
@@ -42,12 +42,12 @@ export async function migrate(url: string): Promise<void> {
   } catch (error) {
     throw toStoreError(error)
   } finally {
-    // Ends the session, and its lock with it.
+    // This ends the session, and with it the lock.
     await client.end().catch(() => {})
   }
 }
 
-/** The schema this version of Arcus knows. */
+/** Returns the schema version that this version of Arcus knows. */
 export function schemaVersion(): number {
   return migrationFiles().length
 }

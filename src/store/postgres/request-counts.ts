@@ -1,7 +1,7 @@
 import type { RequestCountStore } from '../request-counts.js'
 import type { Database } from './database.js'
 
-/** Rows one look gives at most. */
+/** The most callers that one query returns. */
 const MAX_BUSIEST = 10_000
 
 interface Row {
@@ -16,7 +16,7 @@ export function createRequestCountStore(database: Database): RequestCountStore {
   return {
     async add(counts, now, windowMs) {
       if (counts.length === 0) return []
-      // Not tried twice: requests would count double.
+      // Not tried twice: requests would be counted twice.
       const rows = await database.once.rows<Row>(
         `INSERT INTO request_counts AS c (caller, count, ends_at)
          SELECT caller, count, $4 FROM unnest($1::text[], $2::bigint[]) AS t (caller, count) ORDER BY caller

@@ -3,17 +3,17 @@ import type { Address } from 'viem'
 import { nonceBounds, type SessionStore, sessionBounds } from '../sessions.js'
 import type { Database } from './database.js'
 
-/** How often it is looked whether there are too many in all. */
+/** After how many new rows to check whether there are too many in all. */
 const TRIM_EVERY = 100
 
 type Table = 'session_nonces' | 'sessions'
 type Column = 'address' | 'caller' | 'block'
 
-/** Sessions every replica knows. Who reads the table finds no id in it that would open one. */
+/** Keeps sessions for every replica. The table holds only digests of ids: a reader of it cannot use any session. */
 export function createSessionStore(database: Database): SessionStore {
   let added = 0
 
-  /** Drops the oldest of those that have this in common. */
+  /** Drops the oldest rows that have this value in common. */
   async function trimGroup(table: Table, column: Column, value: string, most: number) {
     await database.run(
       `DELETE FROM ${table} WHERE ctid IN (

@@ -25,12 +25,12 @@ import { bookGas, reserveGas } from './budgets.js'
 import type { Database, Queries } from './database.js'
 import { clockMs } from './deliveries.js'
 
-/** `worker` is the name of this process: what it claims is its own work. */
+/** Keeps the journal for one of several processes. `worker` is the name of this one; the jobs it claims are its own. */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
   return {
     findJob: (kind, network, key) => findByKey(database, kind, network, key),
     claim: (job, idempotencyKey, now) => claim(database, worker, job, idempotencyKey, now),
-    reopen: (failed, job, now) => reopen(database, worker, failed, job, now, 'untold'),
+    reopen: (failed, job, now) => reopen(database, worker, failed, job, now, 'none'),
     recordFound: (job, failed, outcome, now) =>
       keepingTransfersApart(async (decide) =>
         database.inTransaction(async (sql) => {
@@ -67,7 +67,7 @@ export function createSettlementJournal(database: Database, worker: string): Set
     recordAttempt: (attempt, epoch, bearers = []) =>
       database.inTransaction((sql) => recordAttempt(sql, worker, attempt, epoch, bearers)),
     async nameTransaction({ id, round }, from, to, now) {
-      // Also where it does so already: what is asked may happen twice.
+      // Also true where the row names it already: the statement may run twice.
       const changes = await database.run(
         `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3
          WHERE id = $4 AND round = $5 AND state IN ('queued', 'submitted')
@@ -154,7 +154,7 @@ async function findByKey(sql: Queries, kind: string, network: string, key: strin
   return toJob(row)
 }
 
-/** Inserts a queued job of this process, with its idempotency key, or tells what stands in the way. */
+/** Inserts a queued job of this process with its idempotency key, or returns the reason why it did not. */
 async function claim(
   database: Database,
   worker: string,
@@ -165,7 +165,7 @@ async function claim(
   const claimOn = async (sql: Queries): Promise<Claim> => {
     if (await insert(sql, worker, job, now)) return { state: 'claimed', job: newRow(job, now) }
     const holder = (await findByKey(sql, job.kind, job.network, job.key)) as Job
-    // Its own row, when only the answer to the first insert was lost.
+    // It is this claim's own row when only the answer to the first insert was lost.
     return { state: holder.id === job.id ? 'claimed' : 'held', job: holder }
   }
   if (idempotencyKey === undefined) return claimOn(database)
@@ -193,7 +193,7 @@ async function claim(
 
 class KeyConflict extends Error {}
 
-/** Whether the row is new. */
+/** Returns whether the row is new. */
 async function insert(sql: Queries, worker: string, job: NewJob, now: number): Promise<boolean> {
   const changes = await sql.run(
     `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at,
@@ -205,7 +205,7 @@ async function insert(sql: Queries, worker: string, job: NewJob, now: number): P
   return changes === 1
 }
 
-/** Keeps a signed transaction, inside a transaction: only under the lane's lease, and only with this process's jobs. */
+/** Keeps a signed transaction, only under the lane's lease and only with jobs of this process. Runs inside a transaction. */
 async function recordAttempt(
   sql: Queries,
   worker: string,
@@ -243,7 +243,7 @@ async function recordAttempt(
   )
 }
 
-/** Rejects with `JobsTakenError` when another process works on some of them; else nobody can take them meanwhile. */
+/** Locks the jobs until the transaction ends. Rejects with `JobsTakenError` when another process works on some of them. */
 async function requireJobs(sql: Queries, worker: string, jobIds: readonly string[]): Promise<void> {
   if (jobIds.length === 0) return
   const own = await sql.rows<{ id: string }>(
@@ -256,8 +256,8 @@ async function requireJobs(sql: Queries, worker: string, jobIds: readonly string
 }
 
 /**
- * Holds on to the lease of a lane until the transaction ends: a take-over waits, and then sees what was written.
- * Rejects with `LeaseLostError` when it is another's, of an earlier epoch, or over.
+ * Locks the lease of a lane until the transaction ends: a take-over waits, and then sees what was written.
+ * Rejects with `LeaseLostError` when another process holds it, when its epoch is over, or when it has lapsed.
  */
 async function requireLease(
   sql: Queries,
@@ -283,8 +283,8 @@ async function reopen(
   failed: Job,
   job: NewJob,
   now: number,
-  /** What is found on chain may have been told before the database was restored; what is sent anew was not. */
-  told: 'asIs' | 'untold',
+  /** A job found on chain may have been delivered before the database was restored (`asIs`); one that is sent anew was not. */
+  delivery: 'asIs' | 'none',
 ): Promise<Job | undefined> {
   const { digest, to, calldata, details, seenBlock, expiresAt } = job
   const [row] = await sql.rows<JobRow>(
@@ -304,7 +304,7 @@ async function reopen(
       worker,
       failed.id,
       failed.round,
-      told === 'asIs',
+      delivery === 'asIs',
     ],
   )
   return toJob(row)
@@ -315,7 +315,7 @@ type Decide = typeof decide
 
 const UNIQUE_VIOLATION = '23505'
 
-/** Runs a transaction; when a transfer in it backs another job already, runs it again with those members failed. */
+/** Runs a transaction. When a transfer in it backs another job already, runs it again and fails the jobs that name it. */
 async function keepingTransfersApart<Result>(
   work: (decide: Decide) => Promise<Result>,
 ): Promise<Result> {
@@ -327,7 +327,7 @@ async function keepingTransfersApart<Result>(
   }
 }
 
-/** Decides one by one, each under a savepoint, so that a transfer that is taken fails its own job alone. */
+/** Decides one by one, each under a savepoint, so that a transfer that backs another job fails only the job that names it. */
 async function decideApart(
   sql: Queries,
   worker: string,
@@ -349,7 +349,7 @@ async function decideApart(
   return decided
 }
 
-/** Resolves with what it decided: of jobs that are open, in this round, and this process's own. */
+/** Decides jobs of this process that are open and in this round; resolves with the outcomes that it kept. */
 async function decide(
   sql: Queries,
   worker: string,
@@ -407,9 +407,9 @@ async function setNextNonce(
   return updated === 1
 }
 
-/** A process may have claimed a job and not yet have noted it. */
+/** A process may have claimed a job a moment ago and not know it yet. */
 const UNKNOWN_AFTER_MS = 5_000
-/** Lanes whose lease ended longer ago are nobody's: their keys are in no process's settings any more. */
+/** A lane whose lease ended longer ago belongs to nobody: its key is not in the settings of any process any more. */
 const ABANDONED = `interval '15 seconds'`
 
 const isOpen = `state IN ('queued', 'submitted')`

@@ -18,21 +18,21 @@ import { createSql } from './sql.js'
 
 export interface PostgresOptions {
   url: string
-  /** Connections, besides the one that renews leases. */
+  /** Number of connections, without the one that renews leases. */
   poolSize: number
-  /** How long a call waits out a database that cannot be reached, milliseconds; 4,000 unless given. */
+  /** How long a call waits while the database cannot be reached, milliseconds; 4,000 by default. */
   patienceMs?: number
-  /** Told of connections that broke while nobody used them. */
+  /** Receives the errors of connections that broke while nobody used them. */
   onIdleError?: (error: unknown) => void
 }
 
-/** Stores over a database that other processes use too. Rejects with `MigrationError` or `StoreUnavailableError`. */
+/** Opens stores over a database that other processes use too. Rejects with `MigrationError` or `StoreUnavailableError`. */
 export async function openPostgresStores(options: PostgresOptions): Promise<Stores> {
   const { url, onIdleError = () => {} } = options
   await migrate(url)
   const database = openDatabase({ ...options, onIdleError })
   const sql = createSql(database)
-  // One name a start: what an earlier process of this machine left is taken over like anybody's.
+  // A new name at each start: this process takes over the jobs of its predecessor like those of any other process.
   const worker = randomUUID()
   const leases = createLeaseStore({ url, owner: worker, onIdleError })
   return {

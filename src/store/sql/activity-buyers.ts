@@ -54,7 +54,9 @@ export function* markRefunds(
     const pair = refundedPair(row)
     const counted = pair === undefined ? row : asRefund(row, buyers.get(keyOf(pair)))
     const own = changedPair(counted)
-    if (own !== undefined) buyers.set(keyOf(own), buyerAfter(counted, buyers.get(keyOf(own))))
+    const key = own && keyOf(own)
+    // Only buyers of these refunds matter here; the rest would be added up for nothing.
+    if (key !== undefined && pairs.has(key)) buyers.set(key, buyerAfter(counted, buyers.get(key)))
     return counted
   })
 }
@@ -65,8 +67,10 @@ export function* addToBuyers(rows: readonly CountedActivity[]): Steps<void> {
   for (const row of rows) {
     const pair = changedPair(row)
     if (pair === undefined) continue
-    const none = { ...row, ...pair, count: 0, amount: 0n, price: NO_SALE }
-    changes.set(keyOf(pair), buyerAfter(row, changes.get(keyOf(pair)) ?? none))
+    const key = keyOf(pair)
+    const isSale = row.refund === undefined
+    const before = changes.get(key) ?? (isSale ? undefined : beforeSales(row, pair))
+    changes.set(key, buyerAfter(row, before))
   }
   yield* insertAll(
     insertion,
@@ -111,6 +115,11 @@ function asRefund(row: NewActivity, buyer: Buyer | undefined): CountedActivity {
   const { merchantId, endpointId, isSelf } = buyer
   const refund = { amount, payments }
   return { ...row, state: 'refunded', merchantId, endpointId, isSelf, refund }
+}
+
+/** Returns a buyer to whom only refunds are added: the sales are in the table. */
+function beforeSales({ merchantId, endpointId, isSelf }: CountedActivity, pair: Pair): Buyer {
+  return { ...pair, merchantId, endpointId, isSelf, count: 0, amount: 0n, price: NO_SALE }
 }
 
 /** Returns the buyer after a sale to them, or after a refund. */

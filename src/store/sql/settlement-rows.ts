@@ -23,7 +23,7 @@ export interface JobRow {
   created_at: number
   updated_at: number
   delivery_until: number | null
-  /** The store's clock when the row was read, Unix milliseconds; absent where it is the clock of this process. */
+  /** The store's clock at the time of the read, Unix milliseconds; absent where it is the clock of this process. */
   read_at?: number
   delivered_at: number | null
   delivered_key: string | null
@@ -41,7 +41,7 @@ export interface AttemptRow {
   created_at: number
 }
 
-/** An attempt row with the ids of those who ride in it. */
+/** Returns the attempt of a row and of the ids of its jobs. */
 export function toAttempt(row: AttemptRow, jobIds: string[]): Attempt {
   return {
     hash: row.hash,
@@ -57,7 +57,7 @@ export function toAttempt(row: AttemptRow, jobIds: string[]): Attempt {
   }
 }
 
-/** In the order of the insert statement. */
+/** Returns the values in the order of the insert statement. */
 export function insertValues(job: NewJob, now: number) {
   return [
     job.id,
@@ -76,7 +76,7 @@ export function insertValues(job: NewJob, now: number) {
   ]
 }
 
-/** In the order of the insert statement. */
+/** Returns the values in the order of the insert statement. */
 export function attemptValues(attempt: Attempt) {
   return [
     attempt.hash,
@@ -91,7 +91,7 @@ export function attemptValues(attempt: Attempt) {
   ]
 }
 
-/** What an insert leaves in the table. */
+/** Returns the job that an insert leaves in the table. */
 export function newRow(job: NewJob, now: number): Job {
   return {
     ...job,
@@ -142,7 +142,7 @@ function toOwnClock({ delivery_until: until, read_at: readAt }: JobRow): number 
   return until === null || readAt === undefined ? until : until - readAt + Date.now()
 }
 
-/** The outcome of a job whose transfer backs another one already. */
+/** Returns the outcome of a job whose transfer already backs another job. */
 export function transferTaken(outcome: Outcome): Outcome {
   const { transferLog: _, ...rest } = outcome
   return {

@@ -11,13 +11,13 @@ import {
 import type { Attempt, GasSpending } from '../settlement-journal.js'
 import type { Database } from './database.js'
 
-/** The row that sums the whole day. */
+/** The payer of the row that sums the whole day. */
 const EVERYBODY = ''
 
-/** Sums kept beside the table, for every verify asks; past this many they are read anew. */
+/** Sums that are remembered, since every verify asks for some. Beyond this number all are forgotten and read anew. */
 const MAX_REMEMBERED = 10_000
 
-/** What was read lately from each database; whoever books forgets what it changes. */
+/** The remembered sums of each database. A booking forgets those that it changes. */
 const rememberedOf = new WeakMap<Database, Map<string, bigint>>()
 
 export function createBudgetStore(database: Database): BudgetStore {
@@ -55,7 +55,7 @@ export function createGasBooking(database: Database): (spending: GasSpending, da
   )
   const add = (network: string, day: string, payer: string, amount: bigint) => {
     if (amount === 0n) return
-    // Rolled back or not, the next reader looks at the row.
+    // Whether this is rolled back or not, the next reader reads the row.
     remembered.delete(`${network}/${day}/${payer}`)
     write.run(network, day, payer, (read(network, day, payer) + amount).toString())
   }
@@ -76,7 +76,7 @@ export function createGasBooking(database: Database): (spending: GasSpending, da
 export function createGasReservation(
   database: Database,
 ): (attempt: Attempt, bearers: readonly GasBearer[]) => void {
-  // Not from what is remembered: bookings of the same transaction may be rolled back.
+  // Reads rows, not remembered sums: bookings of the same transaction may be rolled back.
   const read = prepareRead(database)
   const underWay = database.prepare(
     `SELECT a.relayer, a.relayer_nonce, r.amount FROM gas_risks r JOIN attempts a ON a.hash = r.hash
@@ -87,7 +87,7 @@ export function createGasReservation(
     'INSERT INTO gas_risks (hash, bearer, amount, is_strict) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
 
-  /** Of each slot the dearest attempt, for one of them can land. */
+  /** Adds up the dearest attempt of each slot, of which only one can land. */
   function reservedFor(name: string, attempt: Attempt): bigint {
     const { network, relayer, relayerNonce, createdAt } = attempt
     const rows = underWay.all(name, network, createdAt - RESERVED_MS, relayer, relayerNonce)

@@ -1,17 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
-import type { CheckpointQuestion, CheckpointWord } from './checkpoints.js'
+import type { CheckpointCommand, CheckpointMessage } from './checkpoints.js'
 
-/** The thread of `startCheckpoints`: carries the log over into the file through a connection of its own. */
+/** The thread of `startCheckpoints`: copies the log into the file over a connection of its own. */
 const { file } = workerData as { file: string }
 
-/** How often it is looked how long the log is. */
-const LOOK_MS = 100
-/** Pages not carried over yet that are worth the work: SQLite's own measure, 4 MiB. */
+/** How often to check the size of the write-ahead log. */
+const CHECK_MS = 100
+/** Pages not copied yet that are worth a checkpoint: SQLite's own default, 4 MiB. */
 const WORTHWHILE_PAGES = 1_000
-/** A log of so many pages must begin anew, even if writers never let it be carried over whole: 16 MiB. */
+/** A log of so many pages (16 MiB) must begin anew, even if writers never let the whole of it be copied. */
 const LONG_PAGES = 4_000
-/** Somebody still reads what the log began with; asked again after this. */
+/** Pause before the next try when a reader still uses the beginning of the log. */
 const PATIENCE_MS = 1_000
 const BUSY_TIMEOUT_MS = 200
 
@@ -19,20 +19,20 @@ const database = new Sqlite(file, { timeout: BUSY_TIMEOUT_MS })
 let isAsked = false
 let restNotBefore = 0
 
-const timer = setInterval(look, LOOK_MS)
-parentPort?.on('message', (word: CheckpointQuestion) => {
-  if (word === 'held') restart()
+const timer = setInterval(check, CHECK_MS)
+parentPort?.on('message', (command: CheckpointCommand) => {
+  if (command === 'held') restart()
   else stop()
 })
 say({ kind: 'ready' })
 
-function look(): void {
+function check(): void {
   const before = checkpoint('NOOP')
   const open = before.log - before.done
   const isLong = before.log >= LONG_PAGES && open > 0
   if (open < WORTHWHILE_PAGES && !isLong) return
   checkpoint('PASSIVE')
-  // Carried over whole, it begins anew with the next commit by itself; under constant writing it never is.
+  // A log that is copied as a whole begins anew with the next commit. Under constant writing it never is.
   const { log, done } = checkpoint('NOOP')
   const mustRestart = log >= LONG_PAGES && log > done
   if (!mustRestart || isAsked || performance.now() < restNotBefore) return
@@ -40,7 +40,7 @@ function look(): void {
   say({ kind: 'hold' })
 }
 
-/** Writers are held for as long as this takes: little is left to carry over, and the next one begins the log anew. */
+/** Copies the little that is left while writers are held, so that the next commit begins the log anew. */
 function restart(): void {
   const { isBusy } = checkpoint('RESTART')
   if (isBusy) restNotBefore = performance.now() + PATIENCE_MS
@@ -48,7 +48,7 @@ function restart(): void {
   say({ kind: 'release' })
 }
 
-/** `log` and `done` in pages: how long the log is, and how much of it stands in the file. */
+/** Makes a checkpoint. Returns the length of the log (`log`) and how much of it is in the file (`done`), in pages. */
 function checkpoint(mode: 'NOOP' | 'PASSIVE' | 'RESTART') {
   try {
     const [row] = database.pragma(`wal_checkpoint(${mode})`) as [
@@ -56,14 +56,14 @@ function checkpoint(mode: 'NOOP' | 'PASSIVE' | 'RESTART') {
     ]
     return { isBusy: row.busy === 1, log: row.log, done: row.checkpointed }
   } catch (error) {
-    // A full or failing disk: the log keeps what was written, and another try comes.
+    // The disk is full or fails: the log keeps what was written, and another try follows.
     say({ kind: 'fault', error })
     return { isBusy: true, log: 0, done: 0 }
   }
 }
 
-function say(word: CheckpointWord): void {
-  parentPort?.postMessage(word)
+function say(message: CheckpointMessage): void {
+  parentPort?.postMessage(message)
 }
 
 function stop(): void {

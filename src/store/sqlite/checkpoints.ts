@@ -5,38 +5,42 @@ import type { GroupCommit } from './group-commit.js'
 export interface CheckpointsOptions {
   database: Database
   commit: Pick<GroupCommit, 'hold'>
-  /** Told what went wrong; checkpoints go on, on this thread while there is no other. */
+  /** Receives errors. Checkpoints go on regardless: on this thread, while there is no other. */
   onFault: (error: unknown) => void
-  /** For tests; the script beside this module otherwise. */
+  /** The script beside this module by default. For tests. */
   script?: URL
 }
 
-/** From the thread. `hold` asks for a moment without commits, `release` ends it. */
-export type CheckpointWord =
+/** A message from the thread. `hold` asks for a moment without commits, `release` ends it. */
+export type CheckpointMessage =
   | { kind: 'ready' | 'hold' | 'release' }
   | { kind: 'fault'; error: unknown }
 
-/** To the thread; `stop` is the last one. */
-export type CheckpointQuestion = 'held' | 'stop'
+/** A message to the thread; `stop` is the last one. */
+export type CheckpointCommand = 'held' | 'stop'
 
-/** SQLite's own measure, for as long as no thread does it. */
+/** SQLite's own default, used while no thread makes checkpoints. */
 const AUTOCHECKPOINT_PAGES = 1_000
 /** Commits are held no longer than this, whatever the thread does. */
 const MAX_HOLD_MS = 500
 const MAX_HEAP_MB = 32
 
 /**
- * Has a thread of its own carry SQLite's log over into the file, which writes and waits for the disk for tens of
- * milliseconds: on the main thread every payment would wait for it. What is durable, and when, is not touched: a commit
- * still counts once the log is on disk, and SQLite's locks keep the log until the file has what is in it. When the
- * thread dies, SQLite does checkpoints with commits as by default, until another thread is up.
+ * Makes checkpoints on a thread of their own: they copy SQLite's log into the file, which writes and waits for the disk for
+ * tens of milliseconds, and on the main thread every payment would wait for that.
+ *
+ * The invariant: **a checkpoint never takes part of the log away before the file on disk has it.** SQLite keeps it by its
+ * own locks and its own syncs (`synchronous=NORMAL`), so the durability of a commit depends on the log alone, as the group
+ * commit says. `test/faults/kill.test.ts` kills the whole process at random moments; `test/unit/store/checkpoints.test.ts`
+ * kills the thread while commits are held. When the thread dies, SQLite makes checkpoints within commits, as is its
+ * default, until another thread is up.
  */
 export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise<void> } {
   const { database, commit, onFault } = options
   const script = options.script ?? scriptBeside(import.meta.url, 'checkpoint-thread')
   let release = () => {}
   if (database.memory) return { stop: async () => {} }
-  const thread = superviseThread<CheckpointQuestion, CheckpointWord>(script, {
+  const thread = superviseThread<CheckpointCommand, CheckpointMessage>(script, {
     maxHeapMb: MAX_HEAP_MB,
     data: { file: database.name },
     onMessage: hear,
@@ -47,11 +51,11 @@ export function startCheckpoints(options: CheckpointsOptions): { stop(): Promise
     },
   })
 
-  function hear(word: CheckpointWord): void {
-    if (word.kind === 'fault') onFault(word.error)
-    if (word.kind === 'ready') checkpointHere(false)
-    if (word.kind === 'release') release()
-    if (word.kind !== 'hold') return
+  function hear(message: CheckpointMessage): void {
+    if (message.kind === 'fault') onFault(message.error)
+    if (message.kind === 'ready') checkpointHere(false)
+    if (message.kind === 'release') release()
+    if (message.kind !== 'hold') return
     release()
     release = holdCommits()
     thread.post('held')

@@ -6,12 +6,13 @@ import { MigrationError } from '../errors.js'
 export type Database = Sqlite.Database
 
 const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
-/** At the start, and for reads, another process may hold the file this long; writes wait by `whenFree`. */
+/** How long a start or a read waits while another process holds the file. Writes wait in the group commit. */
 const BUSY_TIMEOUT_MS = 5_000
 
 /**
- * Opens the file in WAL mode and brings the schema up to date. Writes belong through `createGroupCommit`, which waits
- * for the disk; a checkpoint waits for it by itself (`synchronous=NORMAL`). `:memory:` gives a database that dies with the process, for tests.
+ * Opens the file in WAL mode and brings the schema up to date. Writes go through `createGroupCommit`, which waits for the
+ * disk; a checkpoint waits for it by itself (`synchronous=NORMAL`). `:memory:` gives a database that ends with the process,
+ * for tests.
  */
 export function openDatabase(path: string): Database {
   if (path !== ':memory:') makeFolder(dirname(path))
@@ -21,22 +22,22 @@ export function openDatabase(path: string): Database {
   database.pragma('foreign_keys = ON')
   database.pragma('temp_store = MEMORY')
   migrate(database)
-  // The log must exist before anybody can wait for it.
+  // A write, because the log must exist before the group commit opens it.
   database.pragma(`user_version = ${database.pragma('user_version', { simple: true })}`)
   return database
 }
 
-/** One by one: where a folder cannot be made at all, as below `/proc`, Node's own recursion never ends. */
+/** Makes folders one by one: where none can be made, as below `/proc`, Node's own recursion never ends. */
 export function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
   mkdirSync(path)
 }
 
-/** KiB of pages that a reader keeps: the inner pages of a million rows, so that finding one reads the disk once. */
+/** KiB of pages that a reader keeps: the inner pages of a million rows, so that finding a row reads the disk once. */
 const READER_CACHE_KIB = 32 * 1024
 
-/** A second connection to a file that is open, for a thread that only reads. */
+/** Opens a second connection to a file that is in use, for a thread that only reads. */
 export function openReader(path: string): Database {
   const database = new Sqlite(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
   database.pragma(`cache_size = -${READER_CACHE_KIB}`)
@@ -49,7 +50,7 @@ function migrationFiles(): string[] {
     .sort()
 }
 
-/** The schema this version of Arcus knows. */
+/** Returns the schema version that this version of Arcus knows. */
 export function schemaVersion(): number {
   return migrationFiles().length
 }

@@ -5,10 +5,10 @@ import type { DatabaseInspection } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { schemaVersion } from './database.js'
 
-/** A service that runs on the file lets others write between its own commits. */
+/** Long enough to get between two commits of a service that runs on the file. */
 const BUSY_TIMEOUT_MS = 2_000
 
-/** Looks at the file of a database: opens it, takes the right to write and gives it back. Never throws. */
+/** Opens the file of a database, takes the right to write and gives it back. Never throws. */
 export function inspectSqlite(path: string): DatabaseInspection {
   const wantedVersion = schemaVersion()
   const disk = path === ':memory:' ? {} : inspectDisk(path)
@@ -44,7 +44,7 @@ export function inspectSqlite(path: string): DatabaseInspection {
   }
 }
 
-/** The nearest folder above the file that is there. */
+/** Returns the nearest folder above the file that exists. */
 function folderOf(path: string): string {
   let folder = dirname(resolve(path))
   while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder)

@@ -9,15 +9,15 @@ export class DatabaseInUseError extends Error {
   override readonly name = 'DatabaseInUseError'
 }
 
-/** A process that was killed takes a moment to end while the disk still writes for it. */
+/** A killed process takes a moment to end while the disk still writes for it. */
 const PATIENCE_MS = 3_000
 /** More links in a row than any system follows. */
 const MAX_LINKS = 40
 
 /**
- * Keeps a database file to one service: two would free each other's deliveries and have a budget each. The lock is
- * SQLite's own on an empty file beside it, which the system drops with the process however that ends; process ids decide
- * nothing. Commands that work on the database beside the service do not ask for it. Gives what releases it.
+ * Reserves a database file for one service: two would drop each other's delivery leases and have a budget each. The lock is
+ * SQLite's own on an empty file beside the database. The system releases it when the process ends in any way; process ids
+ * play no part. Commands that work on the database beside the service do not take it. Returns a function that releases it.
  * Throws `DatabaseInUseError`.
  */
 export function lockForService(path: string): () => void {
@@ -25,7 +25,7 @@ export function lockForService(path: string): () => void {
   makeFolder(dirname(path))
   const file = followLinks(path)
   const lock = new Sqlite(`${file}-lock`, { timeout: PATIENCE_MS })
-  // For people alone: the file says who took the lock last.
+  // This file is for people only: it names the process that took the lock last.
   const holder = `${file}-lock-holder`
   try {
     lock.exec('BEGIN IMMEDIATE')
@@ -35,7 +35,7 @@ export function lockForService(path: string): () => void {
     throw new DatabaseInUseError(`${readHolder(holder)} works on ${file}`, { cause: error })
   }
   const name = `process ${process.pid} on ${hostname()}, started ${new Date().toISOString()},`
-  // A full disk takes the name away, not the lock.
+  // On a full disk the name is missing, the lock is not.
   attempt(() => writeFileSync(holder, `${name}\n`))
   return () => void lock.close()
 }
@@ -44,13 +44,13 @@ function readHolder(path: string): string {
   return attempt(() => readFileSync(path, 'utf8').trim().slice(0, 200)) || 'another process'
 }
 
-/** Where the database is or will be: other ways to it must lead to the same lock. */
+/** Returns the place where the database is or will be: other paths to it must lead to the same lock. */
 function followLinks(path: string, links = 0): string {
   const known = attempt(() => realpathSync.native(path))
   if (known !== undefined) return known
   const target = links < MAX_LINKS ? attempt(() => readlinkSync(path)) : undefined
   if (target !== undefined) return followLinks(resolve(dirname(path), target), links + 1)
-  // Where there is no such folder, SQLite says so.
+  // If there is no such folder, SQLite reports it.
   const folder = attempt(() => realpathSync.native(dirname(path))) ?? resolve(dirname(path))
   return join(folder, basename(path))
 }

@@ -59,7 +59,7 @@ export function createSettlementJournal(
         throw error
       }
     },
-    reopen: (failed, job, now) => commit.write(() => reopen(failed, job, now, 'untold')),
+    reopen: (failed, job, now) => commit.write(() => reopen(failed, job, now, 'none')),
     recordFound: (job, failed, outcome, now) =>
       commit.write(() => {
         const row = failed === undefined ? insert(job, now) : reopen(failed, job, now, 'asIs')
@@ -68,10 +68,10 @@ export function createSettlementJournal(
         return byId(row.id)
       }),
     async findByTransaction(transaction) {
-      const ridden = sql.jobsOfAttempt.all(transaction) as JobRow[]
+      const signed = sql.jobsOfAttempt.all(transaction) as JobRow[]
       const found = sql.foundJobs.all({ transaction }) as JobRow[]
-      const known = new Set(ridden.map(({ id }) => id))
-      return [...ridden, ...found.filter(({ id }) => !known.has(id))].map(
+      const known = new Set(signed.map(({ id }) => id))
+      return [...signed, ...found.filter(({ id }) => !known.has(id))].map(
         (row) => toJob(row) as Job,
       )
     },
@@ -79,7 +79,7 @@ export function createSettlementJournal(
       (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
     recordAttempt: (attempt, _epoch, bearers = []) =>
       commit.write(() => recordAttempt(attempt, bearers)),
-    // A power cut brings back the hash, which is no untruth about what may land.
+    // A power cut brings back the former hash, which still names a transaction that may land.
     nameTransaction: ({ id, round }, from, to, now) =>
       commit.writeUnsynced(() => {
         const state = to === null ? 'queued' : 'submitted'
@@ -123,9 +123,14 @@ export function createSettlementJournal(
     return changes === 1 ? newRow(job, now) : undefined
   }
 
-  /** What is found on chain may have been told before the database was restored; what is sent anew was not. */
-  function reopen(failed: Job, job: NewJob, now: number, told: 'asIs' | 'untold'): Job | undefined {
-    const isKept = told === 'asIs' ? 1 : 0
+  /** A job found on chain may have been delivered before the database was restored (`asIs`); one that is sent anew was not. */
+  function reopen(
+    failed: Job,
+    job: NewJob,
+    now: number,
+    delivery: 'asIs' | 'none',
+  ): Job | undefined {
+    const isKept = delivery === 'asIs' ? 1 : 0
     const { digest, to, calldata, details, seenBlock, expiresAt } = job
     const { changes } = sql.reopenJob.run(
       digest,
@@ -155,7 +160,7 @@ export function createSettlementJournal(
     })
   }
 
-  /** Keeps an outcome and gives it; as a failure when its transfer backs another job already. */
+  /** Keeps an outcome and returns it; it becomes a failure when its transfer backs another job already. */
   function decide(id: string, round: number, outcome: Outcome, now: number): Outcome | undefined {
     try {
       return writeOutcome(id, round, outcome, now) ? outcome : undefined
@@ -194,14 +199,14 @@ export function createSettlementJournal(
   }
 }
 
-/** What a power cut takes of it is read from the chain again, and the success it allows waits for the disk itself. */
+/** Returns whether all outcomes are on chain: then they can be read again after a power cut, and a delivery waits for the disk. */
 function isOnChain({ outcomes }: Resolution): boolean {
   return outcomes.length > 0 && outcomes.every(({ outcome }) => outcome.state === 'confirmed')
 }
 
 class KeyConflict extends Error {}
 
-/** One process has the file: whatever is open at its start is its own, and nothing else ever comes. */
+/** Shares jobs where one process has the file: it takes all open jobs at its start, and no others ever come. */
 export function createJobSharing(database: Database): JobSharing {
   const open = database.prepare(
     `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
@@ -233,7 +238,7 @@ export function createJobSharing(database: Database): JobSharing {
   }
 }
 
-/** Every statement of the settlement journal, prepared once. */
+/** Prepares every statement of the journal once. */
 function prepareSettlementStatements(database: Database) {
   return {
     findJob: database.prepare('SELECT * FROM jobs WHERE kind = ? AND network = ? AND key = ?'),
@@ -268,7 +273,7 @@ function prepareSettlementStatements(database: Database) {
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(
-      // Signed for the first time, it was never told: a restored database may have marked it as told.
+      // A job that is signed for the first time was never delivered, though a restored database may have marked it so.
       `UPDATE jobs SET state = 'submitted', "transaction" = ?, updated_at = ?,
          delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
          delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END

@@ -15,7 +15,7 @@ import { createGroupCommit, type GroupCommit } from './group-commit.js'
 import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
 import { createSql } from './sql.js'
 
-/** Stores over a file, or over memory (`:memory:`). Throws `MigrationError`. */
+/** Opens stores over a file, or in memory (`:memory:`). Throws `MigrationError`. */
 export function openSqliteStores(
   path: string,
 ): Stores & { database: Database; commit: GroupCommit } {

@@ -13,12 +13,12 @@ async function aWatch(space: () => Space, minFreeBytes = 256 * MB) {
     minFreeBytes,
     log: { warn: say, info: say },
     readSpace: async () => space(),
-    lookMs: 5,
+    checkMs: 5,
   })
   return { watch, said }
 }
 
-it('is low below its bound, and has room again with some more than that', async () => {
+it('is low below its bound, and no more once a quarter more than that is free', async () => {
   let freeBytes = 300 * MB
   const { watch, said } = await aWatch(() => ({ freeBytes, sizeBytes: 100_000 * MB }))
   expect(watch.isLow()).toBe(false)
@@ -36,7 +36,7 @@ it('is low below its bound, and has room again with some more than that', async 
   ])
 })
 
-it('asks a small disk for a tenth of it', async () => {
+it('is low on a small disk below a tenth of it', async () => {
   const small = await aWatch(() => ({ freeBytes: 9 * MB, sizeBytes: 80 * MB }))
   expect(small.watch.isLow()).toBe(false)
   small.watch.stop()
@@ -44,7 +44,7 @@ it('asks a small disk for a tenth of it', async () => {
   expect(full.watch.isLow()).toBe(true)
 })
 
-it('stays as it was when it cannot look, and says so once', async () => {
+it('stays as it was when the disk cannot be read, and says so once', async () => {
   let fails = false
   const { watch, said } = await aWatch(() => {
     if (fails) throw new Error('no such folder')
@@ -53,12 +53,12 @@ it('stays as it was when it cannot look, and says so once', async () => {
   fails = true
   await vi.waitUntil(() => said.length === 2)
   await new Promise((resolve) => setTimeout(resolve, 30))
-  expect(said.at(-1)).toBe('how full the disk is could not be read')
+  expect(said.at(-1)).toBe('the free space of the disk could not be read')
   expect(said).toHaveLength(2)
   expect(watch.isLow()).toBe(true)
 })
 
-it('looks at nothing where the database is elsewhere, or nobody asks for it', async () => {
+it('reads nothing where the database is elsewhere, or where no bound is set', async () => {
   const log = { warn() {}, info() {} }
   const elsewhere = await watchDisk({ folder: undefined, minFreeBytes: MB, log })
   expect([elsewhere.isLow(), elsewhere.freeBytes()]).toEqual([false, undefined])

@@ -1,15 +1,16 @@
 import { lazy, Suspense } from 'react'
 import { Route, Switch } from 'wouter'
-import { PageBoundary } from './components/page-boundary.js'
+import { Skeleton } from './components/loaded.js'
+import { NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
-import { Skeleton } from './components/skeleton.js'
-import { Directory } from './pages/directory.js'
-import { NotFound } from './pages/not-found.js'
+import { Directory } from './pages/directory/directory.js'
 
-const Merchant = lazy(async () => ({ default: (await import('./pages/merchant.js')).MerchantPage }))
+const Merchant = lazy(async () => ({
+  default: (await import('./pages/merchant/merchant.js')).MerchantPage,
+}))
 const Lookup = lazy(async () => ({ default: (await import('./pages/lookup.js')).Lookup }))
 const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
-/** Brings wallets and signing with it, which nobody needs who only looks. */
+/** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazy(async () => ({
   default: (await import('./pages/console/console.js')).Console,
 }))

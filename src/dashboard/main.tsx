@@ -10,10 +10,10 @@ const RETRIES = 2
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the service refuses, it refuses again; only silence and its own faults may pass.
+      // A refusal would be repeated. Only network errors and failures of the service may pass.
       retry: (count, error) =>
         count < RETRIES && !(error instanceof ApiError && error.status > 0 && error.status < 500),
-      // A service on this machine needs no network.
+      // A service on the same machine needs no network.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

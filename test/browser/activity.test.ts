@@ -29,7 +29,7 @@ async function openActivity(search = '') {
 }
 
 describe.skipIf(skipped !== undefined)('activity', () => {
-  it('arrives while the page is open, with payer, amount and transaction', async () => {
+  it('shows a payment while the page is open, with payer, amount and transaction', async () => {
     const { page, faults, close, wallet } = await openActivity()
     await page.getByText('Nothing here yet').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -42,13 +42,13 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     expect(text).toContain('$0.01')
     expect(text).toContain(devnetPayer.address.slice(0, 6))
     expect(await row.getByTitle(body.transaction).count()).toBe(1)
-    // A session reads; nothing else was signed.
+    // The sign-in is not typed data, and nothing else was signed.
     expect(wallet.signed).toEqual([])
     expect(faults).toEqual([])
     await close()
   })
 
-  it('is nothing to a wallet that does not own the listing', async () => {
+  it('offers no sign-in to a wallet that does not own the listing', async () => {
     const wallet = createTestWallet({ name: 'Moss', account: devnetPayer.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/weather-house')
@@ -58,19 +58,19 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
-  it('survives a sign-in that is refused', async () => {
+  it('allows another sign-in after a refused one', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Fern')
     wallet.rejectNext('personal_sign')
     await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
-    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByText('You refused in the wallet.').waitFor()
     await signIn(page)
     await close()
   })
 
-  it('asks to sign in again when the session has ended, and goes on from there', async () => {
+  it('asks to sign in again when the session has ended, and continues after it', async () => {
     const { page, close } = await openActivity()
     expect((await page.request.delete('/api/session')).ok()).toBe(true)
     await page.getByRole('button', { name: '7 days' }).click()
@@ -81,7 +81,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
-  it('comes as CSV, with the filter that is on', async () => {
+  it('downloads as CSV with the present filter', async () => {
     const { page, close } = await openActivity()
     await page.getByLabel('Kind').selectOption('settle')
     const [download] = await Promise.all([
@@ -97,7 +97,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
-  it('pages through a month on the server, and keeps the range in the address', async () => {
+  it('pages through a month on the server and keeps the range in the address', async () => {
     const { body } = await world.get('/api/merchants/weather-house')
     const endpoints = [{ id: body.endpoints[0].state.id, url, amount: 10_000n, aDay: 10 }]
     const settled = await writeMonth(world.databasePath, {
@@ -112,6 +112,16 @@ describe.skipIf(skipped !== undefined)('activity', () => {
       .getByText(String(settled + 1), { exact: true })
       .first()
       .waitFor()
+    const chart = page.getByRole('slider', { name: 'Payments by day' })
+    await chart.focus()
+    await page.keyboard.press('Home')
+    expect(await chart.getAttribute('aria-valuenow')).toBe('0')
+    await page.keyboard.press('End')
+    const today = await chart.getAttribute('aria-valuetext')
+    expect(today).toMatch(/\d settled, \d+ failed, \d+ verified, [\d.,]+ USDC$/)
+    await page.getByText(today as string).waitFor()
+    await page.getByRole('button', { name: 'Revenue' }).click()
+    await page.getByRole('slider', { name: 'Revenue by day' }).waitFor()
     await page.getByRole('button', { name: 'Older' }).click()
     await page.getByText('Page 2').waitFor()
     await page.getByRole('button', { name: 'Newer' }).click()

@@ -29,8 +29,8 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-describe.skipIf(skipped !== undefined)('a listing that means harm', () => {
-  it.each(['/', '/merchants/hostile-house'])('is text at %s', async (path) => {
+describe.skipIf(skipped !== undefined)('a listing with markup in every text', () => {
+  it.each(['/', '/merchants/hostile-house'])('is shown as text at %s', async (path) => {
     const { page, faults, close } = await world.open()
     page.on('dialog', (dialog) => faults.push(`dialog: ${dialog.message()}`))
     await page.goto(path)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => world?.stop())
 
 describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
-  it('is linked with one signature, its four checks are shown, and it is unlinked with another', async () => {
+  it('is linked with one signature, shows its four checks, and is unlinked with another signature', async () => {
     await registerAgent(world.chainUrl, fileOf(1))
     await world.list('agent-house', { name: 'Agent House' })
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
@@ -52,7 +52,7 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
     await close()
   })
 
-  it('that is somebody else’s fails the check of control, and says whose it is', async () => {
+  it('fails the check of control if the registry does not know it', async () => {
     await world.list('borrowed-house', { name: 'Borrowed House' })
     await world.client(devnetMerchant.account).linkAgent('borrowed-house', '77')
     const { page, close } = await world.open()
@@ -63,7 +63,7 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
     await close()
   })
 
-  it('can be looked up in its registry', async () => {
+  it('links to its entry in the registry', async () => {
     const { page, close } = await world.open()
     await page.goto('/merchants/penny-weather')
     const href = `${explorer}/token/${devnetContracts.identityRegistry}/instance/0`
@@ -73,7 +73,7 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
 })
 
 describe.skipIf(skipped !== undefined)('an official merchant', () => {
-  it('shows the buyback address it is paid at, with a link to the explorer', async () => {
+  it('shows the buyback address with a link to the explorer', async () => {
     const { page, close } = await world.open()
     await page.goto('/merchants/arc-index')
     await page.getByText('Official', { exact: true }).first().waitFor()
@@ -84,7 +84,7 @@ describe.skipIf(skipped !== undefined)('an official merchant', () => {
     await close()
   })
 
-  it('is found by the filter that asks for it', async () => {
+  it('is found by the filter for official merchants', async () => {
     const { page, close } = await world.open()
     await page.goto('/')
     await page.getByRole('button', { name: 'Official' }).click()

@@ -47,7 +47,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
     ['openapi.json', JSON.stringify],
     ['openapi.yaml', stringify],
   ] as const)(
-    '%s becomes a listing: chosen, called, filled in, signed once',
+    '%s becomes a listing: operations are chosen, probed, filled in and signed once',
     async (name, write) => {
       const wallet = fern()
       const { page, faults, close } = await world.open({ wallets: [wallet] })
@@ -85,7 +85,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
     },
   )
 
-  it('that is none is refused in words', async () => {
+  it('is refused with a reason if it is not OpenAPI 3', async () => {
     const { page, close } = await world.open({ wallets: [fern()] })
     await page.goto('/console/new')
     await page.getByText('Import from an OpenAPI file').click()
@@ -98,7 +98,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
 })
 
 describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
-  it('stand side by side: listed, quoted by its 402, and really paid', async () => {
+  it('stand side by side: listed, quoted by the 402, and paid', async () => {
     const url = `${world.strangers.url}/tides/dear`
     await world.list('price-house', {
       endpoints: [{ url, method: 'GET', title: 'Dear tides', price: '30000' }],

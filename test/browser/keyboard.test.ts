@@ -16,7 +16,7 @@ afterAll(() => world?.stop())
 
 const hasFocus = (it: Locator) => it.evaluate((element) => element === document.activeElement)
 
-/** Tab until this has the focus; what cannot be reached so is out of a keyboard's reach. */
+/** Presses Tab until the element has the focus. Throws if a keyboard cannot reach it. */
 async function tabTo(page: Page, it: Locator): Promise<void> {
   await it.waitFor()
   for (let presses = 0; presses < 60; presses++) {
@@ -38,7 +38,7 @@ async function type(page: Page, label: string, text: string): Promise<void> {
 }
 
 describe.skipIf(skipped !== undefined)('without a mouse', () => {
-  it('an API is listed, and the focus is always where the page went on', async () => {
+  it('an API is listed, and the focus follows the page', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, faults, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console')
@@ -62,7 +62,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await press(page, page.getByRole('button', { name: 'Review changes' }))
     await page.getByRole('heading', { name: 'What you sign' }).waitFor()
     await page.keyboard.press('Tab')
-    // The first stop after the step's beginning lies in the step.
+    // The first stop after the beginning of the step lies inside the step.
     const isInStep = await page.evaluate(
       () => document.activeElement?.closest('main [tabindex="-1"]') !== null,
     )
@@ -75,7 +75,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await close()
   })
 
-  it('a field that is wrong takes the focus and says why', async () => {
+  it('an invalid field takes the focus and says why', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')
@@ -96,7 +96,7 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
     await close()
   })
 
-  it('a dialog keeps the focus, closes with Escape, and gives it back', async () => {
+  it('a dialog keeps the focus, closes with Escape and gives the focus back', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console')
@@ -117,8 +117,8 @@ describe.skipIf(skipped !== undefined)('without a mouse', () => {
   })
 })
 
-describe.skipIf(skipped !== undefined)('a reader who asked for less motion', () => {
-  it('sees nothing move', async () => {
+describe.skipIf(skipped !== undefined)('a reader who prefers reduced motion', () => {
+  it('sees no animation', async () => {
     const { page, close } = await world.open({ reducedMotion: true })
     await page.goto('/console')
     await settled(page)

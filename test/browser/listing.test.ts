@@ -43,7 +43,7 @@ const signatures = ({ requests }: ReturnType<typeof fern>) =>
   requests.filter(({ method }) => method === 'eth_signTypedData_v4')
 
 describe.skipIf(skipped !== undefined)('listing an API', () => {
-  it('is connect, paste, review, sign once: and it is found in discovery', async () => {
+  it('takes a connection, a URL, a review and one signature, and discovery has it', async () => {
     const wallet = fern()
     const page = await open({ wallets: [wallet] })
     await page.goto('/console')
@@ -73,7 +73,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     expect(wallet.requests.map(({ method }) => method)).not.toContain('eth_sendTransaction')
   })
 
-  it('of a POST endpoint finds the method by itself, and the scheme of this machine', async () => {
+  it('finds the method of a POST endpoint, and the scheme of this machine', async () => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
     const { host } = new URL(world.strangers.url)
@@ -83,7 +83,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     expect(await page.getByLabel('Price in USDC').inputValue()).toBe('0.05')
   })
 
-  it('waits for a slow one', async () => {
+  it('waits for a slow endpoint', async () => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/slow`)
@@ -96,7 +96,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     ['/wrong-network', /network/i],
     ['/free', /402/],
     ['/moved', /redirect/i],
-  ])('of %s says why it cannot be listed', async (path, words) => {
+  ])('says why %s cannot be listed', async (path, words) => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}${path}`)
@@ -106,7 +106,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     )
   })
 
-  it('that redirects is checked where it leads to, with one press', async () => {
+  it('checks the target of a redirect with one click', async () => {
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/new')
     await checkEndpoint(page, `${world.strangers.url}/moved`)
@@ -117,7 +117,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     )
   })
 
-  it('to somebody else than its 402 pays is refused beside the field, and the form survives', async () => {
+  it('with another payout address than the 402 is refused beside the field, and the form keeps its texts', async () => {
     const wallet = fern()
     const page = await open({ wallets: [wallet] })
     await page.goto('/console')
@@ -135,7 +135,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     expect(await discovered('crooked')).toEqual([])
   })
 
-  it('survives a signature that is refused, and a reload', async () => {
+  it('keeps the draft after a refused signature and a reload', async () => {
     const wallet = fern()
     const page = await open({ wallets: [wallet] })
     await page.goto('/console')
@@ -147,7 +147,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     wallet.rejectNext('eth_signTypedData_v4')
     await review(page)
     await page.getByRole('button', { name: 'Sign and list' }).click()
-    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByText('You refused in the wallet.').waitFor()
     await page.getByRole('button', { name: 'Back to editing' }).click()
     expect(await page.getByLabel('Name').inputValue()).toBe('Kept House')
     await page.reload()
@@ -162,7 +162,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
 })
 
 describe.skipIf(skipped !== undefined)('an owner', () => {
-  it('edits, sees the difference, and signs it', async () => {
+  it('edits, sees the changes and signs them', async () => {
     await world.list('edit-house', { name: 'Edit House' })
     const wallet = fern()
     const page = await open({ wallets: [wallet] })
@@ -184,7 +184,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect(wallet.signed[0]?.message).toMatchObject({ action: 'listing.update', revision: '2' })
   })
 
-  it('on another chain is asked to switch, and the chain is added with a node that may be told', async () => {
+  it('on another chain is asked to switch, and the chain is added with a public node', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account, chainId: 1 })
     const page = await open({ wallets: [wallet] })
     await page.goto('/console')
@@ -206,7 +206,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByText('The wallet is on another chain').waitFor()
   })
 
-  it('who refuses to switch stays where he is', async () => {
+  it('who refuses to switch stays on their chain', async () => {
     const wallet = createTestWallet({
       name: 'Fern',
       account: devnetMerchant.account,
@@ -218,11 +218,11 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await connectWallet(page, 'Fern')
     wallet.rejectNext('wallet_switchEthereumChain')
     await page.getByRole('button', { name: 'Switch to Arc' }).click()
-    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByText('You refused in the wallet.').waitFor()
     expect(wallet.chainId()).toBe(1)
   })
 
-  it('chooses among wallets, and is followed from one to the other', async () => {
+  it('chooses among wallets, and the page follows from one to the other', async () => {
     await world.list('first-house', { name: 'First House' })
     await world.list('second-house', { name: 'Second House' }, owners[0])
     const second = createTestWallet({ name: 'Moss', account: owners[0] as (typeof owners)[number] })
@@ -238,7 +238,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByText('Another wallet owns this listing').waitFor()
   })
 
-  it('who says no to connecting may choose again', async () => {
+  it('who refuses to connect can choose again', async () => {
     const wallet = fern()
     wallet.rejectNext('eth_requestAccounts')
     wallet.rejectNext('wallet_requestPermissions')
@@ -246,12 +246,12 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.goto('/console')
     await page.getByRole('button', { name: 'Connect wallet', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
-    await page.getByText('You said no in the wallet.').waitFor()
+    await page.getByText('You refused in the wallet.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Fern' }).click()
     await page.getByRole('button', { name: 'Disconnect' }).waitFor()
   })
 
-  it('with a contract wallet lists like any other', async () => {
+  it('with a contract wallet lists like any other owner', async () => {
     const address = await deployContractWallet(world.chainUrl, devnetPayer)
     const wallet = createTestWallet({ name: 'Vault', account: devnetPayer.account, address })
     const page = await open({ wallets: [wallet] })
@@ -267,7 +267,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(getAddress(address))
   })
 
-  it('probes by hand and is told what was seen', async () => {
+  it('probes by hand and sees the result', async () => {
     await world.list('probe-house', {
       name: 'Probe House',
       endpoints: [
@@ -283,7 +283,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.getByText(/500/).waitFor()
   })
 
-  it('hands a listing on: one offers, the other accepts', async () => {
+  it('transfers a listing: one wallet offers, the other accepts', async () => {
     await world.list('moving-house', { name: 'Moving House' })
     const [next] = owners as [(typeof owners)[number]]
     const page = await open({
@@ -293,7 +293,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await connectWallet(page, 'Fern')
     await page.getByLabel('New owner').fill(next.address)
     await page.getByRole('button', { name: 'Sign and offer' }).click()
-    await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
+    await page.getByRole('button', { name: 'Withdraw the offer' }).waitFor()
     await page.goto('/console')
     await switchWallet(page, 'Moss')
     await page.getByRole('heading', { name: 'Offered to you' }).waitFor()
@@ -303,7 +303,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect((await world.get('/api/merchants/moving-house')).body.owner).toBe(next.address)
   })
 
-  it('paid at another address has it confirm him, and is told until then', async () => {
+  it('with another payout address has it confirm them, and sees a note until then', async () => {
     const [owner, paid] = [owners[0], devnetMerchant.account] as const
     await world.list('treasury-house', { name: 'Treasury House' }, owner)
     const page = await open({
@@ -322,7 +322,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect(body.payToProof).toBe('confirmation')
   })
 
-  it('deletes after having said so in letters', async () => {
+  it('deletes after typing the id', async () => {
     await world.list('last-house', { name: 'Last House' })
     const page = await open({ wallets: [fern()] })
     await page.goto('/console/last-house/settings')

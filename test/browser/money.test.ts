@@ -30,7 +30,7 @@ function anEndpoint(path: string, title: string) {
   return { url: `${shop.url}/${path}`, method: 'GET', title, price: '10000' } as const
 }
 
-/** Runs code as a buyer would who pasted it into a file of an own project. */
+/** Runs code as a buyer does who pasted it into a file of their own project. */
 async function runAsBuyer(code: string): Promise<{ ok: boolean; said: string }> {
   const args = ['--input-type=module', '--eval', `${code}\nconsole.log(response.status, answer)`]
   const env = { PATH: process.env.PATH, PAYER_KEY: devnetPayer.privateKey }
@@ -40,7 +40,7 @@ async function runAsBuyer(code: string): Promise<{ ok: boolean; said: string }> 
   )
 }
 
-const lookAgain = (id: string) => world.post(`/api/merchants/${id}/probe`, {})
+const probeAgain = (id: string) => world.post(`/api/merchants/${id}/probe`, {})
 const cardOf = async (title: string) => {
   const { items } = (await world.get(`/api/endpoints?query=${encodeURIComponent(title)}`)).body
   return items.find((item: { title: string }) => item.title === title)
@@ -54,7 +54,7 @@ describe.skipIf(skipped !== undefined)('the code on a merchant’s page', () => 
     return (await block.locator('code').textContent()) as string
   }
 
-  it('pays the listed price, and signs nothing for a 402 that asks more', async () => {
+  it('pays the listed price, and signs nothing for a 402 that asks for more', async () => {
     await world.list('snippet-house', { endpoints: [anEndpoint('snippet', 'Snippet')] })
     const { page, close } = await world.open()
     const code = await codeOf(page, 'snippet-house')
@@ -69,17 +69,17 @@ describe.skipIf(skipped !== undefined)('the code on a merchant’s page', () => 
       expect(refused.ok).toBe(false)
       expect(refused.said).toContain('maxAmountPerPayment')
     }
-    // The page that is opened after the price has turned allows no more than the listing either.
+    // A page that is opened after the price changed allows no more than the listing either.
     shop.ask('9000000')
-    await lookAgain('snippet-house')
+    await probeAgain('snippet-house')
     expect((await runAsBuyer(await codeOf(page, 'snippet-house'))).ok).toBe(false)
     expect(shop.presented).toEqual([])
     await close()
   })
 })
 
-describe.skipIf(skipped !== undefined)('a price that turned after it was listed', () => {
-  it('is what the directory shows and filters by; what was listed is struck through beside a warning', async () => {
+describe.skipIf(skipped !== undefined)('a price that changed after it was listed', () => {
+  it('is shown and used by the filter; the listed price is struck through beside a warning', async () => {
     await world.list('turning-house', { endpoints: [anEndpoint('turning', 'Turning price')] })
     expect(await cardOf('Turning price')).toMatchObject({ price: '10000', livePrice: '10000' })
     const { page, faults, close } = await world.open()
@@ -90,7 +90,7 @@ describe.skipIf(skipped !== undefined)('a price that turned after it was listed'
     expect(await row.locator('del').count()).toBe(0)
 
     shop.ask('9000000')
-    await lookAgain('turning-house')
+    await probeAgain('turning-house')
     expect(await cardOf('Turning price')).toMatchObject({
       price: '10000',
       priceUsd: '0.01',
@@ -116,12 +116,12 @@ describe.skipIf(skipped !== undefined)('a price that turned after it was listed'
     await close()
   })
 
-  it('stays told when the next look finds nobody there', async () => {
+  it('stays shown when the next probe gets no answer', async () => {
     await world.list('asleep-house', { endpoints: [anEndpoint('asleep', 'Asleep price')] })
     shop.ask('9000000')
-    await lookAgain('asleep-house')
+    await probeAgain('asleep-house')
     shop.isOpen = false
-    await lookAgain('asleep-house').finally(() => {
+    await probeAgain('asleep-house').finally(() => {
       shop.isOpen = true
     })
     expect(await cardOf('Asleep price')).toMatchObject({
@@ -137,10 +137,10 @@ describe.skipIf(skipped !== undefined)('a price that turned after it was listed'
     await close()
   })
 
-  it('hides behind no cheaper requirement beside it', async () => {
+  it('is not hidden by a cheaper requirement beside it', async () => {
     await world.list('decoy-house', { endpoints: [anEndpoint('decoy', 'Decoy price')] })
     shop.ask('9000000', '10000')
-    await lookAgain('decoy-house')
+    await probeAgain('decoy-house')
     expect(await cardOf('Decoy price')).toMatchObject({ livePrice: '9000000' })
     const { body } = await world.get('/api/merchants/decoy-house')
     expect(body.endpoints[0].state).toMatchObject({ livePrice: '9000000', livePriceUsd: '9' })
@@ -149,7 +149,7 @@ describe.skipIf(skipped !== undefined)('a price that turned after it was listed'
 })
 
 describe.skipIf(skipped !== undefined)('a price typed with a comma', () => {
-  it('is the price that was meant, or is refused with words', async () => {
+  it('is the intended price, or is refused with a reason', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, close } = await world.open({ wallets: [wallet] })
     await page.goto('/console/new')

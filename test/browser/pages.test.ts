@@ -41,17 +41,17 @@ const publicPages = [
 ] as const
 
 const ownerPages = [
-  ['the list of own merchants', '/console'],
-  ['the page of one', '/console/penny-weather'],
+  ['the listings of the wallet', '/console'],
+  ['one listing', '/console/penny-weather'],
   ['its activity of a month', '/console/penny-weather?range=30d'],
   ['its endpoints', '/console/penny-weather/endpoints'],
   ['its form', '/console/penny-weather/edit'],
-  ['what is rarely done', '/console/penny-weather/settings'],
+  ['its settings', '/console/penny-weather/settings'],
   ['a new listing', '/console/new'],
 ] as const
 
 describe.skipIf(skipped !== undefined).each(['light', 'dark'] as const)('in %s', (theme) => {
-  it.each(publicPages)('%s is accessible and keeps its policy', async (_name, path) => {
+  it.each(publicPages)('%s is accessible and keeps the content policy', async (_name, path) => {
     const { page, faults, close } = await world.open({ theme })
     await page.goto(path)
     await settled(page)
@@ -60,7 +60,7 @@ describe.skipIf(skipped !== undefined).each(['light', 'dark'] as const)('in %s',
     await close()
   })
 
-  it('every page of an owner is accessible and keeps its policy', async () => {
+  it('every page of an owner is accessible and keeps the content policy', async () => {
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
     const { page, faults, close } = await world.open({ theme, wallets: [wallet] })
     await signInAt(page)
@@ -89,7 +89,7 @@ describe.skipIf(skipped !== undefined)('every page', () => {
     await close()
   })
 
-  it('has a name of its own in the tab and one heading that says where one is', async () => {
+  it('has its own title and one main heading', async () => {
     const { page, close } = await world.open()
     const titles = new Set<string>()
     for (const path of ['/', '/merchants/penny-weather', '/lookup', '/status', '/console']) {
@@ -104,7 +104,7 @@ describe.skipIf(skipped !== undefined)('every page', () => {
 })
 
 describe.skipIf(skipped !== undefined)('the first load', () => {
-  it('is below 150 kB as it comes over the wire', async () => {
+  it('is below 150 kB over the wire', async () => {
     const { page, received, close } = await world.open()
     await page.goto('/')
     await settled(page)
@@ -114,7 +114,7 @@ describe.skipIf(skipped !== undefined)('the first load', () => {
     await close()
   })
 
-  it('is below 150 kB for who accepts gzip only', async () => {
+  it('is below 150 kB with gzip', async () => {
     const { page, received, close } = await world.open()
     await page.goto('/')
     await settled(page)
@@ -134,7 +134,7 @@ describe.skipIf(skipped !== undefined)('the first load', () => {
 })
 
 describe.skipIf(skipped !== undefined)('the public side', () => {
-  it('finds a payment by its transaction, deep link included', async () => {
+  it('finds a payment by its transaction, also after a reload', async () => {
     const { page, faults, close } = await world.open()
     await page.goto('/lookup')
     await page.getByRole('textbox').first().fill(transaction)
@@ -152,7 +152,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
     await close()
   })
 
-  it('finds a payment by payer and nonce, and says of another that it is not known', async () => {
+  it('finds a payment by payer and nonce, and says that another is unknown', async () => {
     const { page, close } = await world.open()
     const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
     await page.goto('/lookup')
@@ -167,7 +167,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
     await close()
   })
 
-  it('narrows as one types, and keeps the search in the address', async () => {
+  it('narrows the list while typing, and keeps the search in the address', async () => {
     const { page, close } = await world.open()
     await page.goto('/')
     await page.getByRole('searchbox').fill('tides')
@@ -183,7 +183,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
     await close()
   })
 
-  it('says of community listings that nobody reviewed them, and of official ones where they are paid', async () => {
+  it('marks listings as unreviewed, and shows where official ones are paid', async () => {
     const { page, close } = await world.open()
     await page.goto('/merchants/paper-trail')
     await page

@@ -35,25 +35,25 @@ beforeEach(async () => {
 })
 
 const figures = (of: Page) => of.getByRole('region', { name: 'Payments' })
-const isAsked = (of: Page) => of.getByText('Sign in to see payments').waitFor()
+const isSignInShown = (of: Page) => of.getByText('Sign in to see payments').waitFor()
 
-/** What the cookies of this browser still open, asked of the service itself. */
-const opens = () => page.request.get('/api/merchants/weather-house/activity')
+/** Asks the service whether the cookies of this browser still allow reading. */
+const readActivity = () => page.request.get('/api/merchants/weather-house/activity')
 
 async function isOver(): Promise<void> {
-  await isAsked(page)
+  await isSignInShown(page)
   expect(await figures(page).count()).toBe(0)
-  await expect.poll(async () => (await opens()).status()).toBe(401)
+  await expect.poll(async () => (await readActivity()).status()).toBe(401)
   await page.reload()
-  await isAsked(page)
+  await isSignInShown(page)
   expect(await figures(page).count()).toBe(0)
 }
 
 describe.skipIf(skipped !== undefined)(
-  'private figures are gone from the screen and the session',
+  'private figures leave the screen and the session ends',
   () => {
-    it('when the wallet is disconnected, also after a reload and after it is connected again', async () => {
-      expect((await opens()).status()).toBe(200)
+    it('when the wallet is disconnected, also after a reload and a new connection', async () => {
+      expect((await readActivity()).status()).toBe(200)
       await page.getByRole('button', { name: 'Disconnect' }).click()
       await isOver()
       await connectWallet(page, 'Fern')
@@ -87,13 +87,13 @@ describe.skipIf(skipped !== undefined)(
       await page.getByRole('link', { name: 'Directory', exact: true }).first().click()
       await page.getByRole('searchbox').waitFor()
       fern.useAddress(devnetPayer.address)
-      await expect.poll(async () => (await opens()).status()).toBe(401)
+      await expect.poll(async () => (await readActivity()).status()).toBe(401)
       await page.goBack()
       await isOver()
       await opened.close()
     })
 
-    it('when the account changed while nothing of the console was open', async () => {
+    it('when the account changed while no page of the console was open', async () => {
       await page.goto('about:blank')
       fern.useAddress(devnetPayer.address)
       await page.goto(path)
@@ -106,20 +106,20 @@ describe.skipIf(skipped !== undefined)(
       await other.goto(path)
       await figures(other).waitFor()
       await page.getByRole('button', { name: 'Disconnect' }).click()
-      await isAsked(other)
+      await isSignInShown(other)
       expect(await figures(other).count()).toBe(0)
       await isOver()
       await opened.close()
     })
 
-    it('when the service cannot be told, and no cookie brings them back', async () => {
+    it('when the service is unreachable, and no cookie brings them back', async () => {
       await opened.context.setOffline(true)
       await page.getByRole('button', { name: 'Disconnect' }).click()
-      await isAsked(page)
+      await isSignInShown(page)
       expect(await figures(page).count()).toBe(0)
       const cookies = await opened.context.cookies()
       await opened.context.setOffline(false)
-      // The first thing that is asked of the service, with the cookies as they were left.
+      // The first request to the service carries the cookies as they were left.
       const header = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
       const answer = await fetch(`${world.origin}/api/merchants/weather-house/activity`, {
         headers: { cookie: header },
@@ -143,7 +143,7 @@ describe.skipIf(skipped !== undefined)(
 
     it('when the account changes while the wallet is asked to sign in', async () => {
       await page.getByRole('button', { name: 'Disconnect' }).click()
-      await isAsked(page)
+      await isSignInShown(page)
       await connectWallet(page, 'Fern')
       const release = fern.holdNext('personal_sign')
       await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
@@ -157,8 +157,8 @@ describe.skipIf(skipped !== undefined)(
   },
 )
 
-describe.skipIf(skipped !== undefined)('a session goes on', () => {
-  it('after a reload with the same wallet, and through a switch of its chain', async () => {
+describe.skipIf(skipped !== undefined)('a session continues', () => {
+  it('after a reload with the same wallet, and after a switch of its chain', async () => {
     fern.switchTo(1)
     await page.getByText('The wallet is on another chain').waitFor()
     expect(await figures(page).count()).toBe(1)

@@ -1,35 +1,35 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { createGate } from './support/a-gate.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import { checkEndpoint, connectWallet, review, settled, signIn } from './support/console-steps.js'
+import { createNodeProxy } from './support/node-proxy.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const explorer = 'https://explorer.arc.io'
 const skipped = reasonToSkip()
-const gate = createGate()
+const node = createNodeProxy()
 let world: BrowserWorld
 let transaction: string
 
 beforeAll(async () => {
   if (skipped !== undefined) return
-  // As on the real network: with an explorer, and a node that may go away.
-  world = await startBrowserWorld({ DEVNET: 'false' }, gate.between)
+  // As on the real network: with an explorer, and a node that may become unreachable.
+  world = await startBrowserWorld({ DEVNET: 'false' }, node.between)
   await world.list('weather-house', {})
   transaction = (await world.pay(`${world.strangers.url}/weather`)).body.transaction
 })
 afterAll(async () => {
   await world?.stop()
-  gate.stop()
+  node.stop()
 })
 
 const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
 const linksTo = (page: Page, href: string) => page.locator(`main a[href="${href}"]`)
 
 describe.skipIf(skipped !== undefined)('where the network has an explorer', () => {
-  it('addresses and transactions lead to it, in a tab that knows nothing of this one', async () => {
+  it('addresses and transactions link to it, in a new tab without an opener', async () => {
     const { page, close } = await world.open({ wallets: [fern()] })
     await page.goto('/merchants/weather-house')
     const payTo = linksTo(page, `${explorer}/address/${devnetMerchant.address}`)
@@ -50,7 +50,7 @@ describe.skipIf(skipped !== undefined)('where the network has an explorer', () =
 })
 
 describe.skipIf(skipped !== undefined)('offline', () => {
-  it('is said at once, keeps what is shown and typed, and ends by itself', async () => {
+  it('shows a banner, keeps what is shown and typed, and recovers by itself', async () => {
     const { page, context, close } = await world.open({ wallets: [fern()] })
     await page.goto('/console/new')
     await connectWallet(page, 'Fern')
@@ -71,7 +71,7 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     await close()
   })
 
-  it('leaves the directory readable, and says how old it is', async () => {
+  it('keeps the last figures readable and says that they may be old', async () => {
     const { page, context, close } = await world.open()
     await page.goto('/status')
     await page.getByText('Payments settle', { exact: true }).waitFor()
@@ -84,12 +84,12 @@ describe.skipIf(skipped !== undefined)('offline', () => {
   })
 })
 
-describe.skipIf(skipped !== undefined)('with the chain out of reach', () => {
-  it('the status page says so and recovers, and the directory goes on', async () => {
+describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
+  it('the status page says so and recovers, and the directory stays readable', async () => {
     const { page, close } = await world.open()
     await page.goto('/status')
     await page.getByText('Payments settle', { exact: true }).waitFor()
-    gate.isOpen = false
+    node.isUp = false
     try {
       await page.getByText('Payments cannot settle at this moment').waitFor({ timeout: 45_000 })
       await page.getByText('failing').first().waitFor()
@@ -98,7 +98,7 @@ describe.skipIf(skipped !== undefined)('with the chain out of reach', () => {
       await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
       await page.goto('/status')
     } finally {
-      gate.isOpen = true
+      node.isUp = true
     }
     await page.getByText('Payments settle', { exact: true }).waitFor({ timeout: 45_000 })
     await close()
@@ -106,7 +106,7 @@ describe.skipIf(skipped !== undefined)('with the chain out of reach', () => {
 })
 
 describe.skipIf(skipped !== undefined)('opened at another address of the same service', () => {
-  it('the console says why nothing can be signed there, and leads to where it can', async () => {
+  it('the console says why nothing can be signed there, and links to the right address', async () => {
     const wallet = fern()
     const { page, close } = await world.open({ wallets: [wallet], at: world.url })
     await page.goto('/console/weather-house/edit')

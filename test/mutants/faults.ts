@@ -120,7 +120,7 @@ const outcomes = faultsOf(
 
 const lane = faultsOf(
   true,
-  ['test/unit/relayer/lane.test.ts', 'test/unit/relayer/signing.test.ts'],
+  ['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'],
   [
     [
       'a signed transaction is kept before it is sent',
@@ -129,19 +129,19 @@ const lane = faultsOf(
     ],
     [
       'what was kept under a lost lease is not handed on',
-      'if (core.epoch !== epoch) throw new LeaseLostError',
-      'if (core.epoch === -1) throw new LeaseLostError',
+      'if (lane.epoch !== epoch) throw new LeaseLostError',
+      'if (lane.epoch === -1) throw new LeaseLostError',
     ],
-    ['nothing is sent under a lost lease', 'if (!mayWork(slot.epoch)) return', ''],
+    ['nothing is sent under a lost lease', 'if (!mayWork(lane, slot.epoch)) return', ''],
     [
       'nothing is signed under a lost lease',
-      'if (core.epoch === undefined || !mayWork()) {',
-      'if (core.epoch === undefined) {',
+      'if (lane.epoch === undefined || !mayWork(lane)) {',
+      'if (lane.epoch === undefined) {',
     ],
     [
       'a lapsed lease stops a lane',
-      'core.epoch === epoch && options.heldEpoch() === epoch',
-      'core.epoch === epoch',
+      'lane.epoch === epoch && held === epoch',
+      'lane.epoch === epoch',
     ],
     [
       'what an earlier attempt carried is known after a restart',
@@ -165,8 +165,8 @@ const lane = faultsOf(
     ],
     [
       'the nonce rises with each transaction',
-      'core.nextNonce = Math.max(core.nextNonce, nonce + 1)',
-      'core.nextNonce = Math.max(core.nextNonce, nonce)',
+      'lane.nextNonce = Math.max(lane.nextNonce, nonce + 1)',
+      'lane.nextNonce = Math.max(lane.nextNonce, nonce)',
     ],
     [
       'a node must answer the hash of what it was sent',
@@ -180,22 +180,22 @@ const lane = faultsOf(
     ],
     [
       'a replacement carries nothing that was decided',
-      '[...slot.jobIds].filter(options.isUndecided)',
+      '[...slot.jobIds].filter((id) => jobs.find(id) !== undefined)',
       '[...slot.jobIds]',
     ],
     [
       'a wallet that cannot pay for a transaction sends none',
-      'purse !== undefined && purse < call.gasLimit * fees.maxFeePerGas',
-      'purse !== undefined && purse < call.gasLimit',
+      'balance !== undefined && balance < call.gasLimit * fees.maxFeePerGas',
+      'balance !== undefined && balance < call.gasLimit',
     ],
     [
       'a lane that is taken up sends what was kept',
-      'for (const slot of slots.open()) void send(slot)',
+      'for (const slot of slots.open()) void send(lane, slot)',
       '',
     ],
     [
       'a lane that is taken up finds what has landed',
-      'for (const receipt of receipts) land(receipt)',
+      'for (const receipt of receipts) land(lane, receipt)',
       '',
     ],
   ],
@@ -203,7 +203,7 @@ const lane = faultsOf(
 
 const fees = faultsOf(
   true,
-  ['test/unit/relayer/fees.test.ts'],
+  ['test/unit/relayer/gas.test.ts'],
   [
     [
       'a replacement raises both fields enough',
@@ -217,7 +217,7 @@ const fees = faultsOf(
 
 const walletGate = faultsOf(
   true,
-  ['test/unit/relayer/wallet-gate.test.ts'],
+  ['test/unit/relayer/gas-budgets.test.ts'],
   [
     [
       'eight transactions of one wallet are under way at most',
@@ -314,8 +314,8 @@ const preparation = faultsOf(
     ],
     [
       'what was signed and expired is judged by the clock of the chain',
-      'if (entry.job.expiresAt <= chainSeconds) options.examine(entry, {})',
-      'if (entry.job.expiresAt <= seconds) options.examine(entry, {})',
+      'if (entry.job.expiresAt <= chainSeconds) void examiner.examine(entry, {})',
+      'if (entry.job.expiresAt <= seconds) void examiner.examine(entry, {})',
     ],
     [
       'what moves less than its gas is not sent where it must bear it',
@@ -324,15 +324,15 @@ const preparation = faultsOf(
     ],
     [
       'a plain payment takes no more gas than its cap',
-      'return { members, gasLimit: limit < cap ? limit : cap }',
-      'return { members, gasLimit: limit }',
+      'return { members: [only], gasLimit: limit < cap ? limit : cap }',
+      'return { members: [only], gasLimit: limit }',
     ],
   ],
 )
 
 const losses = faultsOf(
   true,
-  ['test/unit/relayer/losses.test.ts'],
+  ['test/unit/relayer/spending.test.ts'],
   [
     [
       'a transaction that died is charged to accounts with code',
@@ -355,7 +355,7 @@ const losses = faultsOf(
 
 const ladder = faultsOf(
   true,
-  ['test/unit/facilitator/ladder.test.ts', 'test/unit/facilitator/judge.test.ts'],
+  ['test/unit/facilitator/checks.test.ts', 'test/unit/facilitator/payment-check.test.ts'],
   [
     [
       'the recipient must be the one of the requirement',
@@ -422,7 +422,7 @@ const ladder = faultsOf(
 
 const judge = faultsOf(
   true,
-  ['test/unit/facilitator/judge.test.ts'],
+  ['test/unit/facilitator/payment-check.test.ts'],
   [
     [
       'a signature must be the payer’s',
@@ -474,7 +474,7 @@ const judge = faultsOf(
 
 const exactKind = faultsOf(
   true,
-  ['test/unit/facilitator/exact-job.test.ts'],
+  ['test/unit/facilitator/exact-kind.test.ts'],
   [
     [
       'a node behind what was seen is not believed',
@@ -669,8 +669,8 @@ const deliveries = faultsOf(
   [
     [
       'a grant that is out is not given twice',
-      'if (out.has(jobId)) {',
-      'if (out.has(jobId) && isShared) {',
+      'if (delivering.has(jobId)) {',
+      'if (delivering.has(jobId) && isShared) {',
     ],
     [
       'an old grant is confirmed before it is used',
@@ -816,7 +816,6 @@ const probe = faultsOf(
   false,
   [
     'test/unit/directory/probe/target-rules.test.ts',
-    'test/unit/directory/probe/address-rules.test.ts',
     'test/unit/directory/probe/guarded-connect.test.ts',
     'test/unit/directory/probe/guarded-fetch.test.ts',
     'test/unit/directory/probe/call-limits.test.ts',

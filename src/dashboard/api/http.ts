@@ -1,10 +1,10 @@
-/** An answer that is not the wanted one, in the words of the service; `status` 0 when there was none. */
+/** An error answer of the service, with its message. The `status` is 0 if there was no answer. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: string
   readonly status: number
   readonly details: unknown
-  /** Seconds the service asks to wait. */
+  /** Seconds to wait, as the service asks. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Reads JSON from our own service. Rejects with `ApiError`, or with the signal's reason. */
+/** Reads JSON from the service. Rejects with `ApiError`, or with the reason of the signal. */
 export async function requestJson<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
   let response: Response
   try {
@@ -61,7 +61,7 @@ function toApiError(response: Response, answer: unknown): ApiError {
   return new ApiError('unexpected_answer', `Arcus answered ${response.status}.`, more)
 }
 
-/** `/path?name=value` without what is empty. */
+/** Adds a query to a path and leaves out empty values. */
 export function withQuery(
   path: string,
   query: Record<string, string | number | boolean | null | undefined>,

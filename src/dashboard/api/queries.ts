@@ -1,20 +1,18 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type {
   ActivityAnswer,
-  ActivityFilter,
-  ActivityTableAnswer,
-  TableFilter,
-} from './activity-types.js'
-import { ApiError, requestJson, withQuery } from './http.js'
-import type { ServiceStatus } from './status-types.js'
-import type {
-  ConsoleSettings,
-  EndpointPage,
-  MerchantView,
-  OwnedMerchant,
-  Payment,
+  ActivityRow,
+  ActivityTable,
   PublicTotals,
-} from './types.js'
+  Range,
+} from '../../api/activity.js'
+import type { BrowseAnswer } from '../../api/discovery.js'
+import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
+import type { ToolsAnswer } from '../../api/merchants.js'
+import type { PaymentStatus } from '../../api/payments.js'
+import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
+import type { SessionAnswer } from '../../api/session.js'
+import { ApiError, requestJson, withQuery } from './http.js'
 
 const PAGE_SIZE = 24
 const TABLE_ROWS = 25
@@ -25,7 +23,7 @@ export const settingsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
-/** What the directory is filtered by, each as it stands in the address. */
+/** The filters of the directory, each as the address of the page holds it. */
 export interface EndpointFilters {
   query?: string
   method?: string
@@ -41,7 +39,7 @@ export const endpointsQuery = (filters: EndpointFilters) =>
   infiniteQueryOptions({
     queryKey: ['endpoints', filters],
     queryFn: ({ pageParam, signal }) =>
-      requestJson<EndpointPage>(
+      requestJson<BrowseAnswer>(
         withQuery('/api/endpoints', { ...filters, limit: PAGE_SIZE, cursor: pageParam }),
         { signal },
       ),
@@ -57,7 +55,7 @@ export const merchantQuery = (id: string) =>
     queryFn: ({ signal }) =>
       requestJson<MerchantView>(`/api/merchants/${encodeURIComponent(id)}`, { signal }),
     staleTime: 10_000,
-    // The checks of an agent are made after it is linked; whoever waits for them sees them come.
+    // The service checks an agent after it is linked, so the page asks until the checks are there.
     refetchInterval: ({ state: { data } }) =>
       data !== undefined && data.agentId !== null && data.identity?.agentId !== data.agentId
         ? 2_000
@@ -82,10 +80,7 @@ export const toolsQuery = (id: string) =>
   queryOptions({
     queryKey: ['tools', id],
     queryFn: ({ signal }) =>
-      requestJson<{ tools: unknown[]; calls: Record<string, { method: string; url: string }> }>(
-        `/api/merchants/${encodeURIComponent(id)}/tools.json`,
-        { signal },
-      ),
+      requestJson<ToolsAnswer>(`/api/merchants/${encodeURIComponent(id)}/tools.json`, { signal }),
     staleTime: 60_000,
   })
 
@@ -95,14 +90,17 @@ export const statusQuery = queryOptions({
   refetchInterval: 5_000,
 })
 
-/** Payments of a transaction, or the one of payer and nonce. */
+/** Reads the payments of a transaction, or the one payment of a payer and nonce. */
 export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
     queryFn: async ({ signal }) => {
-      const answer = await requestJson<Payment | { payments: Payment[] }>(`/payments/${path}`, {
-        signal,
-      })
+      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(
+        `/payments/${path}`,
+        {
+          signal,
+        },
+      )
       return 'payments' in answer ? answer.payments : [answer]
     },
     refetchInterval: ({ state }) =>
@@ -113,12 +111,12 @@ export const ownedQuery = (address: string) =>
   queryOptions({
     queryKey: ['owned', address],
     queryFn: ({ signal }) =>
-      requestJson<{ merchants: OwnedMerchant[] }>(`/api/owners/${address}/merchants`, { signal }),
+      requestJson<OwnedAnswer>(`/api/owners/${address}/merchants`, { signal }),
   })
 
 let endings = 0
 
-/** What is on its way about a session is about one that has ended. */
+/** Marks the session as ended, so that an answer about it that is still on its way is ignored. */
 export function countEnding(): void {
   endings++
 }
@@ -129,7 +127,7 @@ export const sessionQuery = queryOptions({
     const before = endings
     const path = '/api/session'
     try {
-      const session = await requestJson<{ address: string; expiresAt: number }>(path, { signal })
+      const session = await requestJson<SessionAnswer>(path, { signal })
       return endings === before ? session : null
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) return null
@@ -138,6 +136,18 @@ export const sessionQuery = queryOptions({
   },
   staleTime: 60_000,
 })
+
+/** The filter that all parts of the activity page share. */
+export interface ActivityFilter {
+  range: Range
+  endpoint?: number | undefined
+}
+
+/** An empty string means any. */
+export interface TableFilter extends ActivityFilter {
+  kind: ActivityRow['kind'] | ''
+  state: ActivityRow['state'] | ''
+}
 
 export const activityQuery = (id: string, filter: ActivityFilter) =>
   queryOptions({
@@ -154,7 +164,7 @@ export const activityTableQuery = (id: string, filter: TableFilter, before: numb
   queryOptions({
     queryKey: ['activity', id, 'table', filter, before],
     queryFn: ({ signal }) =>
-      requestJson<ActivityTableAnswer>(
+      requestJson<ActivityTable>(
         withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/table`, {
           ...filter,
           limit: TABLE_ROWS,

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { EndpointStatus } from '../api/types.js'
+import type { EndpointState } from '../../api/listings.js'
 import { statusNames } from '../format/verdicts.js'
 
 const tones = {
@@ -33,7 +33,7 @@ export function Badge({
 
 const dots = { ok: 'bg-ok', warn: 'bg-warn', bad: 'bg-bad', plain: 'bg-faint', accent: 'bg-accent' }
 
-/** A dot with its word: colour alone says nothing. */
+/** Shows a state as a dot with a word, because colour alone says nothing. */
 export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
   return (
     <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-muted">
@@ -45,7 +45,7 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
 
 const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
 
-/** Warnings after which a live endpoint is not as a buyer expects it to be. */
+/** Warnings that make a live endpoint different from what a buyer expects. */
 const buyersWarnings = [
   'price_drift',
   'amount_zero',
@@ -54,19 +54,19 @@ const buyersWarnings = [
   'foreign_pay_to',
 ]
 
-/** Green is kept for what the last look found live, asking for what is listed. */
+/** Shows the status of an endpoint. It is green only if the last probe found it live and asking for the listed price. */
 export function StatusDot({
   status,
-  look = null,
+  probe = null,
   isAsListed = true,
 }: {
-  status: EndpointStatus
-  look?: { verdict: string; warnings: readonly string[] } | null
+  status: EndpointState['status']
+  probe?: { verdict: string; warnings: readonly string[] } | null
   isAsListed?: boolean
 }) {
   const isSound =
-    look === null ||
-    (look.verdict === 'live' && !look.warnings.some((code) => buyersWarnings.includes(code)))
+    probe === null ||
+    (probe.verdict === 'live' && !probe.warnings.some((code) => buyersWarnings.includes(code)))
   const tone = status === 'live' && !(isSound && isAsListed) ? 'warn' : statusTones[status]
   return <Dot tone={tone}>{statusNames[status]}</Dot>
 }
@@ -76,5 +76,52 @@ export function MethodChip({ method }: { method: string }) {
     <span className="inline-flex h-5 shrink-0 items-center rounded border border-line bg-sunken px-1.5 font-mono text-2xs font-medium text-muted">
       {method}
     </span>
+  )
+}
+
+/** Says who stands behind a listing: the operator, or only its owner. */
+export function MerchantBadges({
+  official,
+  partner,
+  unclaimed,
+  isVerified,
+}: {
+  official: boolean
+  partner: boolean
+  unclaimed: boolean
+  isVerified: boolean
+}) {
+  return (
+    <>
+      {official && (
+        <Badge
+          tone="accent"
+          title="The operator runs this merchant. Its revenue goes to the buyback address."
+        >
+          Official
+        </Badge>
+      )}
+      {partner && (
+        <Badge tone="accent" title="The operator named this merchant a partner.">
+          Partner
+        </Badge>
+      )}
+      {isVerified && (
+        <Badge tone="ok" title="The owner controls the ERC-8004 agent that the listing names.">
+          Verified agent
+        </Badge>
+      )}
+      {unclaimed ? (
+        <Badge title="Arcus found it in a settled payment. Nobody has claimed it with the key of the paid address.">
+          Unclaimed
+        </Badge>
+      ) : (
+        !official && (
+          <Badge title="Listed by its owner with a signature. Nobody has reviewed it.">
+            Self-serve, unreviewed
+          </Badge>
+        )
+      )}
+    </>
   )
 }

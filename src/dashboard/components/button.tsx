@@ -1,26 +1,27 @@
-import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from 'react'
 import { Link } from 'wouter'
+import { Icon } from './icons.js'
 
 const shape =
   'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-progress'
 
 const sizes = { md: 'h-10 px-4 text-sm', sm: 'h-8 px-3 text-xs' }
 
-const looks = {
+const variants = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong',
   secondary: 'border border-line-strong bg-raised text-ink hover:bg-sunken',
   quiet: 'text-muted hover:bg-sunken hover:text-ink',
   danger: 'border border-line-strong bg-raised text-bad hover:bg-bad-soft',
 }
 
-interface Look {
-  look?: keyof typeof looks
+interface Style {
+  variant?: keyof typeof variants
   size?: keyof typeof sizes
 }
 
-/** While busy it keeps the focus and does nothing, submitting included. */
+/** A button that keeps the focus while it is busy and then neither acts nor submits. */
 export function Button({
-  look = 'secondary',
+  variant = 'secondary',
   size = 'md',
   isBusy = false,
   className = '',
@@ -28,7 +29,7 @@ export function Button({
   disabled,
   onClick,
   ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & Look & { isBusy?: boolean }) {
+}: ButtonHTMLAttributes<HTMLButtonElement> & Style & { isBusy?: boolean }) {
   return (
     <button
       type="button"
@@ -37,7 +38,7 @@ export function Button({
       aria-disabled={isBusy || undefined}
       aria-busy={isBusy}
       onClick={isBusy ? (event) => event.preventDefault() : onClick}
-      className={`${shape} ${sizes[size]} ${looks[look]} ${className}`}
+      className={`${shape} ${sizes[size]} ${variants[variant]} ${className}`}
     >
       {isBusy && <Spinner />}
       {children}
@@ -47,13 +48,13 @@ export function Button({
 
 export function ButtonLink({
   href,
-  look = 'secondary',
+  variant = 'secondary',
   size = 'md',
   className = '',
   children,
-}: Look & { href: string; className?: string; children: ReactNode }) {
+}: Style & { href: string; className?: string; children: ReactNode }) {
   return (
-    <Link href={href} className={`${shape} ${sizes[size]} ${looks[look]} ${className}`}>
+    <Link href={href} className={`${shape} ${sizes[size]} ${variants[variant]} ${className}`}>
       {children}
     </Link>
   )
@@ -65,5 +66,48 @@ export function Spinner() {
       <circle cx="8" cy="8" r="6.5" stroke="currentColor" strokeWidth="2" opacity=".25" />
       <path d="M8 1.5A6.5 6.5 0 0 1 14.5 8" stroke="currentColor" strokeWidth="2" />
     </svg>
+  )
+}
+
+const SHOWN_MS = 1_600
+
+/** Copies `text`. The label of the button is `Copy ${name}`. */
+export function CopyButton({ text, name }: { text: string; name: string }) {
+  const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
+  useEffect(() => {
+    if (state === 'idle') return
+    const timer = setTimeout(() => setState('idle'), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [state])
+  const copy = () => {
+    // The clipboard is missing where the page is not served securely.
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
+    copied.then(
+      () => setState('copied'),
+      () => setState('refused'),
+    )
+  }
+  return (
+    <button
+      type="button"
+      onClick={copy}
+      aria-label={`Copy ${name}`}
+      title={state === 'refused' ? 'The browser did not allow copying' : `Copy ${name}`}
+      className={`inline-flex size-6 shrink-0 items-center justify-center rounded-md hover:bg-sunken ${
+        state === 'copied'
+          ? 'text-ok'
+          : state === 'refused'
+            ? 'text-bad'
+            : 'text-faint hover:text-ink'
+      }`}
+    >
+      <Icon
+        name={state === 'copied' ? 'check' : state === 'refused' ? 'cross' : 'copy'}
+        size={13}
+      />
+      <span role="status" className="sr-only">
+        {state === 'copied' ? 'Copied' : state === 'refused' ? 'Copying was not allowed' : ''}
+      </span>
+    </button>
   )
 }

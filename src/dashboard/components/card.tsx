@@ -8,7 +8,7 @@ export function Card({ className = '', children }: { className?: string; childre
   )
 }
 
-/** A part of a page under a heading, with what belongs beside it. */
+/** A part of a page under a heading, with a note below the heading and controls beside it. */
 export function Section({
   title,
   note,
@@ -34,7 +34,7 @@ export function Section({
   )
 }
 
-/** Nothing here, and what to do about it. */
+/** Says that there is nothing here, and offers an action. */
 export function Empty({
   title,
   children,
@@ -42,7 +42,7 @@ export function Empty({
   isPage = false,
 }: {
   title: string
-  /** Whether it is all there is on the page, and its title the page's. */
+  /** True if this is the whole page, so that the title is its heading. */
   isPage?: boolean
   children: ReactNode
   action?: ReactNode

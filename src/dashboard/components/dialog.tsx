@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { Icon } from './icons.js'
 
-/** A modal of the browser's own kind: it keeps the focus, closes with Escape, and gives the focus back. */
+/** A modal `<dialog>`: the browser keeps the focus inside, closes it with Escape and gives the focus back. */
 export function Dialog({
   title,
   onClose,
@@ -13,14 +13,14 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Closed before it leaves the page: only then does the browser give the focus back.
+  // The browser gives the focus back only if the dialog closes before it leaves the page.
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
     return () => shown?.close()
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it; the click is on what lies behind
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, and the click is on the backdrop
     <dialog
       ref={dialog}
       aria-labelledby={id}

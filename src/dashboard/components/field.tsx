@@ -1,30 +1,34 @@
-import { type ReactNode, useId } from 'react'
+import { type InputHTMLAttributes, type ReactNode, useId } from 'react'
 
-export const inputLook =
+export const inputStyle =
   'h-10 w-full rounded-lg border border-line-strong bg-raised px-3 text-sm transition-colors hover:border-faint aria-invalid:border-bad disabled:opacity-60'
 
-export const areaLook =
+const areaStyle =
   'w-full rounded-lg border border-line-strong bg-raised px-3 py-2 text-sm transition-colors hover:border-faint aria-invalid:border-bad'
 
-export interface FieldProps {
-  id: string
-  'aria-invalid': boolean | undefined
-  'aria-describedby': string | undefined
+interface FieldTexts {
+  label: string
+  hint?: ReactNode
+  error?: string | undefined
+  aside?: ReactNode
+  /** Classes that place the field in a grid. */
+  place?: string | undefined
 }
 
-/** A control with its name, what helps, and what is wrong with it, tied together for screen readers. */
+/** Ties a control to its name, its hint and its error, for screen readers too. */
 export function Field({
   label,
   hint,
   error,
   aside,
+  place = '',
   children,
-}: {
-  label: string
-  hint?: ReactNode
-  error?: string | undefined
-  aside?: ReactNode
-  children: (field: FieldProps) => ReactNode
+}: FieldTexts & {
+  children: (field: {
+    id: string
+    'aria-invalid': boolean | undefined
+    'aria-describedby': string | undefined
+  }) => ReactNode
 }) {
   const id = useId()
   const described = [
@@ -34,7 +38,7 @@ export function Field({
     .filter(Boolean)
     .join(' ')
   return (
-    <div className="min-w-0">
+    <div className={`min-w-0 ${place}`}>
       <div className="mb-1.5 flex items-baseline justify-between gap-3">
         <label htmlFor={id} className="text-sm font-medium">
           {label}
@@ -57,5 +61,73 @@ export function Field({
         </p>
       )}
     </div>
+  )
+}
+
+interface TextFieldProps
+  extends FieldTexts,
+    Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange'> {
+  value: string
+  onChange: (value: string) => void
+  /** Addresses, ids and code: fixed width, no spelling, no completion. */
+  isCode?: boolean
+  /** Buttons and the like on the same line. */
+  beside?: ReactNode
+}
+
+/** A line of text with its name. */
+export function TextField(props: TextFieldProps) {
+  const {
+    label,
+    hint,
+    error,
+    aside,
+    place,
+    beside,
+    isCode,
+    onChange,
+    className = '',
+    ...input
+  } = props
+  return (
+    <Field {...{ label, hint, error, aside, place }}>
+      {(field) => (
+        <div className="flex flex-wrap gap-2">
+          <input
+            {...(isCode === true ? { spellCheck: false, autoComplete: 'off' } : {})}
+            {...input}
+            {...field}
+            onChange={({ target }) => onChange(target.value)}
+            className={`${inputStyle} min-w-0 flex-1 ${isCode === true ? 'font-mono' : ''} ${className}`}
+          />
+          {beside}
+        </div>
+      )}
+    </Field>
+  )
+}
+
+interface TextAreaProps extends Omit<FieldTexts, 'aside'> {
+  value: string
+  onChange: (value: string) => void
+  rows: number
+  isCode?: boolean
+}
+
+/** Several lines of text with their name. */
+export function TextArea({ value, onChange, rows, isCode = false, ...texts }: TextAreaProps) {
+  return (
+    <Field {...texts}>
+      {(field) => (
+        <textarea
+          {...(isCode ? { spellCheck: false, placeholder: '{ }' } : {})}
+          {...field}
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+          rows={rows}
+          className={`${areaStyle} ${isCode ? 'font-mono text-xs' : ''}`}
+        />
+      )}
+    </Field>
   )
 }

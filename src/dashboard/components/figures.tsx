@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
-import { atomicToUsd, exactUsdc, shortUsd } from '../format/amounts.js'
+import { atomicToUsd, duration, exactUsdc, shortUsd } from '../format/amounts.js'
 import { Badge } from './badge.js'
 
-/** Dollars cut for reading, every digit on hover. */
+/** Shows a few digits of a dollar amount, and all of them on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
   return (
     <span className={`tabular ${className}`} title={exactUsdc(usd)}>
@@ -11,7 +11,7 @@ export function Usd({ usd, className = '' }: { usd: string; className?: string }
   )
 }
 
-/** The price of a call, from atomic digits. */
+/** Shows the price of a call, given in atomic units. */
 export function Price({ price, pricing }: { price: string; pricing: string }) {
   return (
     <span
@@ -24,7 +24,7 @@ export function Price({ price, pricing }: { price: string; pricing: string }) {
   )
 }
 
-/** The price that is paid: what the live 402 asks for, with what is listed struck through where that is another one. */
+/** Shows the price of the live 402, which buyers pay. A different listed price stands beside it, struck through. */
 export function AskedPrice({
   price,
   livePrice,
@@ -51,7 +51,36 @@ export function AskedPrice({
   )
 }
 
-/** A figure with its name above and what explains it below. */
+/** Shows the median of a duration, with the 95th percentile below. */
+export function Latency({
+  name,
+  p50,
+  p95,
+}: {
+  name: string
+  p50: number | null
+  p95: number | null
+}) {
+  return (
+    <Stat
+      name={name}
+      value={duration(p50)}
+      note={p95 === null ? undefined : `95% within ${duration(p95)}`}
+    />
+  )
+}
+
+/** A row of a list of facts: its name, and its value beside it. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-baseline gap-x-4 py-2.5">
+      <dt className="w-40 shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 flex-1 basis-48 break-words">{children}</dd>
+    </div>
+  )
+}
+
+/** A figure with its name above and a note below. */
 export function Stat({
   name,
   value,

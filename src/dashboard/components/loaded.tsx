@@ -10,7 +10,7 @@ type Read<Data> = Pick<
   'error' | 'isFetching' | 'refetch' | 'dataUpdatedAt'
 > & { data: Data | undefined }
 
-/** What a query shows in each of its states: loading, failed, there, and there but grown old because reading failed. */
+/** Shows a query in each of its states: loading, failed, present, and present but old because the last read failed. */
 export function Loaded<Data>({
   query,
   skeleton,
@@ -19,7 +19,7 @@ export function Loaded<Data>({
 }: {
   query: Read<Data>
   skeleton: ReactNode
-  /** Instead of the error, when the service says that there is no such thing. */
+  /** Replaces the error if the service answers 404 or 410. */
   missing?: ReactNode
   children: (data: Data) => ReactNode
 }) {
@@ -46,6 +46,30 @@ export function Loaded<Data>({
         Last read <Moment at={dataUpdatedAt} />. {error.message}
       </Notice>
       {children(data)}
+    </div>
+  )
+}
+
+/** A placeholder while content loads. `className` gives its size. */
+export function Skeleton({ className }: { className: string }) {
+  return <div className={`breathing rounded-md bg-line ${className}`} />
+}
+
+/** Placeholder rows of a list, with one label for screen readers. */
+export function SkeletonRows({ count, label }: { count: number; label: string }) {
+  const rows = Array.from({ length: count }, (_, index) => index)
+  return (
+    <div role="status" aria-label={label} className="divide-y divide-line">
+      {rows.map((row) => (
+        <div key={row} className="flex items-center gap-4 px-4 py-4 sm:px-5">
+          <Skeleton className="size-10 shrink-0 !rounded-[10px]" />
+          <div className="flex-1 space-y-2">
+            <Skeleton className="h-4 w-2/5" />
+            <Skeleton className="h-3 w-3/5" />
+          </div>
+          <Skeleton className="h-4 w-14" />
+        </div>
+      ))}
     </div>
   )
 }

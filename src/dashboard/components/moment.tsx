@@ -7,7 +7,7 @@ const listeners = new Set<() => void>()
 let now = Date.now()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** One clock for every moment on the page; it stands still while none is shown. */
+/** Starts one clock for all moments on the page. It stops when none is shown. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
@@ -22,7 +22,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** How long ago, with the whole date on hover. `at` is Unix milliseconds or ISO 8601. */
+/** Shows a relative time, with the whole date on hover. `at` is Unix milliseconds or ISO 8601. */
 export function Moment({ at }: { at: number | string }) {
   const ticked = useSyncExternalStore(subscribe, () => now)
   const [shownAt] = useState(() => Date.now())

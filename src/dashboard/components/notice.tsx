@@ -7,7 +7,7 @@ const tones = {
   bad: 'border-transparent bg-bad-soft text-bad',
 }
 
-/** Something to know now. What is `bad` is read out at once, the rest when there is time. */
+/** A message in the page. Screen readers read a `bad` one at once, the others when they are idle. */
 export function Notice({
   tone = 'info',
   title,

@@ -1,11 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { onlineManager, useQuery } from '@tanstack/react-query'
+import {
+  createContext,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery } from '../api/queries.js'
-import { HeaderSlot } from './header-slot.js'
-import { Mark } from './icons.js'
-import { OfflineBanner } from './offline-banner.js'
-import { ThemeToggle } from './theme-toggle.js'
+import { Icon, Mark } from './icons.js'
 
 const places = [
   {
@@ -18,7 +24,7 @@ const places = [
   { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
 ]
 
-/** What stands around every page. A new page takes the focus to its beginning. */
+/** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -95,5 +101,66 @@ function Footer() {
         </p>
       </div>
     </footer>
+  )
+}
+
+/** The place in the header that a page may fill, `null` until it is drawn. */
+const HeaderSlot = createContext<HTMLElement | null>(null)
+
+/** Puts content of a page beside the navigation. */
+export function InHeader({ children }: { children: ReactNode }) {
+  const slot = useContext(HeaderSlot)
+  return slot === null ? null : createPortal(children, slot)
+}
+
+function OfflineBanner() {
+  const isOnline = useSyncExternalStore(
+    (listener) => onlineManager.subscribe(listener),
+    () => onlineManager.isOnline(),
+  )
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
+          You are offline. The figures on this page may be old. Drafts stay on this device.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function watchTheme(listener: () => void): () => void {
+  const observer = new MutationObserver(listener)
+  observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return () => observer.disconnect()
+}
+
+/** Switches between light and dark. A choice that agrees with the system is not kept, so that it follows the system. */
+function ThemeToggle() {
+  const theme = useSyncExternalStore(watchTheme, () =>
+    document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light',
+  )
+  const other = theme === 'dark' ? 'light' : 'dark'
+  const toggle = () => {
+    const system = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+    try {
+      if (other === system) localStorage.removeItem('arcus:theme')
+      else localStorage.setItem('arcus:theme', other)
+    } catch {
+      document.documentElement.dataset.theme = other
+    }
+    // `/theme.js` listens and applies the choice.
+    dispatchEvent(new Event('arcus:theme'))
+  }
+  return (
+    <button
+      type="button"
+      onClick={toggle}
+      aria-label={`Switch to the ${other} theme`}
+      title={`Switch to the ${other} theme`}
+      className="inline-flex size-9 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
+    >
+      <Icon name={theme === 'dark' ? 'sun' : 'moon'} />
+    </button>
   )
 }

@@ -1,4 +1,4 @@
-/** A decimal number of dollars cut for reading: cents from a dollar up, more digits below. Never rounds up. */
+/** Shortens a decimal number of dollars: cents from a dollar up, more digits below. Never rounds up. */
 export function shortUsd(usd: string): string {
   const { sign, whole, fraction } = parts(usd)
   const grouped = group(whole)
@@ -11,14 +11,14 @@ export function shortUsd(usd: string): string {
   return /[1-9]/.test(shown) ? `${sign}$0.${shown}` : `< $0.${'0'.repeat(digits - 1)}1`
 }
 
-/** Every digit, for the hover: `1,234.5 USDC`. */
+/** Writes every digit of a dollar amount: `1,234.5 USDC`. */
 export function exactUsdc(usd: string): string {
   const { sign, whole, fraction } = parts(usd)
   const rest = fraction.replace(/0+$/, '')
   return `${sign}${group(whole)}${rest === '' ? '' : `.${rest}`} USDC`
 }
 
-/** Atomic digits (six decimals) as dollars: `10000` is `0.01`. Keeps every digit that is not a trailing zero. */
+/** Converts atomic units (six decimals) to dollars: `10000` is `0.01`. Keeps every digit that is not a trailing zero. */
 export function atomicToUsd(atomic: string): string {
   const digits = atomic.padStart(7, '0')
   const fraction = digits.slice(-6).replace(/0+$/, '')
@@ -27,8 +27,8 @@ export function atomicToUsd(atomic: string): string {
 }
 
 /**
- * Dollars as a person types them to atomic digits; `undefined` for what is not a price. A comma is a decimal mark as
- * well as a point is; one that may part thousands instead (`1,000`) is nobody's to guess.
+ * Parses dollars as a person types them into atomic units; `undefined` for what is not a price. A comma is a decimal mark
+ * like a point. One that may separate thousands (`1,000`) is refused rather than guessed.
  */
 export function usdToAtomic(usd: string): string | undefined {
   const typed = usd.trim()
@@ -40,27 +40,27 @@ export function usdToAtomic(usd: string): string | undefined {
   return atomic === '' ? '0' : atomic
 }
 
-/** What is wrong with a price that was typed; `undefined` for one above zero. */
+/** Says what is wrong with a typed price; `undefined` for one above zero. */
 export function priceProblem(usd: string): string | undefined {
   const atomic = usdToAtomic(usd)
   if (atomic !== undefined && atomic !== '0') return undefined
   if (isAmbiguous(usd.trim())) {
-    return 'The comma may part thousands or decimals. Write 1000 for a thousand dollars, 1.00 for one.'
+    return 'The comma may separate thousands or decimals. Write 1000 for a thousand dollars, 1.00 for one.'
   }
   return usd.includes(',')
     ? 'Use one comma or one point before the decimals, and nothing between thousands: 0.01, 1200.50.'
     : 'Give dollars above zero with at most six decimals, such as 0.01.'
 }
 
-/** `1,200.50`: commas that can only part thousands, because a point comes after them. */
+/** `1,200.50`: commas that can only separate thousands, because a point follows them. */
 const GROUPED = /^\$?[1-9]\d{0,2}(,\d{3})+\.\d*$/
 
-/** A thousand to some, one to others. */
+/** Some people read `1,000` as a thousand, others as one. */
 function isAmbiguous(usd: string): boolean {
   return /^\$?[1-9]\d{0,2},\d{3}$/.test(usd)
 }
 
-/** `1,204`, and `12.4k` or `3.1M` where there are too many to count. */
+/** Writes a count as `1,204`, and a large one as `12.4k` or `3.1M`. */
 export function shortCount(count: number): string {
   if (count < 10_000) return group(String(count))
   const [size, unit] = count < 1_000_000 ? [1_000, 'k'] : [1_000_000, 'M']
@@ -71,7 +71,7 @@ export function exactCount(count: number): string {
   return group(String(count))
 }
 
-/** A share from 0 to 1 as `99.2%`; only all is 100%, only nothing is 0%. */
+/** Writes a share from 0 to 1 as `99.2%`. Only 1 is 100%, only 0 is 0%. */
 export function percent(share: number | null): string {
   if (share === null) return '–'
   if (share === 0 || share === 1) return `${share * 100}%`
@@ -79,7 +79,7 @@ export function percent(share: number | null): string {
   return `${shown}%`
 }
 
-/** Milliseconds as `750 ms` or `1.5 s`. */
+/** Writes milliseconds as `750 ms` or `1.5 s`. */
 export function duration(ms: number | null): string {
   if (ms === null) return '–'
   return ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`

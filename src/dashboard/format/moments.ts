@@ -10,7 +10,7 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const absolute = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' })
 
-/** `3 minutes ago`, `in 2 days`, `just now`; both in Unix milliseconds. */
+/** Writes a time as `3 minutes ago`, `in 2 days` or `just now`. Both are Unix milliseconds. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   for (const [unit, size] of units) {
@@ -20,14 +20,14 @@ export function relativeTime(at: number, now: number): string {
   return relative.format(seconds, 'second')
 }
 
-/** The whole date with its time zone, for the hover. */
+/** Writes the whole date with its time zone. */
 export function absoluteTime(at: number): string {
   return absolute.format(at)
 }
 
 const LONG_SECONDS = 10 * 31_536_000
 
-/** How long something lasts, roughly: `41 days`, `3 hours`; what outlives every plan is `over 10 years`. */
+/** Writes a duration in one unit: `41 days`, `3 hours`, at most `over 10 years`. */
 export function roughSpan(seconds: number): string {
   if (seconds > LONG_SECONDS) return 'over 10 years'
   for (const [unit, size] of units) {

@@ -1,20 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { useSearchParams } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
+import type { PaymentStatus } from '../../api/payments.js'
 import { ApiError } from '../api/http.js'
 import { paymentsQuery, settingsQuery } from '../api/queries.js'
+import { Badge, type Tone } from '../components/badge.js'
 import { Button } from '../components/button.js'
 import { Card, Empty } from '../components/card.js'
-import { Field, inputLook } from '../components/field.js'
-import { Loaded } from '../components/loaded.js'
-import { PageTitle } from '../components/page-title.js'
-import { Skeleton } from '../components/skeleton.js'
-import { PaymentCard } from '../lookup/payment-card.js'
+import { TextField } from '../components/field.js'
+import { Fact, Usd } from '../components/figures.js'
+import { Loaded, Skeleton } from '../components/loaded.js'
+import { Moment } from '../components/moment.js'
+import { PageTitle } from '../components/page.js'
+import { Hex, UntrustedText } from '../components/untrusted-text.js'
+import { atomicToUsd } from '../format/amounts.js'
+import { reasonName } from '../format/verdicts.js'
 
 const HASH = /^0x[0-9a-fA-F]{64}$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Any settlement by its transaction, or by payer and nonce. The address of the page says which. */
+/** Finds a settlement by its transaction, or by payer and nonce. The address of the page holds them. */
 export function Lookup() {
   const [params] = useSearchParams()
   const { data: settings } = useQuery(settingsQuery)
@@ -37,7 +42,7 @@ export function Lookup() {
       </PageTitle>
       <LookupForm key={params.toString()} />
       <div className="mt-8" aria-live="polite">
-        {path !== undefined && <Found path={path} />}
+        {path !== undefined && <FoundPayments path={path} />}
       </div>
     </>
   )
@@ -52,70 +57,57 @@ function LookupForm() {
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const word = first.trim()
-    if (HASH.test(word)) return setParams({ tx: word })
+    const given = first.trim()
+    if (HASH.test(given)) return setParams({ tx: given })
     if (!isPayer) {
       return setProblem({
         first: 'Give a transaction hash (0x and 64 digits) or an address (0x and 40).',
       })
     }
     if (!HASH.test(nonce.trim())) return setProblem({ nonce: 'The nonce is 0x and 64 digits.' })
-    setParams({ payer: word, nonce: nonce.trim() })
+    setParams({ payer: given, nonce: nonce.trim() })
   }
 
   const submitButton = (
-    <Button type="submit" look="primary">
+    <Button type="submit" variant="primary">
       Look up
     </Button>
   )
 
   return (
     <form onSubmit={submit} noValidate className="max-w-3xl space-y-4">
-      <Field label="Transaction hash or payer address" error={problem.first}>
-        {(field) => (
-          <div className="flex gap-2">
-            <input
-              {...field}
-              value={first}
-              onChange={(event) => {
-                setFirst(event.target.value)
-                setProblem({})
-              }}
-              placeholder="0x…"
-              spellCheck={false}
-              autoComplete="off"
-              className={`${inputLook} font-mono`}
-            />
-            {!isPayer && submitButton}
-          </div>
-        )}
-      </Field>
+      <TextField
+        label="Transaction hash or payer address"
+        error={problem.first}
+        value={first}
+        onChange={(text) => {
+          setFirst(text)
+          setProblem({})
+        }}
+        placeholder="0x…"
+        isCode
+        beside={!isPayer && submitButton}
+      />
       {isPayer && (
-        <Field label="Nonce" hint="Of the payer’s signed authorization." error={problem.nonce}>
-          {(field) => (
-            <div className="flex gap-2">
-              <input
-                {...field}
-                value={nonce}
-                onChange={(event) => {
-                  setNonce(event.target.value)
-                  setProblem({})
-                }}
-                placeholder="0x…"
-                spellCheck={false}
-                autoComplete="off"
-                className={`${inputLook} font-mono`}
-              />
-              {submitButton}
-            </div>
-          )}
-        </Field>
+        <TextField
+          label="Nonce"
+          hint="The nonce of the authorization that the payer signed."
+          error={problem.nonce}
+          value={nonce}
+          onChange={(text) => {
+            setNonce(text)
+            setProblem({})
+          }}
+          placeholder="0x…"
+          isCode
+          beside={submitButton}
+        />
       )}
     </form>
   )
 }
 
-function Found({ path }: { path: string }) {
+function FoundPayments({ path }: { path: string }) {
   const query = useQuery(paymentsQuery(path))
   const isBad = query.error instanceof ApiError && query.error.status === 400
   return (
@@ -125,9 +117,7 @@ function Found({ path }: { path: string }) {
       missing={
         <Card>
           <Empty title="No such payment here">
-            {isBad
-              ? query.error?.message
-              : 'Arcus has not settled it, or it was settled elsewhere.'}
+            {isBad ? query.error?.message : 'Arcus has not settled this payment.'}
           </Empty>
         </Card>
       }
@@ -136,7 +126,7 @@ function Found({ path }: { path: string }) {
         <div className="space-y-5">
           {payments.length > 1 && (
             <p className="text-sm text-muted">
-              This transaction carried {payments.length} payments together.
+              This transaction carried {payments.length} payments.
             </p>
           )}
           {payments.map((payment) => (
@@ -145,5 +135,94 @@ function Found({ path }: { path: string }) {
         </div>
       )}
     </Loaded>
+  )
+}
+
+const states: Record<PaymentStatus['state'], { tone: Tone; name: string; meaning: string }> = {
+  queued: { tone: 'warn', name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
+  submitted: {
+    tone: 'warn',
+    name: 'Submitted',
+    meaning: 'Sent to the network. This page follows it.',
+  },
+  confirmed: {
+    tone: 'ok',
+    name: 'Confirmed',
+    meaning: 'The merchant has the money. This is final.',
+  },
+  failed: { tone: 'bad', name: 'Failed', meaning: 'No money was moved.' },
+}
+
+export function PaymentCard({ payment }: { payment: PaymentStatus }) {
+  const { tone, name, meaning } = states[payment.state]
+  const { network, transaction, errorReason, errorMessage } = payment
+  return (
+    <Card className="max-w-3xl">
+      <div className="flex flex-wrap items-start justify-between gap-4 border-b border-line px-5 py-4">
+        <div>
+          <p className="text-3xl font-semibold tracking-tight">
+            <Usd usd={atomicToUsd(payment.amount)} />
+          </p>
+          <p className="text-sm text-muted">{meaning}</p>
+        </div>
+        <Badge tone={tone}>{name}</Badge>
+      </div>
+      <dl className="divide-y divide-line px-5 text-sm">
+        <Fact name="From">
+          <Hex hex={payment.payer} kind="address" network={network} isFull />
+        </Fact>
+        <Fact name="To">
+          <Hex hex={payment.payTo} kind="address" network={network} isFull />
+        </Fact>
+        <Fact name="Transaction">
+          {transaction === null ? (
+            'none yet'
+          ) : (
+            <>
+              <Hex hex={transaction} kind="tx" network={network} isFull />
+              {payment.blockNumber !== null && (
+                <p className="text-xs text-muted">block {payment.blockNumber}</p>
+              )}
+            </>
+          )}
+        </Fact>
+        <Fact name="Nonce">
+          <span className="font-mono text-xs break-all">{payment.nonce}</span>
+        </Fact>
+        {errorReason !== null && (
+          <Fact name="Reason">
+            <span title={errorReason}>{reasonName(errorReason)}</span>
+            {errorMessage !== null && (
+              <p className="text-muted">
+                <UntrustedText text={errorMessage} max={400} />
+              </p>
+            )}
+          </Fact>
+        )}
+        <Fact name="Success delivered">{payment.delivered ? 'yes, once' : 'not yet'}</Fact>
+        {payment.gasUsd !== null && (
+          <Fact name="Gas, paid by the relayer">
+            <Usd usd={payment.gasUsd} />
+          </Fact>
+        )}
+        <Fact name="Network">
+          <span className="font-mono text-xs">{network}</span>
+        </Fact>
+        <Fact name="First seen">
+          <Moment at={payment.createdAt} />
+        </Fact>
+        <Fact name="Last change">
+          <Moment at={payment.updatedAt} />
+        </Fact>
+      </dl>
+      <div className="border-t border-line px-5 py-3 text-xs text-muted">
+        <Link
+          href={`/lookup?${new URLSearchParams({ network, payer: payment.payer, nonce: payment.nonce })}`}
+          className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+        >
+          Link to this payment
+        </Link>
+      </div>
+    </Card>
   )
 }

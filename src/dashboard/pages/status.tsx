@@ -1,33 +1,32 @@
 import { useQuery } from '@tanstack/react-query'
+import type { LaneStatus, NetworkStatus, ServiceStatus, SettlingStatus } from '../../api/service.js'
 import { statusQuery } from '../api/queries.js'
-import type { NetworkStatus, ServiceStatus, SettlingStatus } from '../api/status-types.js'
 import { Badge } from '../components/badge.js'
 import { Card, Section } from '../components/card.js'
-import { Stat } from '../components/figures.js'
-import { Loaded } from '../components/loaded.js'
-import { Moment } from '../components/moment.js'
-import { PageTitle } from '../components/page-title.js'
-import { Skeleton } from '../components/skeleton.js'
-import { duration, exactCount, percent } from '../format/amounts.js'
+import { Latency, Stat, Usd } from '../components/figures.js'
+import { Loaded, Skeleton } from '../components/loaded.js'
+import { PageTitle } from '../components/page.js'
+import { type Column, DataTable } from '../components/table.js'
+import { Hex } from '../components/untrusted-text.js'
+import { exactCount, percent } from '../format/amounts.js'
 import { roughSpan } from '../format/moments.js'
-import { Lanes } from '../status/lanes.js'
 
-/** How the service is, for people: read anew every five seconds. */
+/** Shows the state of the service, read again every five seconds. */
 export function Status() {
   const query = useQuery(statusQuery)
   return (
     <>
       <PageTitle title="Status">
-        Whether payments settle now, and how fast they did lately.
+        Shows whether payments settle now, and how fast they settled lately.
       </PageTitle>
       <Loaded query={query} skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
-        {(status) => <Found status={status} />}
+        {(status) => <StatusReport status={status} />}
       </Loaded>
     </>
   )
 }
 
-function Found({ status }: { status: ServiceStatus }) {
+function StatusReport({ status }: { status: ServiceStatus }) {
   const isReady = status.status === 'ready'
   return (
     <div className="space-y-10">
@@ -42,7 +41,8 @@ function Found({ status }: { status: ServiceStatus }) {
               {isReady ? 'Payments settle' : 'Payments cannot settle at this moment'}
             </p>
             <p className="text-sm text-muted">
-              Running since <Moment at={status.startedAt} />, version {status.version}.
+              Up for {roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000)},
+              version {status.version}.
             </p>
           </div>
         </div>
@@ -59,7 +59,7 @@ function Found({ status }: { status: ServiceStatus }) {
         )}
       </Card>
       <div className="grid gap-6 lg:grid-cols-2">
-        <Settling title="This hour and the last" settling={status.settling.hour} />
+        <Settling title="This hour and the previous one" settling={status.settling.hour} />
         <Settling title="Last 24 hours" settling={status.settling.day} />
       </div>
       {status.networks.map((network) => (
@@ -71,7 +71,7 @@ function Found({ status }: { status: ServiceStatus }) {
             {status.checks.map(({ name, ok, detail }) => (
               <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
                 <span className="w-40 shrink-0 font-medium">{name}</span>
-                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'fine' : 'failing'}</Badge>
+                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'ok' : 'failing'}</Badge>
                 <ul className="min-w-0 flex-1 basis-48 break-words text-muted">
                   {detail.split('; ').map((part) => (
                     <li key={part}>{part}</li>
@@ -96,26 +96,14 @@ function Settling({ title, settling }: { title: string; settling: SettlingStatus
           value={exactCount(settling.settled)}
           note={
             settling.refunds > 0
-              ? `${exactCount(settling.failed)} failed, ${exactCount(settling.refunds)} refunds besides`
+              ? `${exactCount(settling.failed)} failed, ${exactCount(settling.refunds)} refunds`
               : `${exactCount(settling.failed)} failed`
           }
         />
         <Stat name="Success rate" value={percent(settling.successRate)} />
-        <Stat
-          name="Settles in"
-          value={duration(settling.p50Ms)}
-          note={settling.p95Ms === null ? undefined : `95% within ${duration(settling.p95Ms)}`}
-        />
+        <Latency name="Settle time" p50={settling.p50Ms} p95={settling.p95Ms} />
         <Stat name="Verified" value={exactCount(settling.verifies)} />
-        <Stat
-          name="Verifies in"
-          value={duration(settling.verifyP50Ms)}
-          note={
-            settling.verifyP95Ms === null
-              ? undefined
-              : `95% within ${duration(settling.verifyP95Ms)}`
-          }
-        />
+        <Latency name="Verify time" p50={settling.verifyP50Ms} p95={settling.verifyP95Ms} />
       </dl>
     </Card>
   )
@@ -143,11 +131,51 @@ function NetworkSection({ network }: { network: NetworkStatus }) {
             name="Gas lasts"
             value={runwayDays === null ? '–' : roughSpan(runwayDays * 86_400)}
             title={runwayDays === null ? undefined : `${exactCount(Math.floor(runwayDays))} days`}
-            note={runwayDays === null ? 'too little spent to tell' : 'at the present pace'}
+            note={runwayDays === null ? 'not enough spent to estimate' : 'at the present rate'}
           />
         </dl>
-        <Lanes lanes={lanes} network={network.network} />
+        <div className="border-t border-line">
+          <DataTable
+            label="Relayer wallets"
+            columns={laneColumns(network.network)}
+            rows={lanes}
+            keyOf={({ address }) => address}
+          />
+        </div>
       </Card>
     </Section>
   )
+}
+
+const tones = { open: 'ok', unfunded: 'warn', closed: 'bad' } as const
+
+/** The relayer wallets. Each sends its own transactions in order. */
+function laneColumns(network: string): Column<LaneStatus>[] {
+  return [
+    {
+      name: 'Relayer',
+      cell: ({ address }) => <Hex hex={address} kind="address" network={network} />,
+    },
+    {
+      name: 'State',
+      cell: ({ state, reason }) => (
+        <>
+          <Badge tone={tones[state]}>{state}</Badge>
+          {reason !== null && (
+            <p className="mt-1 max-w-xs text-xs whitespace-normal text-muted">{reason}</p>
+          )}
+        </>
+      ),
+    },
+    { name: 'In flight', cell: ({ inFlight }) => inFlight },
+    {
+      name: 'Oldest',
+      cell: ({ inFlight, oldestPendingSeconds }) =>
+        inFlight === 0 ? '–' : roughSpan(oldestPendingSeconds),
+    },
+    {
+      name: 'Gas left',
+      cell: ({ balanceUsd }) => (balanceUsd === null ? '–' : <Usd usd={balanceUsd} />),
+    },
+  ]
 }

@@ -1,4 +1,4 @@
-// Before the first paint: the chosen theme, else the system's.
+// Sets the theme before the first paint: the chosen one, else that of the system.
 ;(() => {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const apply = () => {

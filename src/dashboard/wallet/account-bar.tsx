@@ -1,22 +1,21 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { useConfig, useConnection, useSwitchChain } from 'wagmi'
+import { useEffect, useRef, useState } from 'react'
+import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
+import { useLocation } from 'wouter'
 import { Button } from '../components/button.js'
-import { Glyph } from '../components/glyph.js'
-import { InHeader } from '../components/header-slot.js'
-import { Hex } from '../components/hex.js'
-import { Icon } from '../components/icons.js'
+import { Glyph, Icon } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { oneLine } from '../format/hostile-text.js'
+import { InHeader } from '../components/shell.js'
+import { Hex } from '../components/untrusted-text.js'
+import { oneLine } from '../format/untrusted-text.js'
 import { endSession } from './session.js'
-import { useLateReconnect } from './use-late-reconnect.js'
+import { useOtherOrigin } from './signing.js'
 import { describeError } from './wallet-error.js'
 import { WalletPicker } from './wallet-picker.js'
 import { useListedNetwork } from './wallet-provider.js'
-import { WrongAddress } from './wrong-address.js'
 
-/** Who is connected, beside the navigation; on the page, what keeps the wallet from signing. */
+/** Shows the connected account in the header, and above the page the reasons why the wallet cannot sign. */
 export function AccountBar() {
   const { address, connector, status } = useConnection()
   const leave = useLeave()
@@ -37,11 +36,11 @@ export function AccountBar() {
               )}
             </span>
           )}
-          {/* One button for both, so that the focus comes back to it. */}
+          {/* One button for both texts, so that the focus returns to it. */}
           <Button
             key="pick"
             size="sm"
-            look={address === undefined ? 'primary' : 'secondary'}
+            variant={address === undefined ? 'primary' : 'secondary'}
             isBusy={status === 'reconnecting'}
             onClick={() => setIsPicking(true)}
           >
@@ -49,7 +48,7 @@ export function AccountBar() {
             {address === undefined ? 'Connect wallet' : 'Switch wallet'}
           </Button>
           {address !== undefined && (
-            <Button size="sm" look="quiet" onClick={leave}>
+            <Button size="sm" variant="quiet" onClick={leave}>
               Disconnect
             </Button>
           )}
@@ -64,7 +63,7 @@ export function AccountBar() {
   )
 }
 
-/** Leaves with every wallet that was connected: the one before would else come forward. */
+/** Disconnects every wallet: otherwise an earlier one would take the place of the last. */
 function useLeave() {
   const config = useConfig()
   const client = useQueryClient()
@@ -96,8 +95,56 @@ function WrongChain() {
       }
     >
       {error === null
-        ? `Listings are signed on ${network.name} (${network.chainId}). The wallet is asked to switch, and to add it if need be.`
+        ? `Listings are signed on ${network.name} (${network.chainId}). Arcus asks the wallet to switch, and to add the chain if it is missing.`
         : describeError(error)}
+    </Notice>
+  )
+}
+
+/** Waits before each new try, because a sleeping extension needs longer than the first try allows. */
+const TRIES_MS = [700, 2_500]
+
+/** Connects the last used wallet again if it was too slow at first. A wallet that was disconnected stays so. */
+function useLateReconnect(): void {
+  const config = useConfig()
+  const { status } = useConnection()
+  const { mutateAsync: reconnect } = useReconnect()
+  const tries = useRef(0)
+
+  useEffect(() => {
+    const wait = TRIES_MS[tries.current]
+    if (status !== 'disconnected' || wait === undefined) return
+    const timer = setTimeout(async () => {
+      tries.current += 1
+      const last = await config.storage?.getItem('recentConnectorId')
+      const connectors = config.connectors.filter(({ id }) => id === last)
+      // A wallet that stays silent is no error: the button is there.
+      if (connectors.length > 0) await reconnect({ connectors }).catch(() => undefined)
+    }, wait)
+    return () => clearTimeout(timer)
+  }, [status, config, reconnect])
+}
+
+/** Warns before anything is typed, because a draft stays at the address where it was written. */
+function WrongAddress() {
+  const origin = useOtherOrigin()
+  const [path] = useLocation()
+  if (origin === undefined) return null
+  return (
+    <Notice
+      tone="warn"
+      title="Nothing can be signed at this address"
+      action={
+        <a
+          href={origin + path + location.search}
+          className="inline-flex h-8 items-center rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium text-ink hover:bg-sunken"
+        >
+          Open it at {new URL(origin).host}
+        </a>
+      }
+    >
+      You opened {location.origin}, and this directory accepts signatures made for {origin} only, so
+      that no other site can collect them.
     </Notice>
   )
 }

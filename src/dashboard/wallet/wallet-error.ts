@@ -4,7 +4,7 @@ const REJECTED = 4001
 const UNAUTHORISED = 4100
 const BUSY = -32002
 
-/** Whether the person said no in the wallet, or closed it. */
+/** Tells whether the person refused in the wallet, or closed it. */
 export function isRejection(error: unknown): boolean {
   return chainOf(error).some(
     ({ code, name }) =>
@@ -12,13 +12,13 @@ export function isRejection(error: unknown): boolean {
   )
 }
 
-/** What went wrong between the page and a wallet, or what the service answered, as a person is told it. */
+/** Describes an error of the wallet or of the service for the person. */
 export function describeError(error: unknown): string {
   if (isRejection(error))
-    return 'You said no in the wallet. Nothing was sent, and nothing is lost here.'
+    return 'You refused in the wallet. Nothing was sent, and nothing is lost here.'
   const all = chainOf(error)
   if (all.some(({ code }) => code === BUSY)) {
-    return 'The wallet is already waiting for you: open it and answer there.'
+    return 'The wallet already waits for your answer. Open it and answer there.'
   }
   if (all.some(({ code }) => code === UNAUTHORISED)) {
     return 'The wallet does not let this page use the account. Connect it again.'
@@ -26,9 +26,7 @@ export function describeError(error: unknown): string {
   if (error instanceof ApiError) return error.message
   const [first] = all
   const message = first?.shortMessage ?? first?.message
-  return message === undefined || message === ''
-    ? 'The wallet did not say what went wrong.'
-    : message
+  return message === undefined || message === '' ? 'The wallet gave no reason.' : message
 }
 
 interface Link {
@@ -38,7 +36,7 @@ interface Link {
   shortMessage?: string
 }
 
-/** The error and its causes, outermost first. */
+/** Returns the error and its causes, outermost first. */
 function chainOf(error: unknown): Link[] {
   const links: Link[] = []
   let link: unknown = error

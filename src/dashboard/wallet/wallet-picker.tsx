@@ -1,14 +1,14 @@
 import { type Connector, useConnect, useConnectors } from 'wagmi'
 import { Spinner } from '../components/button.js'
 import { Dialog } from '../components/dialog.js'
-import { Glyph } from '../components/glyph.js'
+import { Glyph } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
-import { oneLine } from '../format/hostile-text.js'
+import { oneLine } from '../format/untrusted-text.js'
 import { describeError } from './wallet-error.js'
 
 const OLD_PROVIDER = 'injected'
 
-/** The wallets of this browser by name and icon; nothing is asked of anybody else. */
+/** Offers the wallets of this browser by name and icon. */
 export function WalletPicker({ onClose }: { onClose: () => void }) {
   const connectors = useWallets()
   const { mutate: connect, error, isPending, variables } = useConnect()
@@ -56,7 +56,7 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Those that announced themselves; the old way only where none did. */
+/** Returns the wallets that announced themselves (EIP-6963), or `window.ethereum` if none did. */
 function useWallets(): Connector[] {
   const connectors = useConnectors()
   const announced = connectors.filter(({ id }) => id !== OLD_PROVIDER)
@@ -68,7 +68,7 @@ function nameOf({ id, name }: Connector): string {
   return id === OLD_PROVIDER ? 'Browser wallet' : oneLine(name, 40)
 }
 
-/** Only what needs no other host: the standard asks wallets for a data URI. */
+/** Shows the icon of a wallet if it is a data URI, as the standard asks, so that no other host is called. */
 function WalletIcon({ connector }: { connector: Connector }) {
   const { icon, id, name } = connector
   return icon?.startsWith('data:image/') === true ? (

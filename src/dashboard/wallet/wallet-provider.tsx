@@ -1,24 +1,23 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext } from 'react'
-import { type Config, WagmiProvider } from 'wagmi'
+import { defineChain } from 'viem'
+import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
+import type { ConsoleNetwork } from '../../api/service.js'
 import { settingsQuery } from '../api/queries.js'
-import type { Network } from '../api/types.js'
-import { Loaded } from '../components/loaded.js'
+import { Loaded, Skeleton } from '../components/loaded.js'
 import { Notice } from '../components/notice.js'
-import { Skeleton } from '../components/skeleton.js'
 import { watchAccount } from './session.js'
-import { createWalletConfig } from './wallet-config.js'
 
-const ListedNetwork = createContext<Network | undefined>(undefined)
+const ListedNetwork = createContext<ConsoleNetwork | undefined>(undefined)
 
-/** The network that listings are about; inside `WalletProvider` only. */
-export function useListedNetwork(): Network {
+/** Returns the network of the listings. Works inside `WalletProvider` only. */
+export function useListedNetwork(): ConsoleNetwork {
   const network = useContext(ListedNetwork)
-  if (network === undefined) throw new Error('there is no WalletProvider around this component')
+  if (network === undefined) throw new Error('There is no WalletProvider around this component.')
   return network
 }
 
-/** Wallets for what is inside, once the service has said which chain they are for. */
+/** Provides wallets to its children once the service has named the chain. */
 export function WalletProvider({ children }: { children: ReactNode }) {
   const settings = useQuery(settingsQuery)
   return (
@@ -29,7 +28,7 @@ export function WalletProvider({ children }: { children: ReactNode }) {
           return (
             <Notice
               tone="bad"
-              title="This Arcus lists no network, so there is nothing to sign for."
+              title="This Arcus has no network for listings, so nothing can be signed."
             />
           )
         }
@@ -42,10 +41,10 @@ export function WalletProvider({ children }: { children: ReactNode }) {
 let made: { chainId: number; config: Config } | undefined
 
 /**
- * One for the life of the page, whatever React does with a first render: one that is thrown away would else have taken
- * the wallet's answer with it.
+ * Makes one configuration for the life of the page. React may discard a first render, and with it the answer of the
+ * wallet.
  */
-function configFor(network: Network, client: QueryClient): Config {
+function configFor(network: ConsoleNetwork, client: QueryClient): Config {
   if (made?.chainId !== network.chainId) {
     made = { chainId: network.chainId, config: createWalletConfig(network) }
     watchAccount(made.config, client)
@@ -53,11 +52,33 @@ function configFor(network: Network, client: QueryClient): Config {
   return made.config
 }
 
-function WithNetwork({ network, children }: { network: Network; children: ReactNode }) {
+function WithNetwork({ network, children }: { network: ConsoleNetwork; children: ReactNode }) {
   const config = configFor(network, useQueryClient())
   return (
     <ListedNetwork value={network}>
       <WagmiProvider config={config}>{children}</WagmiProvider>
     </ListedNetwork>
   )
+}
+
+/**
+ * Configures the wallets of this browser only: those that announce themselves (EIP-6963), and `window.ethereum`. The page
+ * never calls a node. It reads the chain through the wallet or through Arcus.
+ */
+function createWalletConfig(network: ConsoleNetwork): Config {
+  const { chainId, name, nativeCurrency, walletRpcUrls, explorerUrl } = network
+  const chain = defineChain({
+    id: chainId,
+    name,
+    nativeCurrency,
+    rpcUrls: { default: { http: walletRpcUrls } },
+    ...(explorerUrl === null
+      ? {}
+      : { blockExplorers: { default: { name: 'Explorer', url: explorerUrl } } }),
+  })
+  return createConfig({
+    chains: [chain],
+    connectors: [injected()],
+    transports: { [chain.id]: unstable_connector(injected) },
+  })
 }

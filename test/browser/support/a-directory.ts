@@ -18,7 +18,7 @@ export const owners = [5, 6, 7, 8].map((addressIndex) =>
 
 type Draft = Omit<Partial<ListingEndpoint>, 'url'> & { path: string; title: string; price: string }
 
-/** Seven merchants of different kinds, one of them official, one with an agent; returns nothing but their being there. */
+/** Lists six merchants of different kinds, one of them official and one with an agent. */
 export async function fillDirectory(world: BrowserWorld): Promise<void> {
   const at = ({ path, ...endpoint }: Draft) => {
     const url = `${world.strangers.url}${path}`

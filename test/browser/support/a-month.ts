@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /**
- * Thirty days of answers as if they had been given, written beside the running service: the same numbers each time,
- * busier by day than by night, growing, one in forty failing. The last hour is left to what really happens.
+ * Writes thirty days of activity beside the running service and returns the number of settled payments. The numbers are
+ * the same each time: more by day than by night, growing, one in forty failing. The last hour stays empty.
  */
 export async function writeMonth(databasePath: string, month: MonthOf): Promise<number> {
   const database = openDatabase(databasePath)
@@ -36,7 +36,7 @@ function monthOf({ merchantId, payTo, endpoints }: MonthOf, until: number): NewA
     for (const { id, url, amount, aDay } of endpoints) {
       const count = Math.round(aDay * (0.4 + (29 - day) / 40) * (0.7 + random() * 0.6))
       for (let i = 0; i < count; i++) {
-        // Two throws: the middle of the day has more than its ends.
+        // The mean of two random numbers, so that the middle of the day has more than its ends.
         const at = until - day * DAY_MS - Math.floor(((random() + random()) / 2) * DAY_MS)
         const payer =
           `0x${(4 + Math.floor(random() ** 2 * 60)).toString(16).padStart(40, 'c')}` as const

@@ -11,9 +11,9 @@ interface Finding {
   nodes: { target: string[]; failureSummary: string }[]
 }
 
-/** What axe-core finds that is serious or critical (WCAG 2.2 AA), one line each. */
+/** Returns the serious and critical findings of axe-core (WCAG 2.2 AA), one line each. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the page's policy does not concern.
+  // The debugger evaluates it, so the content policy of the page does not apply.
   await page.evaluate(source)
   const violations = await page.evaluate(async () => {
     const { axe } = window as unknown as {

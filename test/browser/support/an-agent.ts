@@ -2,7 +2,7 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts, fundNative, readArtifact } from '../../../src/devnet/fixtures.js'
 
-/** How files name the devnet's registry. */
+/** The name of the devnet's registry in registration files. */
 export const registryName = `eip155:5042:${devnetContracts.identityRegistry}`
 
 /** Registers the next agent of the mock registry for the devnet's merchant; ids count from 0. */
@@ -24,7 +24,7 @@ export async function registerAgent(chainUrl: string, file: Record<string, unkno
   await chain.waitForTransactionReceipt({ hash, pollingInterval: 50 })
 }
 
-/** A registration file that says it is this agent. */
+/** Returns a registration file of the agent. */
 export const fileOf = (agentId: number) => ({
   type: 'https://eips.ethereum.org/EIPS/eip-8004#registration-v1',
   name: 'An agent of the tests',

@@ -14,16 +14,16 @@ import { buyback, type Strangers, startStrangers } from './strangers.js'
 
 /** A devnet with the service, strangers' APIs and a browser. */
 export interface BrowserWorld extends World {
-  /** Where a person opens the console: as the service calls itself. */
+  /** The origin at which people open the console: that of the service's own URLs. */
   origin: string
   strangers: Strangers
   browser: Browser
   open(options?: PageOptions): Promise<OpenPage>
-  /** Writes listings as a script does. */
+  /** Makes a client that writes listings, like a script of an owner. */
   client(signer: ListingSigner): ListingClient
-  /** Lists as somebody with a script would. */
+  /** Saves a listing with such a client. */
   list(id: string, listing: Partial<Listing>, signer?: ListingSigner): Promise<void>
-  /** One payment for this URL, through verify and settle. */
+  /** Makes one payment for this URL, through verify and settle. */
   pay(url: string, wish?: PaymentWish): Promise<Answer>
 }
 

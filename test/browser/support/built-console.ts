@@ -1,7 +1,7 @@
 import { buildDashboard } from '../../../src/devnet/stack.js'
 import { reasonToSkip } from './chromium.js'
 
-/** Before all browser tests: the console as it is in `src/dashboard` now. Throws where CI has no browser. */
+/** Builds the console from `src/dashboard` before all browser tests. Throws if CI has no browser. */
 export async function setup(): Promise<void> {
   const reason = reasonToSkip()
   if (reason !== undefined) {

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Names Debian and others give it. */
+/** Names of the program on Debian and elsewhere. */
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 const flags = [
@@ -17,7 +17,7 @@ const flags = [
 
 const advice = 'install it (Debian: apt-get install -y chromium), or name it in CHROMIUM_PATH'
 
-/** `CHROMIUM_PATH`, else the first Chromium on the `PATH`; `undefined` when there is none. */
+/** Finds `CHROMIUM_PATH`, else the first Chromium on the `PATH`. */
 export function findChromium(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const named = env.CHROMIUM_PATH
   if (named !== undefined && named !== '') return named
@@ -26,8 +26,8 @@ export function findChromium(env: NodeJS.ProcessEnv = process.env): string | und
 }
 
 /**
- * Why browser tests cannot run here, or `undefined` when they can. Where `CI` is set a missing browser is an error
- * instead: there it must never pass for a success.
+ * Returns the reason why browser tests cannot run here, `undefined` if they can. Throws if `CI` is set and no browser is
+ * there, because skipped tests must not pass for a success in CI.
  */
 export function reasonToSkip(env: NodeJS.ProcessEnv = process.env): string | undefined {
   if (findChromium(env) !== undefined) return undefined
@@ -35,7 +35,7 @@ export function reasonToSkip(env: NodeJS.ProcessEnv = process.env): string | und
   return `no Chromium: ${advice}`
 }
 
-/** A browser with a profile of its own that is thrown away. */
+/** Starts a browser with a fresh profile. */
 export function launchChromium(): Promise<Browser> {
   const executablePath = findChromium()
   if (executablePath === undefined) throw new Error(`There is no Chromium: ${advice}.`)

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** Waits until the page shows what it has: a heading, nothing that still loads, fonts drawn. */
+/** Waits until the page has a heading, nothing loads any more and the fonts are drawn. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.waitForFunction(() => {
@@ -10,7 +10,7 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate(() => document.fonts.ready.then(() => undefined))
 }
 
-/** Through the console's own picker; the page must offer it. */
+/** Connects a wallet through the picker of the console. */
 export async function connectWallet(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Connect wallet', exact: true }).click()
   await pickWallet(page, name)
@@ -27,13 +27,13 @@ async function pickWallet(page: Page, name: string): Promise<void> {
   await dialog.waitFor({ state: 'detached' })
 }
 
-/** Opens the private figures of a listing that the connected wallet owns. */
+/** Signs in to see the private figures of a listing that the connected wallet owns. */
 export async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
   await page.getByRole('heading', { name: 'Activity' }).waitFor()
 }
 
-/** Pastes a URL and waits for what its 402 says, or for why it cannot be listed. */
+/** Pastes a URL and has the console check it. */
 export async function checkEndpoint(page: Page, url: string): Promise<void> {
   await page.getByLabel(/^URL of/).fill(url)
   await page.getByRole('button', { name: 'Check endpoint' }).click()

@@ -2,7 +2,7 @@ import { type Address, createWalletClient, http, publicActions } from 'viem'
 import type { DevnetAccount } from '../../../src/devnet/accounts.js'
 import { fundNative, readArtifact } from '../../../src/devnet/fixtures.js'
 
-/** A wallet with code (ERC-1271) that stands behind what this account signs. */
+/** Deploys a contract wallet (ERC-1271) that accepts the signatures of this account. */
 export async function deployContractWallet(
   chainUrl: string,
   { account, address }: DevnetAccount,

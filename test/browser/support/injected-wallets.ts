@@ -1,4 +1,4 @@
-/** What a page is told of a wallet (EIP-6963). */
+/** The description of a wallet for pages (EIP-6963). */
 export interface WalletInfo {
   uuid: string
   name: string
@@ -19,8 +19,8 @@ declare global {
 }
 
 /**
- * Runs in the page before its own scripts: announces wallets whose every answer comes from the test through a binding,
- * as an extension's come from its background. Self-contained, because it travels as text.
+ * Announces wallets in the page before its own scripts run. Every answer of a wallet comes from the test through a
+ * binding. The function is self-contained, because it is sent to the page as text.
  */
 export function announceWallets(infos: readonly WalletInfo[]): void {
   type Listener = (data: unknown) => void

@@ -8,24 +8,24 @@ export interface PageOptions {
   width?: number
   height?: number
   reducedMotion?: boolean
-  /** Where it is opened, when not as the service calls itself. */
+  /** The origin to open, if it is not that of the service's own URLs. */
   at?: string
 }
 
 export interface OpenPage {
   page: Page
   context: BrowserContext
-  /** What the page did that it must not: broke its policy, threw, complained, or called another host. */
+  /** Violations by the page: of its content policy, errors, warnings, and calls to other hosts. */
   faults: string[]
   /** Bytes over the wire of each answer so far, by path. */
   received: Map<string, number>
   close(): Promise<void>
 }
 
-/** Enough on a busy machine, and below the limit of a test. */
+/** Enough on a busy machine, and below the time limit of a test. */
 const TIMEOUT_MS = 15_000
 
-/** A fresh profile at the console of `origin`, with these wallets installed. */
+/** Opens a page at `origin` in a fresh profile with these wallets. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -54,7 +54,7 @@ export async function openPage(
   await context.exposeBinding('arcusTestViolation', (_source, text: string) => {
     faults.push(`policy: ${text}`)
   })
-  // What tsx wraps functions in; a page has none.
+  // tsx wraps functions in `__name`, which a page does not have.
   await context.addInitScript('globalThis.__name ??= (it) => it')
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) => {
@@ -69,16 +69,16 @@ export async function openPage(
   const page = await context.newPage()
   for (const wallet of wallets) {
     wallet.onEvent = (event, data) => {
-      const told = [wallet.info.uuid, event, data] as const
+      const sent = [wallet.info.uuid, event, data] as const
       page
-        .evaluate(([uuid, name, value]) => window.arcusTestEmit(uuid, name, value), told)
+        .evaluate(([uuid, name, value]) => window.arcusTestEmit(uuid, name, value), sent)
         .catch(() => {})
     }
   }
   page.on('pageerror', (error) => faults.push(`thrown: ${error.stack ?? error.message}`))
   page.on('console', (message) => {
     const isComplaint = ['error', 'warning'].includes(message.type())
-    // Answers that the page asks for and expects: nobody is signed in, there is no such merchant.
+    // The page expects these answers: nobody is signed in, or there is no such merchant.
     const isExpected = /^Failed to load resource: .* (401|404|409|422) /.test(message.text())
     if (isComplaint && !isExpected) faults.push(`console: ${message.text()}`)
   })

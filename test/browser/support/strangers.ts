@@ -5,13 +5,13 @@ import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import { fileOf } from './an-agent.js'
 
-/** Somebody else's paid APIs, each odd in its own way. */
+/** Paid APIs of other people, each with its own fault. */
 export interface Strangers {
   url: string
   stop(): Promise<void>
 }
 
-/** Where official merchants are paid in these tests. */
+/** The payout address of official merchants in these tests. */
 export const buyback: Address = '0x00000000000000000000000000000000b0b0b0b0'
 
 const otherToken: Address = '0x1111111111111111111111111111111111111111'
@@ -41,10 +41,10 @@ function demand(
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
-/** By path. */
+/** Handlers by the first part of the path. */
 const handlers: Record<string, Handle> = {
-  // Its 402 says everything in the header and nothing in the body.
-  '/header-only': (_request, response) => demand(response, {}, { description: 'Said in a header' }),
+  // Its 402 has everything in the header and nothing in the body.
+  '/header-only': (_request, response) => demand(response, {}, { description: 'From a header' }),
   '/weather': (_request, response) => demand(response),
   '/official': (_request, response) => demand(response, { payTo: buyback }),
   '/tides': (_request, response) => demand(response, { amount: '2500' }),
@@ -57,14 +57,14 @@ const handlers: Record<string, Handle> = {
   '/somebody-else': (_request, response) => demand(response, { payTo: otherToken }),
   '/free': (_request, response) => void response.writeHead(200).end('{}'),
   '/moved': (_request, response) => void response.writeHead(302, { location: '/weather' }).end(),
-  // Says that this host is the first two agents of the registry.
+  // Names this host as that of the first two agents of the registry.
   '/.well-known'(_request, response) {
     const registrations = [0, 1].flatMap((id) => fileOf(id).registrations)
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ ...fileOf(0), registrations }))
   },
   '/broken': (_request, response) => void response.writeHead(500).end(),
-  // Longer than anybody waits, shorter than a listing may take.
+  // Longer than people like to wait, and shorter than the limit of a probe.
   '/slow'(_request, response) {
     const timer = setTimeout(() => demand(response), 3_000)
     response.once('close', () => clearTimeout(timer))
@@ -74,7 +74,7 @@ const handlers: Record<string, Handle> = {
 export async function startStrangers(): Promise<Strangers> {
   const server: Server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0] ?? ''
-    // Anything below a name behaves as the name: /weather/7.
+    // A path below a handler's has the same handler: /weather/7.
     const handle = handlers[`/${path.split('/')[1]}`]
     if (handle === undefined) response.writeHead(404).end()
     else handle(request, response)

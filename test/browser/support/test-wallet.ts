@@ -5,36 +5,36 @@ import type { WalletAnswer, WalletInfo } from './injected-wallets.js'
 
 export interface TestWalletOptions {
   name: string
-  /** Signs; for a contract wallet its owner. */
+  /** The account that signs: for a contract wallet, its owner. */
   account: LocalAccount
-  /** The account's own unless a contract stands for it (ERC-1271). */
+  /** The address of the wallet: the account's own, or that of a contract (ERC-1271). */
   address?: Address
-  /** The chain it is on at first; Arc's unless said. */
+  /** The first chain, Arc by default. */
   chainId?: number
-  /** Chains it knows besides that one. */
+  /** Other chains that it knows. */
   knows?: readonly number[]
 }
 
-/** A wallet in the hands of a test. */
+/** A wallet that a test controls. */
 export interface TestWallet {
   info: WalletInfo
   address: Address
   /** Every request the page made, in order. */
   requests: { method: string; params: unknown }[]
-  /** What it was asked to sign as typed data. */
+  /** The typed data that it signed. */
   signed: { domain: { chainId: number }; message: Record<string, string> }[]
   chainId(): number
-  /** The person says no to the next request of this method. */
+  /** Makes the person refuse the next request of this method. */
   rejectNext(method: string): void
-  /** The next request of this method waits until what is returned is called. */
+  /** Makes the next request of this method wait. Returns the function that releases it. */
   holdNext(method: string): () => void
-  /** The person changes chain or account in the wallet itself. */
+  /** Changes chain or account as the person does in the wallet. */
   switchTo(chainId: number): void
   useAddress(address: Address): void
-  /** The wallet shows this page no account any more. */
+  /** Hides all accounts from the page. */
   lock(): void
   handle(method: string, params: unknown): Promise<WalletAnswer>
-  /** Set by whoever opens the page. */
+  /** Set by `openPage`. */
   onEvent: (event: string, data: unknown) => void
 }
 
@@ -52,7 +52,7 @@ class WalletError extends Error {
   }
 }
 
-/** Answers as the common extension wallets do, down to refusing typed data of another chain than the active one. */
+/** Makes a wallet that answers like common extension wallets: it refuses typed data of another chain than the active one. */
 export function createTestWallet(options: TestWalletOptions): TestWallet {
   const { name, account } = options
   const rejected: string[] = []
@@ -72,9 +72,9 @@ export function createTestWallet(options: TestWalletOptions): TestWallet {
 
   async function addChain([chain]: [{ chainId: Hex; rpcUrls: string[] }]): Promise<null> {
     const [rpcUrl] = chain.rpcUrls
-    const told = await askChainId(rpcUrl as string)
-    if (Number(told) !== Number(chain.chainId)) {
-      throw new WalletError(-32602, `The RPC URL returned the chain id ${told}.`)
+    const chainId = await askChainId(rpcUrl as string)
+    if (Number(chainId) !== Number(chain.chainId)) {
+      throw new WalletError(-32602, `The RPC URL returned the chain id ${chainId}.`)
     }
     known.add(Number(chain.chainId))
     return setChain(Number(chain.chainId))

@@ -2,7 +2,7 @@ import {
   type EndpointDraft,
   emptyEndpoint,
   type ListingDraft,
-} from '../../../src/dashboard/listing/draft.js'
+} from '../../../src/dashboard/pages/console/editor/draft.js'
 
 export const merchantAddress = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 

@@ -11,7 +11,7 @@ import {
   usdToAtomic,
 } from '../../../src/dashboard/format/amounts.js'
 
-describe('dollars as people read them', () => {
+describe('dollars for reading', () => {
   it.each([
     ['0', '$0.00'],
     ['1234567.891234', '$1,234,567.89'],
@@ -26,13 +26,13 @@ describe('dollars as people read them', () => {
     expect(shortUsd(usd)).toBe(shown)
   })
 
-  it('keeps every digit for the hover', () => {
+  it('keep every digit on hover', () => {
     expect(exactUsdc('1234567.891230')).toBe('1,234,567.89123 USDC')
     expect(exactUsdc('5')).toBe('5 USDC')
   })
 })
 
-describe('dollars as people type them', () => {
+describe('typed dollars', () => {
   it.each([
     ['0.01', '10000'],
     ['$1', '1000000'],
@@ -71,12 +71,12 @@ describe('dollars as people type them', () => {
     '0,0000001',
     '1,2000000',
     "1'000,5",
-  ])('says what is wrong with the comma of %s, and reads no price in it', (typed) => {
+  ])('refuses %s and explains the comma', (typed) => {
     expect(usdToAtomic(typed)).toBeUndefined()
     expect(priceProblem(typed)).toMatch(/comma/)
   })
 
-  it('never reads a comma as nothing', () => {
+  it('never ignores a comma', () => {
     const part = fc.stringMatching(/^\d{1,6}$/)
     fc.assert(
       fc.property(part, part, (whole, fraction) => {
@@ -86,7 +86,7 @@ describe('dollars as people type them', () => {
     )
   })
 
-  it('gives back every amount unchanged', () => {
+  it('round-trips every amount', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 999_999_999_999_999n }), (amount) => {
         expect(usdToAtomic(atomicToUsd(amount.toString()))).toBe(amount.toString())
@@ -96,7 +96,7 @@ describe('dollars as people type them', () => {
 })
 
 describe('counts, shares and durations', () => {
-  it('shortens counts downwards only', () => {
+  it('rounds shortened counts down', () => {
     expect([999, 9_999, 12_499, 3_190_000].map(shortCount)).toEqual([
       '999',
       '9,999',
@@ -105,7 +105,7 @@ describe('counts, shares and durations', () => {
     ])
   })
 
-  it('says 100% and 0% only when it is all or nothing', () => {
+  it('writes 100% and 0% only for exactly 1 and 0', () => {
     expect([1, 0.99999, 0.5, 0.00001, 0, null].map(percent)).toEqual([
       '100%',
       '99.9%',
@@ -116,7 +116,7 @@ describe('counts, shares and durations', () => {
     ])
   })
 
-  it('tells durations in the unit that suits', () => {
+  it('writes durations in a fitting unit', () => {
     expect([null, 750, 1_500, 30_000].map(duration)).toEqual(['–', '750 ms', '1.5 s', '30 s'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
-import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
+import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { parseBody } from '../../../src/directory/listings/faults.js'
 import { listingBody } from '../../../src/listing-client/listing.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
@@ -10,8 +10,8 @@ function problemsOf(draft: ListingDraft) {
   return composed.ok ? {} : composed.problems
 }
 
-describe('a draft that is right', () => {
-  it('becomes what the service accepts', () => {
+describe('a valid draft', () => {
+  it('becomes a listing that the service accepts', () => {
     const composed = composeListing(
       aDraft({
         endpoints: [
@@ -30,7 +30,7 @@ describe('a draft that is right', () => {
   })
 })
 
-describe('a draft that is wrong', () => {
+describe('an invalid draft', () => {
   it.each<[string, Partial<ListingDraft>]>([
     ['id', { id: 'No' }],
     ['name', { name: '  ' }],
@@ -39,7 +39,7 @@ describe('a draft that is wrong', () => {
     ['payTo', { payTo: '0x12' }],
     ['payTo', { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66' }],
     ['endpoints', { endpoints: [] }],
-  ])('names %s', (path, wish) => {
+  ])('has a problem at %s', (path, wish) => {
     expect(Object.keys(problemsOf(aDraft(wish)))).toEqual([path])
   })
 
@@ -53,12 +53,12 @@ describe('a draft that is wrong', () => {
     ['example', { example: '{oops' }],
     ['example', { example: '[1]' }],
     ['inputSchema', { inputSchema: '{"type":"string"}' }],
-  ])('names the %s of an endpoint', (field, wish) => {
+  ])('has a problem at the %s of an endpoint', (field, wish) => {
     const problems = problemsOf(aDraft({ endpoints: [anEndpointDraft(wish)] }))
     expect(Object.keys(problems)).toEqual([`endpoints[0].${field}`])
   })
 
-  it('names the second of two that are the same endpoint', () => {
+  it('has a problem at the second of two equal endpoints', () => {
     const twins = [anEndpointDraft(), anEndpointDraft({ url: 'https://API.example.com/quote' })]
     expect(Object.keys(problemsOf(aDraft({ endpoints: twins })))).toEqual(['endpoints[1].url'])
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { composeListing } from '../../../src/dashboard/listing/compose-listing.js'
-import { diffListings, isUnchanged } from '../../../src/dashboard/listing/diff.js'
-import type { ListingDraft } from '../../../src/dashboard/listing/draft.js'
+import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
+import { diffListings, isUnchanged } from '../../../src/dashboard/pages/console/editor/diff.js'
+import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
 
 function listing(wish: Partial<ListingDraft> = {}) {
@@ -10,8 +10,8 @@ function listing(wish: Partial<ListingDraft> = {}) {
   return composed.listing
 }
 
-describe('what a signature changes', () => {
-  it('is nothing where only spelling differs', () => {
+describe('the changes of a signature', () => {
+  it('are empty where only spelling differs', () => {
     const before = listing({ endpoints: [anEndpointDraft({ example: '{"a":1,"b":2}' })] })
     const after = listing({
       payTo: merchantAddress.toLowerCase(),
@@ -20,7 +20,7 @@ describe('what a signature changes', () => {
     expect(isUnchanged(diffListings(before, after))).toBe(true)
   })
 
-  it('is everything of a new listing', () => {
+  it('are all fields of a new listing', () => {
     const diff = diffListings(undefined, listing())
     expect(diff.fields.map(({ field }) => field)).toEqual(['Name', 'Paid to'])
     expect(diff.endpoints).toMatchObject([
@@ -29,7 +29,7 @@ describe('what a signature changes', () => {
     expect(diff.changesPayTo).toBe(false)
   })
 
-  it('is each endpoint that is new, gone or different, with old and new side by side', () => {
+  it('are each endpoint that is new, gone or different, with old and new values', () => {
     const stays = anEndpointDraft({ url: 'https://api.example.com/stays' })
     const before = listing({ endpoints: [anEndpointDraft(), stays] })
     const after = listing({
@@ -49,7 +49,7 @@ describe('what a signature changes', () => {
     ])
   })
 
-  it('says so when the money goes elsewhere', () => {
+  it('flag a new payout address', () => {
     const after = listing({ payTo: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' })
     expect(diffListings(listing(), after).changesPayTo).toBe(true)
   })

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
+  createDraftStorage,
   emptyEndpoint,
   fillEndpoint,
   idFromName,
+  type TextStorage,
   titleFromUrl,
-} from '../../../src/dashboard/listing/draft.js'
-import {
-  createDraftStorage,
-  type DraftShelf,
-} from '../../../src/dashboard/listing/draft-storage.js'
+} from '../../../src/dashboard/pages/console/editor/draft.js'
 import { aDraft } from './a-draft.js'
 
-function aShelf(): DraftShelf & { kept: Map<string, string> } {
+function aStorage(): TextStorage & { kept: Map<string, string> } {
   const kept = new Map<string, string>()
   return {
     kept,
@@ -22,8 +20,8 @@ function aShelf(): DraftShelf & { kept: Map<string, string> } {
 }
 
 describe('drafts on a device', () => {
-  it('come back as they were, one for each listing', () => {
-    const storage = createDraftStorage(aShelf())
+  it('are read as they were written, one for each listing', () => {
+    const storage = createDraftStorage(aStorage())
     const kept = { draft: aDraft(), revision: 3, savedAt: 1 }
     expect(storage.write('penny-quotes', kept)).toBe(true)
     expect(storage.read('penny-quotes')).toEqual(kept)
@@ -33,17 +31,17 @@ describe('drafts on a device', () => {
   })
 
   it.each(['', 'nonsense', 'null', '{}', '{"draft":{"id":1},"revision":0,"savedAt":0}'])(
-    'are nothing when what is kept is %j',
+    'are ignored if the kept text is %j',
     (text) => {
-      const shelf = aShelf()
-      shelf.kept.set('arcus:draft:new', text)
-      expect(createDraftStorage(shelf).read('new')).toBeUndefined()
+      const storage = aStorage()
+      storage.kept.set('arcus:draft:new', text)
+      expect(createDraftStorage(storage).read('new')).toBeUndefined()
     },
   )
 
-  it('are given up without a word where nothing may be kept', () => {
-    const full: DraftShelf = {
-      ...aShelf(),
+  it('are dropped without an error where the storage is full or forbidden', () => {
+    const full: TextStorage = {
+      ...aStorage(),
       setItem() {
         throw new Error('QuotaExceededError')
       },
@@ -54,7 +52,7 @@ describe('drafts on a device', () => {
   })
 })
 
-describe('a form filled from a live 402', () => {
+describe('an endpoint filled from a live 402', () => {
   const quoted = {
     url: 'https://api.example.com/air-quality',
     method: 'POST',
@@ -67,7 +65,7 @@ describe('a form filled from a live 402', () => {
     example: { body: { city: 'Porto' } },
   } as const
 
-  it('takes what is quoted, and a title from the path where none is', () => {
+  it('takes the quoted values, and a title from the path if there is none', () => {
     expect(fillEndpoint(emptyEndpoint(), quoted)).toMatchObject({
       method: 'POST',
       price: '0.0025',
@@ -77,7 +75,7 @@ describe('a form filled from a live 402', () => {
     })
   })
 
-  it('keeps what the owner wrote, but not a price that is no more', () => {
+  it('keeps the texts of the owner, but not an old price', () => {
     const written = { ...emptyEndpoint(), title: 'Mine', description: 'My words', price: '9' }
     expect(fillEndpoint(written, quoted)).toMatchObject({
       title: 'Mine',
@@ -87,7 +85,7 @@ describe('a form filled from a live 402', () => {
   })
 })
 
-it('suggests ids and titles that the service takes, or none', () => {
+it('suggests ids and titles that the service accepts, or none', () => {
   expect(['Café Münster & Co.', '天気', 'a', '-- x --y'].map(idFromName)).toEqual([
     'cafe-munster-co',
     '',

@@ -12,11 +12,11 @@ it.each([
   [-26 * 3_600_000, 'yesterday'],
   [2 * 86_400_000, 'in 2 days'],
   [-400 * 86_400_000, 'last year'],
-])('tells %i ms from now as %s', (offset, told) => {
-  expect(relativeTime(now + offset, now)).toBe(told)
+])('writes %i ms from now as %s', (offset, text) => {
+  expect(relativeTime(now + offset, now)).toBe(text)
 })
 
-it('tells how long roughly, in one unit', () => {
+it('writes a duration in one unit', () => {
   expect([0, 1, 61, 7_300, 41 * 86_400].map(roughSpan)).toEqual([
     '0 seconds',
     '1 second',
@@ -26,7 +26,7 @@ it('tells how long roughly, in one unit', () => {
   ])
 })
 
-it('does not count years nobody plans for', () => {
+it('writes at most ten years', () => {
   const year = 365 * 86_400
   expect([10 * year, 10 * year + 1, 551_279 * year].map(roughSpan)).toEqual([
     '10 years',

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { parseFile } from '../../../src/dashboard/listing/openapi/parse-file.js'
-import { OpenApiError, readOpenApi } from '../../../src/dashboard/listing/openapi/read-openapi.js'
+import {
+  OpenApiError,
+  parseFile,
+  readOpenApi,
+} from '../../../src/dashboard/pages/console/editor/read-openapi.js'
 
 const document = {
   openapi: '3.1.0',
@@ -51,7 +54,7 @@ const document = {
 }
 
 describe('an OpenAPI file', () => {
-  it('becomes what the form takes', () => {
+  it('becomes the operations of the form', () => {
     const { name, description, operations } = readOpenApi(document, '')
     expect({ name, description }).toEqual({
       name: 'Weather house',
@@ -98,7 +101,7 @@ describe('an OpenAPI file', () => {
     ])
   })
 
-  it('says of each operation that cannot be listed why', () => {
+  it('names the reason for each operation that cannot be listed', () => {
     expect(readOpenApi(document, '').skipped).toEqual([
       { what: 'DELETE /weather', why: 'Only GET and POST can be listed.' },
       { what: 'GET /by/{unknown}', why: 'Its path has a parameter without an example.' },
@@ -125,12 +128,12 @@ describe('an OpenAPI file', () => {
     [{}, 'it has no paths'],
     [[], 'it has no paths'],
     [{ swagger: '2.0', paths: {} }, 'Only OpenAPI 3'],
-  ])('that is none is refused: %j', (wrong, words) => {
+  ])('is refused if it is not OpenAPI 3: %j', (wrong, words) => {
     expect(() => readOpenApi(wrong, '')).toThrow(OpenApiError)
     expect(() => readOpenApi(wrong, '')).toThrow(words)
   })
 
-  it('is JSON or YAML', async () => {
+  it('is JSON or YAML, at most 4 MB', async () => {
     expect(await parseFile(new Blob(['{"openapi":"3.1.0"}']))).toEqual({ openapi: '3.1.0' })
     expect(await parseFile(new Blob(['openapi: 3.1.0\npaths: {}']))).toEqual({
       openapi: '3.1.0',

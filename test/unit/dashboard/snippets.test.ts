@@ -1,6 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { curlSnippet, exampleUrl, fetchSnippet } from '../../../src/dashboard/merchant/snippets.js'
+import {
+  curlSnippet,
+  exampleUrl,
+  fetchSnippet,
+} from '../../../src/dashboard/pages/merchant/snippets.js'
 
 const network = {
   network: 'eip155:5042',
@@ -21,20 +25,20 @@ const post = {
   example: { body: { text: "'; rm -rf / #", more: '$HOME `id`' } },
 } as const
 
-it('puts the example parameters of a GET into its address', () => {
+it('puts the example parameters of a GET into its URL', () => {
   const example = { queryParams: { city: 'São Paulo', day: [1, 2] } }
   const url = exampleUrl({ ...post, url: 'https://api.example.com/x', method: 'GET', example })
   expect(url).toBe('https://api.example.com/x?city=S%C3%A3o+Paulo&day=1&day=2')
 })
 
-it('gives a shell the stranger’s words as words only', () => {
+it('quotes the texts of a listing for a shell', () => {
   const command = curlSnippet(post).replace('curl -i', 'printf "%s\\n"')
   const lines = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).split('\n')
   expect(lines[0]).toBe(post.url)
   expect(JSON.parse(lines[4] as string)).toEqual(post.example.body)
 })
 
-it('gives TypeScript that parses, with the stranger’s words in strings only', () => {
+it('gives TypeScript that parses, with the texts of a listing in strings only', () => {
   const code = fetchSnippet(post, network)
   const call = /const response = await ([\s\S]*)\nconst answer/.exec(code)?.[1] as string
   const args = new Function('pay', `return ${call}`)((...all: unknown[]) => all)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createGasGuard, subsidisedLimit } from '../../../src/facilitator/gas-guard.js'
-import { createGasModel } from '../../../src/relayer/gas-model.js'
+import { createGasModel } from '../../../src/relayer/gas.js'
 import { SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
 
 const GWEI = 10n ** 9n

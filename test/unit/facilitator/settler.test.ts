@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
-import type { Intent, Judgement } from '../../../src/facilitator/judge.js'
-import { createSettler, type SettlerOptions } from '../../../src/facilitator/settler.js'
+import type { CheckResult, Intent } from '../../../src/facilitator/payment-check.js'
+import { createSettler } from '../../../src/facilitator/settler.js'
 import type { Relayer } from '../../../src/relayer/relayer.js'
 import type { Claim, Job } from '../../../src/store/settlement-journal.js'
 import type { Payment } from '../../../src/x402/payment.js'
@@ -22,10 +22,10 @@ afterEach(() => {
 const queued = { ...aJob(), round: 0, state: 'queued', transaction: null } as Job
 const confirmed = { ...queued, ...anOutcome({ transaction }) } as Job
 
-/** A settler for one payment; the judge finds it valid and no outcome comes, unless told otherwise. */
+/** A settler for one payment; by default the check finds it valid and no outcome comes. */
 function aSettler(
   world: {
-    judgement?: Judgement
+    result?: CheckResult
     claim?: Claim
     decided?: Job
     turn?: DeliveryTurn
@@ -50,9 +50,9 @@ function aSettler(
     },
   } as unknown as Relayer
   const settle = createSettler({
-    judge: async (_payment: Payment, marginSeconds: number) => {
+    checkPayment: async (_payment: Payment, marginSeconds: number) => {
       marginsSeconds.push(marginSeconds)
-      return world.judgement ?? { state: 'valid', intent }
+      return world.result ?? { state: 'valid', intent }
     },
     journal: {
       claim: async () => world.claim ?? { state: 'claimed', job: queued },
@@ -66,7 +66,7 @@ function aSettler(
     paymentUrl: () => 'https://arcus.example/payments',
     now: Date.now,
     log: { error() {} },
-  } as unknown as SettlerOptions)
+  } as unknown as Parameters<typeof createSettler>[0])
   const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string) =>
     settle({
       body: aBody(aPayment({ maxTimeoutSeconds })),
@@ -102,7 +102,7 @@ describe('a settle whose payment does not land', () => {
     await vi.advanceTimersByTimeAsync(2_001)
     await first
     expect(own.withdrawn).toEqual([queued.id])
-    const joined = aSettler({ judgement: { state: 'known', job: queued } })
+    const joined = aSettler({ result: { state: 'known', job: queued } })
     const second = joined.ask(2)
     await vi.advanceTimersByTimeAsync(2_001)
     expect((await second).body).toMatchObject(pending)
@@ -147,7 +147,7 @@ describe('a settle whose payment has landed', () => {
   })
 
   it('that another authorization of the nonce was is used, with its transaction', async () => {
-    const { ask, submitted } = aSettler({ judgement: { state: 'held', job: confirmed } })
+    const { ask, submitted } = aSettler({ result: { state: 'held', job: confirmed } })
     expect((await ask()).body).toMatchObject(used)
     expect(submitted).toEqual([])
   })
@@ -159,7 +159,7 @@ describe('an Idempotency-Key', () => {
     expect((await ask(60, key)).body).toMatchObject({
       errorReason: reasons.idempotencyKeyConflict.code,
     })
-    const known = aSettler({ judgement: { state: 'known', job: confirmed }, boundTo: 'another' })
+    const known = aSettler({ result: { state: 'known', job: confirmed }, boundTo: 'another' })
     expect((await known.ask(60, key)).body).toMatchObject({
       errorReason: reasons.idempotencyKeyConflict.code,
     })

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { type Hex, serializeTransaction } from 'viem'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
-import { createLane } from '../../../src/relayer/lane.js'
-import type { LaneOptions } from '../../../src/relayer/lane-core.js'
+import { createTrackedJobs, type JobKind } from '../../../src/relayer/jobs.js'
+import { createLane, type LaneOptions } from '../../../src/relayer/lane.js'
 import type { RelayerTransaction } from '../../../src/relayer/signer.js'
-import type { Attempt } from '../../../src/store/settlement-journal.js'
+import type { Attempt, Job } from '../../../src/store/settlement-journal.js'
 
 export const wallet = '0x00000000000000000000000000000000000000f1'
 export const call = { to: `0x${'36'.repeat(20)}`, data: '0x1234', gasLimit: 100_000n } as const
@@ -61,7 +61,6 @@ export function aLane() {
     /** Answers to each transaction that is sent, its hash unless set. */
     refusals: [] as (string | Hex)[],
     receipts: [] as Receipt[],
-    decided: new Set<string>(),
     now: 0,
     baseFee: 20n,
   }
@@ -81,6 +80,12 @@ export function aLane() {
     if (refusal?.startsWith('0x')) return refusal
     if (refusal !== undefined) throw new RpcResponseError(-32_000, refusal, undefined)
     return hash
+  }
+
+  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n })
+  const jobs = createTrackedJobs({ exact: { profile } as unknown as JobKind }, () => 0)
+  for (const id of ['a', 'b', 'z']) {
+    jobs.track({ id, kind: 'exact', round: 0, state: 'queued', transaction: null } as Job)
   }
 
   const lane = createLane({
@@ -123,22 +128,26 @@ export function aLane() {
     keccak256,
     now: () => world.now,
     log: { info() {}, warn() {} },
-    onSigned() {},
-    onLanded: (_slot: unknown, { hash, jobIds }: Attempt) => landed.push({ hash, jobIds }),
-    onLost() {},
-    onRefused() {},
-    onTaken: ({ hash }: Attempt) => taken.push(hash),
-    onUntaken: async () => {},
-    isUndecided: (id: string) => !world.decided.has(id),
-    gate: {
-      maySignAgain: async () => true,
-      bearersOf: (jobIds: string[]) => jobIds.map((name) => ({ name })),
+    jobs,
+    queue: {},
+    keeper: {
+      markTaken: async ({ hash }: Attempt) => void taken.push(hash),
+      markRefused: async () => {},
+    },
+    examiner: {
+      examine: async () => {},
+      settleSlot: async (_slot: unknown, { hash, jobIds }: Attempt) =>
+        void landed.push({ hash, jobIds }),
+    },
+    budgets: {
+      readCodes: async () => {},
+      bearersOf: (entries: readonly { job: Job }[]) => entries.map(({ job }) => ({ name: job.id })),
       headroomFor: () => 300n,
     },
-    heldEpoch: () => world.held,
+    leases: { held: () => world.held },
   } as unknown as LaneOptions)
 
-  return { ...world, world, lane, done, landed, taken, lowered, attempts }
+  return { world, lane, jobs, done, landed, taken, lowered, attempts }
 }
 
 export function aReceipt(hash: Hex): Receipt {

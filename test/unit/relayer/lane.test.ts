@@ -1,195 +1,203 @@
-import { describe, expect, it } from 'vitest'
+import { createHash } from 'node:crypto'
+import type { Hex } from 'viem'
+import { parseTransaction } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { BlockFeed } from '../../../src/chain/blocks.js'
+import type { Rpc } from '../../../src/chain/rpc.js'
+import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
+import type { GasBudgets } from '../../../src/relayer/gas.js'
+import { createTrackedJobs, type JobKind } from '../../../src/relayer/jobs.js'
+import { createLane, type LaneOptions } from '../../../src/relayer/lane.js'
+import type { OutcomeKeeper } from '../../../src/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/relayer/queue.js'
+import { encodeTransaction, type RelayerTransaction } from '../../../src/relayer/signer.js'
 import { LeaseLostError } from '../../../src/store/leases.js'
-import { aLane, anAttempt, aReceipt, call, fees, settled, signed } from './a-lane.js'
+import type { Attempt, Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
 
-/** A lane that was taken up under epoch 1 with nothing under way. */
-async function anOpenLane() {
-  const world = aLane()
-  await world.lane.resume(1)
-  return world
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const address = `0x${'f1'.repeat(20)}` as const
+const network = 'eip155:5042'
+const fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 1n }
+const call = { to: `0x${'02'.repeat(20)}`, data: '0x', gasLimit: 21_000n } as const
+const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+const sign = (transaction: RelayerTransaction): Hex =>
+  `0x${encodeTransaction(transaction).toString('hex')}`
+const hashOf = (raw: Hex): Hex => `0x${digest(Buffer.from(raw.slice(2), 'hex')).toString('hex')}`
+const nonceOf = (raw: Hex) => parseTransaction(raw).nonce ?? 0
+
+/** A lane that resumed transactions under these nonces, on a chain that mines none of them. */
+async function aLane(...nonces: number[]) {
+  const world = {
+    block: 1,
+    isSilent: false,
+    isHeld: true,
+    refusal: undefined as string | undefined,
+    /** The nonces of what was sent, and the attempts that were kept, since the lane was resumed. */
+    sent: [] as number[],
+    kept: [] as Attempt[],
+    onKept: () => {},
+  }
+  const attempts = nonces.map((nonce): Attempt => {
+    const rawTransaction = sign({ chainId: 5042, nonce, ...call, ...fees })
+    const place = { network, relayer: address, relayerNonce: nonce, createdAt: 0, jobIds: [] }
+    return { hash: hashOf(rawTransaction), rawTransaction, gasLimit: 21_000n, ...fees, ...place }
+  })
+  const rpc = {
+    async request(_method: string, [raw]: [Hex]) {
+      world.sent.push(nonceOf(raw))
+      if (world.refusal !== undefined) throw new RpcResponseError(-32_000, world.refusal, undefined)
+      return hashOf(raw)
+    },
+    batch: async (calls: unknown[]) => calls.map(() => ({ ok: true, value: null })),
+    async everywhere(method: string) {
+      if (world.isSilent || method !== 'eth_getTransactionCount') return []
+      return [{ ok: true, value: '0x0' }]
+    },
+  }
+  const journal: Partial<SettlementJournal> = {
+    openAttempts: async () => attempts,
+    findNextNonce: async () => undefined,
+    async recordAttempt(attempt) {
+      world.kept.push(attempt)
+      world.onKept()
+    },
+  }
+  const profile = () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n })
+  const jobs = createTrackedJobs({ exact: { profile } as unknown as JobKind }, Date.now)
+  const budgets: Partial<GasBudgets> = {
+    readCodes: async () => {},
+    bearersOf: () => [],
+    headroomFor: () => 300n,
+  }
+  const keeper: Partial<OutcomeKeeper> = {
+    markTaken: async () => {},
+    markRefused: async () => {},
+  }
+  const lane = createLane({
+    network,
+    chainId: 5042,
+    signer: { address, sign: async (transaction) => sign(transaction) },
+    rpc: rpc as unknown as Rpc,
+    feed: {
+      latest: () => ({ baseFeePerGas: 1n, number: world.block }),
+      setBusy() {},
+      poke() {},
+    } as unknown as BlockFeed,
+    journal: journal as SettlementJournal,
+    jobs,
+    queue: createJobQueue(),
+    keeper: keeper as OutcomeKeeper,
+    examiner: { examine: async () => {}, settleSlot: async () => {} },
+    budgets: budgets as GasBudgets,
+    leases: { held: () => (world.isHeld ? 1 : undefined) } as unknown as LaneOptions['leases'],
+    maxFeePerGas: 10n ** 12n,
+    keccak256: digest,
+    now: Date.now,
+    log: { info() {}, warn() {} },
+  })
+  await lane.resume(1)
+  await vi.advanceTimersByTimeAsync(0)
+  world.sent = []
+  /** Runs the watchdog when so many milliseconds have passed. */
+  const tickAfter = async (ms: number) => {
+    await vi.advanceTimersByTimeAsync(ms)
+    await lane.tick()
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  return { lane, jobs, world, tickAfter }
 }
 
-const [first, second] = [signed(0), signed(1)]
-
-describe('a transaction', () => {
-  it('is kept before it is sent, under the epoch of the lease and with the budgets that bear it', async () => {
-    const { lane, done, attempts, taken } = await anOpenLane()
-    await lane.open(call, ['a', 'b'], fees)
-    await settled()
-    expect(done).toEqual([`kept ${first.hash}`, `sent ${first.hash}`])
-    expect(attempts).toMatchObject([
-      {
-        attempt: { ...first, relayerNonce: 0, jobIds: ['a', 'b'] },
-        epoch: 1,
-        bearers: [{ name: 'a' }, { name: 'b' }],
-      },
-    ])
-    expect(taken).toEqual([first.hash])
+describe('a gap in the nonces', () => {
+  it('is filled by the next payment, else by a transaction that does nothing', async () => {
+    const { lane, world, tickAfter } = await aLane(2, 3)
+    await tickAfter(2_500)
+    await vi.advanceTimersByTimeAsync(1_500)
+    await lane.open(call, [], fees)
+    expect(world.kept.map(({ relayerNonce }) => relayerNonce)).toEqual([0])
+    await tickAfter(1_000)
+    expect(world.kept.map(({ relayerNonce }) => relayerNonce)).toEqual([0, 1])
+    await lane.open(call, [], fees)
+    expect(world.kept.map(({ relayerNonce }) => relayerNonce)).toEqual([0, 1, 4])
   })
 
-  it('is not sent when it could not be kept', async () => {
-    const { world, lane, done } = await anOpenLane()
-    world.whileKept = () => Promise.reject(new Error('the disk is full'))
-    await expect(lane.open(call, ['a'], fees)).rejects.toThrow('the disk is full')
-    await settled()
-    expect(done).toEqual([])
-    expect(lane.inFlight()).toBe(0)
-  })
-
-  it('takes the next nonce of the wallet, also while others are under way', async () => {
-    const { lane, done } = await anOpenLane()
-    await lane.open(call, ['a'], fees)
-    await lane.open(call, ['b'], fees)
-    await settled()
-    expect(done).toContain(`sent ${second.hash}`)
-  })
-
-  it('is not taken by a node that answers another hash', async () => {
-    const { world, lane, taken } = await anOpenLane()
-    world.refusals = [`0x${'ee'.repeat(32)}`]
-    await lane.open(call, ['a'], fees)
-    await settled()
-    expect(taken).toEqual([])
-  })
-
-  it('that is replaced keeps its earlier hash, for either may land', async () => {
-    const { world, lane, landed, attempts } = await anOpenLane()
-    world.refusals = ['replacement transaction underpriced']
-    await lane.open(call, ['a'], fees)
-    await settled()
-    expect(attempts).toHaveLength(2)
-    const [before, after] = attempts.map(({ attempt }) => attempt)
-    expect(after).toMatchObject({ relayerNonce: 0, jobIds: ['a'] })
-    // Nodes ask for ten percent more in both fields.
-    expect(after?.maxFeePerGas).toBeGreaterThanOrEqual(66n)
-    expect(after?.maxPriorityFeePerGas).toBeGreaterThanOrEqual(2n)
-    expect(lane.land(aReceipt(before?.hash ?? '0x'))).toBe(true)
-    expect(landed).toEqual([{ hash: first.hash, jobIds: ['a'] }])
-  })
-
-  it('carries no job that was decided meanwhile when it is replaced', async () => {
-    const { world, lane, attempts } = await anOpenLane()
-    world.refusals = ['replacement transaction underpriced']
-    world.decided.add('a')
-    await lane.open(call, ['a', 'b'], fees)
-    await settled()
-    expect(attempts[1]?.attempt.jobIds).toEqual(['b'])
-  })
-
-  it('of a wallet that cannot pay for it is neither kept nor sent, and closes the lane', async () => {
-    const { lane, done } = await anOpenLane()
-    const needed = call.gasLimit * fees.maxFeePerGas
-    await expect(lane.open(call, ['a'], fees, needed - 1n)).rejects.toThrow('cannot pay')
-    expect(done).toEqual([])
-    expect(lane.closedBecause()).toBe('no gas money')
-  })
-
-  it('of a wallet that can just pay for it is sent', async () => {
-    const { lane, done } = await anOpenLane()
-    await lane.open(call, ['a'], fees, call.gasLimit * fees.maxFeePerGas)
-    await settled()
-    expect(done).toContain(`sent ${first.hash}`)
+  it('is not a nonce that has a transaction, however recently that was sent', async () => {
+    const { lane, world, tickAfter } = await aLane(1)
+    await tickAfter(2_500)
+    await vi.advanceTimersByTimeAsync(2_000)
+    await lane.open(call, [], fees)
+    await tickAfter(1_000)
+    await tickAfter(500)
+    expect(world.kept.map(({ relayerNonce }) => relayerNonce)).toEqual([0])
   })
 })
 
-describe('a wallet that another process may have', () => {
-  it('signs nothing', async () => {
-    const { world, lane, done } = await anOpenLane()
-    world.held = undefined
-    await expect(lane.open(call, ['a'], fees)).rejects.toThrow(LeaseLostError)
-    expect(done).toEqual([])
-    expect(lane.isHeld()).toBe(false)
+describe('the watchdog', () => {
+  it('raises the fee of a transaction that blocks pass over, not of one that no block could have taken', async () => {
+    const { world, tickAfter } = await aLane(0)
+    await tickAfter(6_000)
+    expect(world.kept).toHaveLength(1)
+    await tickAfter(60_000)
+    expect(world.kept).toHaveLength(1)
+    world.block = 2
+    await tickAfter(6_000)
+    expect(world.kept).toHaveLength(2)
   })
 
-  it.each([
-    ['has lapsed', undefined],
-    ['is held under another epoch', 2],
-  ])('sends nothing that was kept before when its lease %s', async (_, held) => {
-    const { world, lane, done } = await anOpenLane()
-    world.whileKept = async () => {
-      world.held = held
+  it('checks again at the next tick when no node answers with the nonce', async () => {
+    const { lane, world, tickAfter } = await aLane(0)
+    await vi.advanceTimersByTimeAsync(3_000)
+    world.isSilent = true
+    await expect(lane.tick()).rejects.toThrow('transaction count')
+    expect(world.sent).toEqual([])
+    world.isSilent = false
+    await tickAfter(500)
+    expect(world.sent).toEqual([0])
+  })
+})
+
+it('sends a transaction that was refused without a cause again, ever more slowly, then leaves it to the watchdog', async () => {
+  const { lane, world } = await aLane()
+  world.refusal = 'the node is on fire'
+  await lane.open(call, [], fees)
+  const counts: number[] = []
+  for (const ms of [0, 99, 1, 200, 400, 799, 1, 10_000]) {
+    await vi.advanceTimersByTimeAsync(ms)
+    counts.push(world.sent.length)
+  }
+  expect(counts).toEqual([1, 1, 2, 3, 4, 4, 5, 5])
+})
+
+describe('a lane whose lease is lost', () => {
+  it('knows a transaction that was kept although the lease was lost during the write', async () => {
+    const { lane, jobs, world } = await aLane()
+    jobs.track({ id: 'a', kind: 'exact', round: 0, transaction: null } as Job)
+    world.onKept = () => lane.drop()
+    await expect(lane.open(call, ['a'], fees)).rejects.toBeInstanceOf(LeaseLostError)
+    expect(jobs.find('a')?.job).toMatchObject({ state: 'submitted' })
+    expect(world.sent).toEqual([])
+  })
+
+  it('signs nothing and sends nothing', async () => {
+    const { lane, world, tickAfter } = await aLane(0)
+    world.isHeld = false
+    await expect(lane.open(call, [], fees)).rejects.toBeInstanceOf(LeaseLostError)
+    await tickAfter(10_000)
+    expect([world.kept, world.sent]).toEqual([[], []])
+  })
+
+  it('does not send a transaction that it signed just before', async () => {
+    const { lane, world } = await aLane()
+    world.onKept = () => {
+      world.isHeld = false
     }
-    await lane.open(call, ['a'], fees).catch(() => {})
-    await settled()
-    expect(done).toEqual([`kept ${first.hash}`])
+    await lane.open(call, [], fees)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([world.kept.length, world.sent]).toEqual([1, []])
   })
-
-  it('sends nothing of what it repairs', async () => {
-    const { world, lane, done } = await anOpenLane()
-    await lane.open(call, ['a'], fees)
-    await settled()
-    world.held = undefined
-    world.now = 60_000
-    await lane.tick()
-    await settled()
-    expect(done).toHaveLength(2)
-  })
-
-  it('lets go of its transactions, and names them', async () => {
-    const { lane } = await anOpenLane()
-    await lane.open(call, ['a'], fees)
-    const [slot] = lane.drop()
-    expect([...(slot?.jobIds ?? [])]).toEqual(['a'])
-    expect([lane.inFlight(), lane.isHeld(), lane.epoch()]).toEqual([0, false, undefined])
-  })
-})
-
-describe('a lane that is taken up', () => {
-  it('sends again what an earlier process kept', async () => {
-    const { world, lane, done } = aLane()
-    world.kept = [anAttempt()]
-    await lane.resume(1)
-    await settled()
-    expect(done).toEqual([`sent ${signed(5).hash}`])
-    expect(lane.isHeld()).toBe(true)
-  })
-
-  it('knows what an earlier attempt of a slot carried, although the newest does not', async () => {
-    const { world, lane } = aLane()
-    const later = anAttempt({ jobIds: ['a'], maxFeePerGas: 80n })
-    world.kept = [anAttempt({ jobIds: ['a', 'b'] }), later]
-    await lane.resume(1)
-    const [slot] = lane.drop()
-    expect([...(slot?.jobIds ?? [])].sort()).toEqual(['a', 'b'])
-    expect(slot?.attempts.map(({ hash }) => hash)).toEqual([signed(5).hash, later.hash])
-  })
-
-  it('finds what has landed since, by any hash of the slot', async () => {
-    const { world, lane, landed } = aLane()
-    const later = anAttempt({ maxFeePerGas: 80n })
-    world.kept = [anAttempt(), later]
-    world.receipts = [aReceipt(signed(5).hash)]
-    await lane.resume(1)
-    expect(landed).toEqual([{ hash: signed(5).hash, jobIds: ['a'] }])
-    expect(lane.inFlight()).toBe(0)
-  })
-
-  it.each([
-    ['the journal when the chain is behind what is under way', 7, 5, [anAttempt()], 7],
-    ['the chain when it is ahead', 3, 8, [], 8],
-    ['the chain when nothing of ours is under way', 7, 4, [], 4],
-  ])('goes on with the nonce of %s', async (_, keptNonce, chainNonce, kept, expected) => {
-    const { world, lane, attempts } = aLane()
-    Object.assign(world, { keptNonce, chainNonce, kept })
-    await lane.resume(1)
-    await lane.open(call, ['z'], fees)
-    expect(attempts.at(-1)?.attempt.relayerNonce).toBe(expected)
-  })
-
-  it('lowers the nonce in the journal only when nothing of ours is under way', async () => {
-    const { world, lane, lowered } = aLane()
-    Object.assign(world, { keptNonce: 7, chainNonce: 4, kept: [anAttempt()] })
-    await lane.resume(1)
-    expect(lowered).toEqual([])
-    lane.drop()
-    world.kept = []
-    await lane.resume(1)
-    expect(lowered).toEqual([4])
-  })
-})
-
-it('a receipt of nobody here is not this lane’s', async () => {
-  const { lane, landed } = await anOpenLane()
-  expect(lane.land(aReceipt(first.hash))).toBe(false)
-  expect(landed).toEqual([])
 })

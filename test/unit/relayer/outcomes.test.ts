@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
+import type { TrackedJob } from '../../../src/relayer/jobs.js'
 import { readSlotResult } from '../../../src/relayer/outcomes.js'
-import type { TrackedJob } from '../../../src/relayer/tracked-jobs.js'
 
 const receipt: Receipt = {
   transactionHash: `0x${'aa'.repeat(32)}`,

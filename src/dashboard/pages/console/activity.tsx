@@ -1,33 +1,43 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import { useConnection } from 'wagmi'
-import { sessionQuery } from '../../api/queries.js'
-import type { MerchantView } from '../../api/types.js'
+import { useSearchParams } from 'wouter'
+import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
+import type { MerchantView } from '../../../api/listings.js'
+import { ApiError } from '../../api/http.js'
+import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
+import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink } from '../../components/button.js'
-import { Card, Empty } from '../../components/card.js'
-import { Hex } from '../../components/hex.js'
-import { Loaded } from '../../components/loaded.js'
+import { Card, Empty, Section } from '../../components/card.js'
+import { ranges, Segmented, Select } from '../../components/choices.js'
+import { Stat, Usd } from '../../components/figures.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { Skeleton } from '../../components/skeleton.js'
-import { sameAddress } from '../../format/hostile-text.js'
-import { useSession } from '../../wallet/session.js'
-import { useSigning } from '../../wallet/use-signing.js'
+import { Hex } from '../../components/untrusted-text.js'
+import {
+  duration,
+  exactCount,
+  exactUsdc,
+  percent,
+  shortCount,
+  shortUsd,
+} from '../../format/amounts.js'
+import { oneLine, sameAddress } from '../../format/untrusted-text.js'
+import { reasonName } from '../../format/verdicts.js'
+import { forgetSession, useSession } from '../../wallet/session.js'
+import { useSigning } from '../../wallet/signing.js'
 import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { WalletPicker } from '../../wallet/wallet-picker.js'
+import { ActivityChart } from './activity-chart.js'
+import { ActivityTable, type EndpointName } from './activity-table.js'
 
-/** Brings charts and the table with it. */
-const ActivityPanel = lazy(async () => ({
-  default: (await import('../../activity/activity-panel.js')).ActivityPanel,
-}))
-
-/** What happened at a listing's endpoints, for its owner: figures are private, so the wallet signs in to read them. */
+/** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
   const session = useSession()
-  const endpoints = merchant.endpoints.map(({ title, method, url, state }) => ({
+  const endpoints = merchant.endpoints.map(({ title, method, state }) => ({
     id: state.id,
     title,
     method,
-    url,
   }))
   if (merchant.owner === null) return null
   if (merchant.payToProof === null) return <Unproven merchant={merchant} />
@@ -35,9 +45,7 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
     <Loaded query={session} skeleton={<PanelSkeleton />}>
       {(signedIn) =>
         sameAddress(signedIn?.address, merchant.owner) ? (
-          <Suspense fallback={<PanelSkeleton />}>
-            <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
-          </Suspense>
+          <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
         ) : (
           <SignIn owner={merchant.owner} />
         )
@@ -46,20 +54,20 @@ export function Activity({ merchant }: { merchant: MerchantView }) {
   )
 }
 
-/** The service tells nobody what an address receives that has not shown that it stands behind the owner. */
+/** Asks for the confirmation of the payout address. Without it the service shows its payments to nobody. */
 function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
   return (
     <Card>
       <Empty
         title="Payments do not count here yet"
         action={
-          <ButtonLink look="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
+          <ButtonLink variant="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
             Confirm the payout address
           </ButtonLink>
         }
       >
         This listing is paid at <Hex hex={payTo} kind="address" />, which has not confirmed its
-        owner. Its key has to sign once; what is paid from then on shows up here.
+        owner. Its key has to sign once. Payments after that appear here.
       </Empty>
     </Card>
   )
@@ -81,12 +89,12 @@ function SignIn({ owner }: { owner: string | null }) {
         title="Sign in to see payments"
         action={
           address === undefined ? (
-            <Button look="primary" onClick={() => setIsPicking(true)}>
+            <Button variant="primary" onClick={() => setIsPicking(true)}>
               Connect the owner’s wallet
             </Button>
           ) : (
             <Button
-              look="primary"
+              variant="primary"
               isBusy={login.isPending}
               disabled={!isOwner}
               onClick={() => login.mutate()}
@@ -96,8 +104,8 @@ function SignIn({ owner }: { owner: string | null }) {
           )
         }
       >
-        Who paid, for what and how it went is for the owner only. The signature opens an hour of
-        reading; it can change nothing.
+        Payments are shown to the owner only. The signature allows reading for an hour and can
+        change nothing.
       </Empty>
       {login.error !== null && (
         <div className="px-5 pb-5">
@@ -117,5 +125,275 @@ function PanelSkeleton() {
       <Skeleton className="h-28 w-full !rounded-2xl" />
       <Skeleton className="h-64 w-full !rounded-2xl" />
     </div>
+  )
+}
+
+interface ActivityPanelProps {
+  merchantId: string
+  endpoints: readonly EndpointName[]
+}
+
+const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = {
+  connecting: ['plain', 'Connecting'],
+  live: ['ok', 'Live'],
+  lost: ['warn', 'Reconnecting'],
+}
+
+/** Shows figures, chart, failures and table of the payments, all under the same filter. */
+function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
+  const { filter, setFilter } = useFilter(endpoints)
+  const [tone, name] = connectionStates[useLiveActivity(merchantId)]
+  const query = useQuery(activityQuery(merchantId, filter))
+  useSessionEnd(query.error)
+
+  return (
+    <Section
+      title="Activity"
+      aside={
+        <div className="flex flex-wrap items-center gap-3">
+          <Dot tone={tone}>{name}</Dot>
+          {endpoints.length > 1 && (
+            <Select
+              variant="small"
+              aria-label="Endpoint"
+              value={String(filter.endpoint ?? '')}
+              options={[
+                ['', 'All endpoints'],
+                ...endpoints.map(
+                  ({ id, title, method }) =>
+                    [String(id), `${method} ${oneLine(title, 60)}`] as const,
+                ),
+              ]}
+              onChange={(id) => setFilter('endpoint', id)}
+            />
+          )}
+          <Segmented
+            legend="Range"
+            value={filter.range}
+            options={ranges}
+            onChange={(range) => setFilter('range', range)}
+          />
+        </div>
+      }
+    >
+      <Loaded query={query} skeleton={<FiguresSkeleton />}>
+        {(answer) => (
+          <div className="space-y-4">
+            <ActivityFigures summary={answer.summary} />
+            <div className="grid gap-4 lg:grid-cols-3">
+              <div className="min-w-0 lg:col-span-2">
+                <ActivityChart answer={answer} />
+              </div>
+              <Card className="p-5">
+                <h3 className="mb-4 text-sm font-semibold">Failures by reason</h3>
+                <Failures {...answer.summary} />
+              </Card>
+            </div>
+          </div>
+        )}
+      </Loaded>
+      <ActivityTable merchantId={merchantId} endpoints={endpoints} filter={filter} />
+    </Section>
+  )
+}
+
+/** Keeps the filter in the address of the page, so that a link leads to the same figures. */
+function useFilter(endpoints: readonly EndpointName[]) {
+  const [params, setParams] = useSearchParams()
+  const range = params.get('range')
+  const endpoint = endpoints.find(({ id }) => String(id) === params.get('endpoint'))?.id
+  const filter: ActivityFilter = {
+    range: ranges.find(([key]) => key === range)?.[0] ?? '24h',
+    endpoint,
+  }
+  const setFilter = (name: 'range' | 'endpoint', value: string) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  return { filter, setFilter }
+}
+
+/** Forgets a session that has ended, so that the page asks to sign in again instead of showing old figures. */
+function useSessionEnd(error: Error | null): void {
+  const client = useQueryClient()
+  const hasEnded = error instanceof ApiError && error.status === 401
+  useEffect(() => {
+    if (!hasEnded) return
+    forgetSession(client)
+  }, [hasEnded, client])
+}
+
+function FiguresSkeleton() {
+  return (
+    <div role="status" aria-label="Loading the figures" className="space-y-4">
+      <Skeleton className="h-24 w-full !rounded-2xl" />
+      <Skeleton className="h-72 w-full !rounded-2xl" />
+    </div>
+  )
+}
+
+const AGAIN_MS = 5_000
+
+type Connection = 'connecting' | 'live' | 'lost'
+
+/** Follows the payments of a merchant: reads everything that is shown again when the service announces a change. */
+function useLiveActivity(merchantId: string): Connection {
+  const client = useQueryClient()
+  const [connection, setConnection] = useState<Connection>('connecting')
+
+  useEffect(() => {
+    const path = `/api/merchants/${encodeURIComponent(merchantId)}/activity/stream`
+    let stream: EventSource
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
+    let wasLost = false
+    const follow = () => {
+      stream = new EventSource(path)
+      stream.addEventListener('open', () => {
+        setConnection('live')
+        // Nothing was announced while the connection was lost.
+        if (wasLost) readAgain()
+        wasLost = false
+      })
+      stream.addEventListener('activity', readAgain)
+      stream.addEventListener('error', () => {
+        wasLost = true
+        setConnection('lost')
+        if (stream.readyState !== EventSource.CLOSED) return
+        // A browser gives up after an error answer. Reading once shows whether the session has ended.
+        readAgain()
+        timer = setTimeout(follow, AGAIN_MS)
+      })
+    }
+    follow()
+    return () => {
+      clearTimeout(timer)
+      stream.close()
+    }
+  }, [client, merchantId])
+
+  return connection
+}
+
+function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
+  const notes = [
+    ...(refunds.count > 0 ? [`net of ${shortUsd(refunds.usd)} refunded`] : []),
+    ...(selfPayments.count > 0 ? [`without ${exactCount(selfPayments.count)} by yourself`] : []),
+  ]
+  return notes.join(', ') || 'USDC'
+}
+
+/** Shows the totals of a range, net of refunds. */
+function ActivityFigures({ summary }: { summary: ActivitySummary }) {
+  const { verify, settle, revenue, refunds, payers, gasUsd } = summary
+  return (
+    <Card className="p-5">
+      <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
+        <Stat
+          name="Revenue"
+          value={<Usd usd={revenue.usd} />}
+          title={`Net of ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)}`}
+          note={revenueNote(summary)}
+        />
+        <Stat
+          name="Settled"
+          value={shortCount(settle.settled)}
+          title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} settles`}
+          note={`${exactCount(settle.failed)} failed`}
+        />
+        <Stat
+          name="Success rate"
+          value={percent(settle.successRate)}
+          note="of valid payments"
+          title="A payment counts as failed if it was found valid before and did not settle. Failures that a payer causes count once a day."
+        />
+        <Stat
+          name="Verified"
+          value={shortCount(verify.valid)}
+          title={`${exactCount(verify.valid)} of ${exactCount(verify.count)} verifies`}
+          note={`${exactCount(verify.count - verify.valid)} refused`}
+        />
+        <Stat
+          name="Payers"
+          value={shortCount(payers.unique)}
+          title={`${exactCount(payers.unique)} different payers, ${exactCount(payers.repeat)} of them more than once`}
+          note={`${exactCount(payers.repeat)} came back`}
+        />
+        <Stat
+          name="Settle time"
+          value={duration(settle.p50Ms)}
+          title={`The median of ${exactCount(settle.settled)} settles`}
+          note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
+        />
+        <Stat
+          name="Gas"
+          value={<Usd usd={gasUsd} />}
+          title={`${exactUsdc(gasUsd)} for all of them`}
+          note="paid by Arcus"
+        />
+      </dl>
+    </Card>
+  )
+}
+
+const SHOWN = 6
+
+/** Lists the reasons for failures and refusals, the most frequent first. */
+function Failures({ failures, refusals }: Pick<ActivitySummary, 'failures' | 'refusals'>) {
+  return (
+    <>
+      {failures.length === 0 ? (
+        <p className="text-sm text-muted">Nothing failed in this range.</p>
+      ) : (
+        <Reasons reasons={failures} />
+      )}
+      {refusals.length > 0 && (
+        <>
+          <h4 className="mt-5 mb-1 text-sm font-semibold">Refused settles</h4>
+          <p className="mb-3 text-xs text-muted">
+            They were never found valid, used before, or beyond the limit of their payer. No rate
+            counts them.
+          </p>
+          <Reasons reasons={refusals} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
+  const most = Math.max(...reasons.map(({ count }) => count))
+  const rest = reasons.slice(SHOWN).reduce((sum, { count }) => sum + count, 0)
+  return (
+    <ul className="space-y-3">
+      {reasons.slice(0, SHOWN).map(({ kind, reason, count }) => (
+        <li key={`${kind} ${reason}`}>
+          <div className="flex items-baseline justify-between gap-3 text-sm">
+            <span title={reason} className="min-w-0 break-words">
+              {reasonName(reason)} <span className="text-xs text-faint">at {kind}</span>
+            </span>
+            <span className="tabular text-muted">{exactCount(count)}</span>
+          </div>
+          <meter
+            className="sr-only"
+            min={0}
+            max={most}
+            value={count}
+            aria-label={`${reasonName(reason)}: ${count}`}
+          />
+          <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
+            <rect width="100%" height="100%" rx="3" className="fill-sunken" />
+            <rect width={`${(count / most) * 100}%`} height="100%" rx="3" className="fill-bad" />
+          </svg>
+        </li>
+      ))}
+      {rest > 0 && <li className="text-xs text-muted">and {exactCount(rest)} more</li>}
+    </ul>
   )
 }

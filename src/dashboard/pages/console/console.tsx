@@ -1,12 +1,12 @@
 import { Route, Switch } from 'wouter'
+import { NotFound, PageTitle } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'
 import { WalletProvider } from '../../wallet/wallet-provider.js'
-import { NotFound } from '../not-found.js'
+import { ListingEditor } from './editor/listing-editor.js'
 import { Manage } from './manage.js'
-import { NewListing } from './new-listing.js'
 import { Overview } from './overview.js'
 
-/** Where owners work: everything that needs a wallet, and nothing else does. */
+/** The pages of owners: the only ones that need a wallet. */
 export function Console() {
   return (
     <WalletProvider>
@@ -26,5 +26,16 @@ export function Console() {
         </Route>
       </Switch>
     </WalletProvider>
+  )
+}
+
+export function NewListing() {
+  return (
+    <>
+      <PageTitle title="List an API">
+        Paste the URL of an endpoint that answers 402. The wallet signs once, at the end.
+      </PageTitle>
+      <ListingEditor />
+    </>
   )
 }

@@ -1,23 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
+import type { MerchantView } from '../../../api/listings.js'
 import { merchantQuery } from '../../api/queries.js'
-import type { MerchantView } from '../../api/types.js'
 import { ButtonLink } from '../../components/button.js'
 import { Empty } from '../../components/card.js'
-import { Glyph } from '../../components/glyph.js'
-import { Hex } from '../../components/hex.js'
-import { Loaded } from '../../components/loaded.js'
+import { Glyph } from '../../components/icons.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { useTitle } from '../../components/page-title.js'
-import { Skeleton } from '../../components/skeleton.js'
-import { StrangerText } from '../../components/stranger-text.js'
-import { oneLine, sameAddress } from '../../format/hostile-text.js'
-import { ListingEditor } from '../../listing/listing-editor.js'
-import { NotFound } from '../not-found.js'
+import { NotFound, useTitle } from '../../components/page.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { Activity } from './activity.js'
-import { Health } from './health.js'
-import { ListingSettings } from './listing-settings.js'
+import { ListingEditor } from './editor/listing-editor.js'
+import { Endpoints } from './endpoints.js'
+import { ListingSettings } from './settings.js'
 
 const parts = [
   ['activity', 'Activity'],
@@ -26,7 +23,7 @@ const parts = [
   ['settings', 'Settings'],
 ] as const
 
-/** One listing from its owner's side. The address says which part. */
+/** Shows one listing to its owner. The address of the page names the part. */
 export function Manage({ id, part }: { id: string; part: string }) {
   const query = useQuery(merchantQuery(id))
   if (!parts.some(([key]) => key === part)) return <NotFound />
@@ -45,17 +42,17 @@ export function Manage({ id, part }: { id: string; part: string }) {
           title="There is no such listing"
           action={<ButtonLink href="/console">Your listings</ButtonLink>}
         >
-          It was deleted, or never was. A deleted id stays with its owner, who may list under it
+          It was deleted, or it never existed. A deleted id stays with its owner, who can use it
           again.
         </Empty>
       }
     >
-      {(merchant) => <Found merchant={merchant} part={part} />}
+      {(merchant) => <ManagedListing merchant={merchant} part={part} />}
     </Loaded>
   )
 }
 
-function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
+function ManagedListing({ merchant, part }: { merchant: MerchantView; part: string }) {
   const { id, name, flags } = merchant
   useTitle(oneLine(name, 60))
   return (
@@ -64,7 +61,7 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
         <Glyph of={id} size={44} />
         <div className="min-w-0 flex-1">
           <h1 className="text-2xl font-semibold tracking-tight">
-            <StrangerText text={name} max={60} />
+            <UntrustedText text={name} max={60} />
           </h1>
           <p className="text-xs text-muted">
             <Link href="/console" className="hover:text-ink">
@@ -92,12 +89,12 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
       <div className="space-y-6">
         {flags.hidden && (
           <Notice tone="warn" title="The operator hides this listing">
-            {flags.hiddenReason !== null && <StrangerText text={flags.hiddenReason} max={300} />}
+            {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
         <OwnerNote {...merchant} />
         {part === 'activity' && <Activity merchant={merchant} />}
-        {part === 'endpoints' && <Health merchant={merchant} />}
+        {part === 'endpoints' && <Endpoints merchant={merchant} />}
         {part === 'edit' && <ListingEditor merchant={merchant} />}
         {part === 'settings' && <ListingSettings merchant={merchant} />}
       </div>
@@ -105,14 +102,14 @@ function Found({ merchant, part }: { merchant: MerchantView; part: string }) {
   )
 }
 
-/** Says so when what is shown cannot be changed by who is connected. */
+/** Says who may change the listing, unless the connected wallet may. */
 function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
   const { address } = useConnection()
   if (flags.unclaimed) {
     return (
       <Notice title="Nobody owns this listing yet">
-        It was found in a settled payment. Saving it with the wallet{' '}
-        <Hex hex={payTo} kind="address" />, which is paid, claims it.
+        Arcus found it in a settled payment. To claim it, save it with the wallet{' '}
+        <Hex hex={payTo} kind="address" />, which is paid.
       </Notice>
     )
   }
@@ -121,7 +118,7 @@ function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
     if (endpoints.some(({ state }) => state.hosted)) return <Notice title={title} />
     return (
       <Notice title={title}>
-        Saving it with the wallet <Hex hex={payTo} kind="address" />, which is paid, takes it over.
+        To take it over, save it with the wallet <Hex hex={payTo} kind="address" />, which is paid.
       </Notice>
     )
   }

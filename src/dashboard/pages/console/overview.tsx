@@ -1,25 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
+import type { OwnedMerchant } from '../../../api/listings.js'
 import { merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
-import type { OwnedMerchant } from '../../api/types.js'
 import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Usd } from '../../components/figures.js'
-import { Glyph } from '../../components/glyph.js'
-import { Icon } from '../../components/icons.js'
-import { Loaded } from '../../components/loaded.js'
+import { Glyph, Icon } from '../../components/icons.js'
+import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
-import { PageTitle } from '../../components/page-title.js'
-import { SkeletonRows } from '../../components/skeleton.js'
-import { StrangerText } from '../../components/stranger-text.js'
+import { PageTitle } from '../../components/page.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
-import { isBlank } from '../../listing/draft.js'
-import { readDraft } from '../../listing/use-draft.js'
+import { isBlank } from './editor/draft.js'
+import { readDraft } from './editor/use-draft.js'
 
-/** What the connected wallet owns, is offered, or may claim. */
+/** Lists the listings that the connected wallet owns, is offered or may claim. */
 export function Overview() {
   const { address } = useConnection()
   return (
@@ -27,14 +25,14 @@ export function Overview() {
       <PageTitle
         title="Your listings"
         aside={
-          <ButtonLink href="/console/new" look="primary">
+          <ButtonLink href="/console/new" variant="primary">
             <Icon name="plus" size={14} />
             List an API
           </ButtonLink>
         }
       >
-        Paste a URL, check what its 402 says, sign once. No account and no password: the wallet that
-        signs is the owner.
+        Paste a URL, check its 402 and sign once. There is no account and no password: the wallet
+        that signs is the owner.
       </PageTitle>
       <div className="space-y-10">
         <OpenDraft />
@@ -56,8 +54,8 @@ function OpenDraft() {
         </ButtonLink>
       }
     >
-      <StrangerText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />,
-      kept <Moment at={kept.savedAt} />
+      <UntrustedText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />
+      , kept <Moment at={kept.savedAt} />
     </Notice>
   )
 }
@@ -65,13 +63,13 @@ function OpenDraft() {
 const steps = [
   [
     'Connect a wallet',
-    'It becomes the owner of what it lists. Arcus never asks it for a transaction.',
+    'It becomes the owner of its listings. Arcus never asks it for a transaction.',
   ],
   [
     'Paste the URL of your API',
     'Its live 402 fills the form: price, asset, payout address, parameters.',
   ],
-  ['Sign once', 'The endpoint is looked at and listed at once. Then watch payments arrive.'],
+  ['Sign once', 'Arcus probes the endpoint and lists it at once. Then watch payments arrive.'],
 ]
 
 function Steps() {
@@ -116,7 +114,7 @@ function Owned({ address }: { address: string }) {
                 <Empty
                   title="This wallet owns no listing yet"
                   action={
-                    <ButtonLink href="/console/new" look="primary">
+                    <ButtonLink href="/console/new" variant="primary">
                       List an API
                     </ButtonLink>
                   }
@@ -130,7 +128,7 @@ function Owned({ address }: { address: string }) {
             <Group
               title="Found in payments to you"
               merchants={by('payTo')}
-              note="Settled payments named these resources. Save one under its id to claim it."
+              note="Settled payments named these endpoints. Save one under its id to claim it."
               hrefOf={({ id }) => `/console/${id}/edit`}
             />
           </>
@@ -148,7 +146,7 @@ function Group({
 }: {
   title: string
   note?: string
-  merchants: OwnedMerchant[]
+  merchants: readonly OwnedMerchant[]
   hrefOf: (merchant: OwnedMerchant) => string
 }) {
   if (merchants.length === 0) return null
@@ -165,7 +163,7 @@ function Group({
               <div className="min-w-0 flex-1">
                 <h3 className="font-medium">
                   <Link href={hrefOf(merchant)} className="after:absolute after:inset-0">
-                    <StrangerText text={merchant.name} max={60} />
+                    <UntrustedText text={merchant.name} max={60} />
                   </Link>
                 </h3>
                 <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">
@@ -189,7 +187,7 @@ function Group({
   )
 }
 
-/** The last thirty days in three figures; nothing where the screen is too narrow for them. */
+/** Shows three figures of the last 30 days, on wide screens only. */
 function Month({ merchantId }: { merchantId: string }) {
   const { data } = useQuery(merchantTotalsQuery(merchantId))
   const month = data?.['30d']

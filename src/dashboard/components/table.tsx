@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react'
+
+export interface Column<Row> {
+  name: string
+  cell: (row: Row) => ReactNode
+}
+
+/** A table with one row an entry. It scrolls by itself where it is too wide, and takes the focus for that. */
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+}: {
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf: (row: Row) => string | number
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+    <section className="relative overflow-x-auto" tabIndex={0} aria-label={label}>
+      <table className="w-full text-left text-sm">
+        <thead className="text-xs text-muted">
+          <tr className="border-b border-line">
+            {columns.map(({ name }) => (
+              <th key={name} scope="col" className="px-4 py-2 font-medium whitespace-nowrap">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="divide-y divide-line">
+          {rows.map((row) => (
+            <tr key={keyOf(row)} className="hover:bg-sunken">
+              {columns.map(({ name, cell }) => (
+                <td key={name} className="px-4 py-2.5 align-middle whitespace-nowrap">
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

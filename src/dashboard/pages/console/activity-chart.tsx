@@ -1,0 +1,99 @@
+import { useMemo, useState } from 'react'
+import type { ActivityAnswer, ActivityPoint } from '../../../api/activity.js'
+import { type Bar, Bars } from '../../components/bars.js'
+import { Segmented } from '../../components/choices.js'
+import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
+
+type Measure = 'payments' | 'revenue'
+
+const measures = [
+  ['payments', 'Payments'],
+  ['revenue', 'Revenue'],
+] as const
+
+/** More bars than this cannot be told apart. */
+const MAX_BUCKETS = 366
+
+/** Shows a range by hour or day, as bars of payments or of revenue. */
+export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
+  const [measure, setMeasure] = useState<Measure>('payments')
+  const [shown, setShown] = useState<number | null>(null)
+  const { stepSeconds } = answer
+  const bars = useMemo(
+    () => fillBuckets(answer, Date.now()).map((point) => toBar(point, stepSeconds, measure)),
+    [answer, stepSeconds, measure],
+  )
+  const bar = shown === null ? undefined : bars[shown]
+  const isRevenue = measure === 'revenue'
+  return (
+    <figure className="rounded-2xl border border-line bg-raised p-4 shadow-card sm:p-5">
+      <figcaption className="mb-3 flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <Segmented
+          legend="The figures in the chart"
+          value={measure}
+          options={measures}
+          onChange={setMeasure}
+        />
+        <p className="text-xs text-muted tabular" aria-hidden="true">
+          {bar?.text ?? <Legend isRevenue={isRevenue} />}
+        </p>
+      </figcaption>
+      <div className="h-[220px]">
+        <Bars
+          label={`${isRevenue ? 'Revenue' : 'Payments'} by ${stepSeconds < 86_400 ? 'hour' : 'day'}`}
+          bars={bars}
+          tones={isRevenue ? ['accent'] : ['accent', 'bad']}
+          formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
+          onShow={setShown}
+        />
+      </div>
+    </figure>
+  )
+}
+
+function Legend({ isRevenue }: { isRevenue: boolean }) {
+  if (isRevenue) return 'USDC, without payments to yourself'
+  return (
+    <span className="inline-flex items-center gap-3">
+      <span className="inline-flex items-center gap-1.5">
+        <span className="size-2 rounded-full bg-accent" /> settled
+      </span>
+      <span className="inline-flex items-center gap-1.5">
+        <span className="size-2 rounded-full bg-bad" /> failed
+      </span>
+    </span>
+  )
+}
+
+/** Lines between whole numbers have no name: there is no half payment. */
+function formatCount(value: number): string {
+  return Number.isInteger(value) ? shortCount(value) : ''
+}
+
+function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar {
+  const { at, verifies, settled, failed, usd } = point
+  const name = (stepSeconds < 86_400 ? hour : day).format(at * 1000)
+  return {
+    key: at,
+    name,
+    values: measure === 'revenue' ? [Number(usd)] : [settled, failed],
+    text: `${name}: ${exactCount(settled)} settled, ${exactCount(failed)} failed, ${exactCount(verifies)} verified, ${exactUsdc(usd)}`,
+  }
+}
+
+/** Hours are in the time of the reader. Days are in UTC, as the service counts them. */
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** Returns every hour or day of the range in order. The service leaves out those without payments; they are zero here. */
+function fillBuckets({ range, since, stepSeconds, series }: ActivityAnswer, now: number) {
+  const last = Math.floor(now / 1000 / stepSeconds) * stepSeconds
+  const first = range === 'all' ? (series[0]?.at ?? last) : since
+  const from = Math.max(first, last - (MAX_BUCKETS - 1) * stepSeconds)
+  const known = new Map(series.map((point) => [point.at, point]))
+  const count = Math.floor((last - from) / stepSeconds) + 1
+  return Array.from({ length: count }, (_, index): ActivityPoint => {
+    const at = from + index * stepSeconds
+    return known.get(at) ?? { at, verifies: 0, settled: 0, failed: 0, amount: '0', usd: '0' }
+  })
+}

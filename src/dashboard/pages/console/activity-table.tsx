@@ -1,0 +1,183 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ActivityRow } from '../../../api/activity.js'
+import { withQuery } from '../../api/http.js'
+import { type ActivityFilter, activityTableQuery, type TableFilter } from '../../api/queries.js'
+import { Dot, type Tone } from '../../components/badge.js'
+import { Button } from '../../components/button.js'
+import { Card, Empty } from '../../components/card.js'
+import { type Options, Select } from '../../components/choices.js'
+import { Usd } from '../../components/figures.js'
+import { Icon } from '../../components/icons.js'
+import { Loaded, SkeletonRows } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { type Column, DataTable } from '../../components/table.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { reasonName } from '../../format/verdicts.js'
+
+export interface EndpointName {
+  id: number
+  title: string
+  method: string
+}
+
+interface TableProps {
+  merchantId: string
+  endpoints: readonly EndpointName[]
+  filter: ActivityFilter
+}
+
+const kinds = [
+  ['', 'Verifies and settles'],
+  ['settle', 'settles only'],
+  ['verify', 'verifies only'],
+] as const satisfies Options<ActivityRow['kind'] | ''>
+
+const tones: Record<ActivityRow['state'], Tone> = {
+  settled: 'ok',
+  refunded: 'plain',
+  failed: 'bad',
+  refused: 'plain',
+  pending: 'warn',
+  valid: 'ok',
+  invalid: 'bad',
+}
+const states = [
+  ['', 'Any state'],
+  ...(Object.keys(tones) as ActivityRow['state'][]).map((state) => [state, state] as const),
+] satisfies Options<ActivityRow['state'] | ''>
+
+/** Lists every verify and settle of the merchant, newest first, a page at a time, and links to all of them as CSV. */
+export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
+  const [kind, setKind] = useState<ActivityRow['kind'] | ''>('')
+  const [state, setState] = useState<ActivityRow['state'] | ''>('')
+  const wanted: TableFilter = { ...filter, kind, state }
+  const csv = `/api/merchants/${encodeURIComponent(merchantId)}/activity.csv`
+  return (
+    <Card>
+      <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-3">
+        <Select variant="small" aria-label="Kind" value={kind} options={kinds} onChange={setKind} />
+        <Select
+          variant="small"
+          aria-label="State"
+          value={state}
+          options={states}
+          onChange={setState}
+        />
+        <a
+          href={withQuery(csv, { ...wanted })}
+          download
+          className="ml-auto inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
+        >
+          <Icon name="down" size={12} />
+          CSV
+        </a>
+      </div>
+      {/* Another filter begins at its first page. */}
+      <Pages key={JSON.stringify(wanted)} {...{ merchantId, endpoints }} filter={wanted} />
+    </Card>
+  )
+}
+
+function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFilter }) {
+  /** The beginning of each page that was turned to. The first page has none. */
+  const [turned, setTurned] = useState<number[]>([])
+  const query = useQuery(activityTableQuery(merchantId, filter, turned.at(-1) ?? null))
+  return (
+    <Loaded query={query} skeleton={<SkeletonRows count={5} label="Loading the table" />}>
+      {({ items, next }) =>
+        items.length === 0 ? (
+          <Empty title="Nothing here yet">
+            Verifies and settles for these endpoints appear here as they happen.
+          </Empty>
+        ) : (
+          <>
+            <DataTable
+              label="Payments"
+              columns={columnsFor(endpoints)}
+              rows={items}
+              keyOf={({ id }) => id}
+            />
+            <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
+              <Button
+                size="sm"
+                disabled={turned.length === 0}
+                onClick={() => setTurned(turned.slice(0, -1))}
+              >
+                Newer
+              </Button>
+              <span className="text-xs text-muted">Page {turned.length + 1}</span>
+              <Button
+                size="sm"
+                disabled={next === null}
+                onClick={() => next !== null && setTurned([...turned, next])}
+              >
+                Older
+              </Button>
+            </nav>
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+/** The amount comes before the rest, so that a phone shows it without scrolling. */
+function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
+  const titles = new Map(endpoints.map(({ id, title }) => [id, title]))
+  return [
+    { name: 'Time', cell: ({ at }) => <Moment at={at} /> },
+    { name: 'Amount', cell: ({ usd }) => <Usd usd={usd} /> },
+    {
+      name: 'State',
+      cell: ({ state, kind }) => (
+        <span className="inline-flex items-center gap-1.5">
+          <Dot tone={tones[state]}>{state}</Dot>
+          <span className="text-2xs text-faint">{kind}</span>
+        </span>
+      ),
+    },
+    {
+      name: 'Endpoint',
+      cell: ({ endpointId, resource }) => {
+        const text = (endpointId === null ? undefined : titles.get(endpointId)) ?? resource
+        return text === null ? (
+          <Nothing />
+        ) : (
+          <span className="block max-w-48 truncate" title={resource ?? undefined}>
+            <UntrustedText text={text} max={60} />
+          </span>
+        )
+      },
+    },
+    {
+      name: 'Payer',
+      cell: ({ payer, isSelf }) => (
+        <span className="inline-flex items-center gap-1.5">
+          <Hex hex={payer} kind="address" />
+          {isSelf && <span className="text-2xs text-faint">yourself</span>}
+        </span>
+      ),
+    },
+    {
+      name: 'Reason',
+      cell: ({ reason }) =>
+        reason === null ? (
+          <Nothing />
+        ) : (
+          <span className="block max-w-56 text-xs text-muted" title={reason}>
+            {reasonName(reason)}
+          </span>
+        ),
+    },
+    {
+      name: 'Transaction',
+      cell: ({ transaction }) =>
+        transaction === null ? <Nothing /> : <Hex hex={transaction} kind="tx" />,
+    },
+  ]
+}
+
+function Nothing() {
+  return <span className="text-faint">–</span>
+}

@@ -1,0 +1,87 @@
+import {
+  describeIssue,
+  formatPath,
+  type Listing,
+  type ListingEndpoint,
+  listingBody,
+  merchantIdKind,
+  type QueryValue,
+} from '../../../../listing-client/listing.js'
+import { priceProblem, usdToAtomic } from '../../../format/amounts.js'
+import type { EndpointDraft, ListingDraft } from './draft.js'
+
+/** Problems by the path of their field: `name`, `endpoints[0].price`. */
+export type Problems = Record<string, string>
+
+export type Composed =
+  | { ok: true; id: string; listing: Listing }
+  | { ok: false; problems: Problems }
+
+/** The problem of an address whose letters do not fit its digits. */
+export const MISTYPED =
+  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
+
+const idProblems: Partial<Record<ReturnType<typeof merchantIdKind>, string>> = {
+  malformed: 'Use 3 to 40 lower-case letters, digits and inner hyphens.',
+  reserved: 'Arcus keeps this id for itself. Choose another.',
+}
+
+/** Composes the listing to sign from the texts of the form, or says what is wrong with each field. The service checks it again. */
+export function composeListing(draft: ListingDraft): Composed {
+  const problems: Problems = {}
+  const id = draft.id.trim()
+  const idProblem = idProblems[merchantIdKind(id)]
+  if (idProblem !== undefined) problems.id = idProblem
+  const listing: Listing = {
+    name: draft.name.trim(),
+    description: draft.description.trim(),
+    payTo: draft.payTo.trim() as Listing['payTo'],
+    endpoints: draft.endpoints.map((endpoint, index) =>
+      composeEndpoint(endpoint, `endpoints[${index}]`, problems),
+    ),
+  }
+  const checked = listingBody.safeParse(listing, { error: describeIssue })
+  for (const { path, message } of checked.error?.issues ?? []) {
+    problems[fieldOf(formatPath(path))] ??= `It ${message}.`
+  }
+  return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, id, listing }
+}
+
+function composeEndpoint(draft: EndpointDraft, path: string, problems: Problems): ListingEndpoint {
+  const unusable = priceProblem(draft.price)
+  if (unusable !== undefined) problems[`${path}.price`] = unusable
+  const example = readJson(draft.example, `${path}.example`, problems)
+  const schema = readJson(draft.inputSchema, `${path}.inputSchema`, problems)
+  const common = {
+    url: draft.url.trim(),
+    title: draft.title.trim(),
+    description: draft.description.trim(),
+    pricing: draft.pricing,
+    price: usdToAtomic(draft.price) ?? '0',
+    tags: [...new Set(draft.tags.split(',').map((tag) => tag.trim()))].filter(Boolean),
+    inputSchema: (schema as Record<string, unknown> | undefined) ?? null,
+    output: draft.output,
+  }
+  return draft.method === 'GET'
+    ? {
+        ...common,
+        method: 'GET',
+        example: { queryParams: (example as Record<string, QueryValue> | undefined) ?? {} },
+      }
+    : { ...common, method: 'POST', example: { body: example ?? {} } }
+}
+
+function readJson(text: string, path: string, problems: Problems): unknown {
+  if (text.trim() === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    problems[path] = `This is not JSON: ${(error as Error).message}`
+    return undefined
+  }
+}
+
+/** Returns the field of the form for the path of an issue, which may lead deeper: `endpoints[0].tags[3]`. */
+function fieldOf(path: string): string {
+  return /^(endpoints\[\d+\]\.\w+|\w+)/.exec(path)?.[0] ?? path
+}

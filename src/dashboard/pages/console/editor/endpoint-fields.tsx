@@ -1,0 +1,197 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { MethodChip } from '../../../components/badge.js'
+import { Button } from '../../../components/button.js'
+import { Select } from '../../../components/choices.js'
+import { Field, TextArea, TextField } from '../../../components/field.js'
+import { Icon } from '../../../components/icons.js'
+import { Notice } from '../../../components/notice.js'
+import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
+import { oneLine } from '../../../format/untrusted-text.js'
+import { verdictName, warningText } from '../../../format/verdicts.js'
+import type { Problems } from './compose-listing.js'
+import { type EndpointDraft, fillEndpoint } from './draft.js'
+import { readQuote } from './quote.js'
+
+interface EndpointFieldsProps {
+  endpoint: EndpointDraft
+  /** `endpoints[0]`, as problems name it. */
+  path: string
+  problems: Problems
+  /** True if the fields show before anybody opens them. */
+  isOpenAtFirst: boolean
+  onChange: (endpoint: EndpointDraft) => void
+  onRemove: () => void
+}
+
+/** Edits one endpoint: a line that opens into its fields. */
+export function EndpointFields(props: EndpointFieldsProps) {
+  const { endpoint, path, problems, isOpenAtFirst, onChange, onRemove } = props
+  const hasProblem = Object.keys(problems).some((key) => key.startsWith(path))
+  const [isOpened, setIsOpened] = useState(isOpenAtFirst)
+  const isOpen = isOpened || hasProblem
+  const { url, method, title, price } = endpoint
+  return (
+    <fieldset className="min-w-0">
+      <legend className="sr-only">Endpoint {title || url}</legend>
+      <div className="flex items-center gap-2 px-4 py-3 sm:px-5">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpened(!isOpen)}
+          className="flex min-w-0 flex-1 items-center gap-3 py-1 text-left"
+        >
+          <span className={`text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
+            <Icon name="right" size={14} />
+          </span>
+          <MethodChip method={method} />
+          <span className="min-w-0 truncate">
+            {url === '' ? (
+              <span className="text-sm text-muted">New endpoint</span>
+            ) : (
+              <UrlText url={url} />
+            )}
+          </span>
+          {!isOpen && (
+            <span className="ml-auto hidden shrink-0 text-sm text-muted sm:inline">
+              {oneLine(title, 40)}
+              {price !== '' && `, ${price} USDC`}
+            </span>
+          )}
+        </button>
+        <Button
+          size="sm"
+          variant="quiet"
+          onClick={onRemove}
+          aria-label={`Remove ${title || url || 'endpoint'}`}
+        >
+          Remove
+        </Button>
+      </div>
+      {isOpen && <Fields {...{ endpoint, path, problems, onChange }} />}
+    </fieldset>
+  )
+}
+
+type FieldsProps = Pick<EndpointFieldsProps, 'endpoint' | 'path' | 'problems' | 'onChange'>
+
+function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
+  const { method, pricing } = endpoint
+  /** Binds a control to a field of the draft and to its problem. */
+  const bind = <Name extends keyof EndpointDraft>(name: Name) => ({
+    value: endpoint[name],
+    error: problems[`${path}.${name}`],
+    onChange: (value: EndpointDraft[Name]) => onChange({ ...endpoint, [name]: value }),
+  })
+  return (
+    <div className="grid gap-5 px-4 pb-6 sm:grid-cols-6 sm:px-5">
+      <TextField place="sm:col-span-4" label="URL" isCode maxLength={2_048} {...bind('url')} />
+      <Field place="sm:col-span-2" label="Method">
+        {(field) => (
+          <Select
+            {...field}
+            value={method}
+            options={[
+              ['GET', 'GET'],
+              ['POST', 'POST'],
+            ]}
+            onChange={bind('method').onChange}
+          />
+        )}
+      </Field>
+      <div className="sm:col-span-6">
+        <ReadAgain endpoint={endpoint} onChange={onChange} />
+      </div>
+      <TextField
+        place="sm:col-span-6"
+        label="Title"
+        name="title"
+        maxLength={100}
+        {...bind('title')}
+      />
+      <TextField
+        place="sm:col-span-2"
+        label="Price in USDC"
+        hint={pricing === 'metered' ? 'The maximum price of a call.' : undefined}
+        inputMode="decimal"
+        placeholder="0.01"
+        maxLength={20}
+        className="tabular"
+        {...bind('price')}
+      />
+      <Field place="sm:col-span-2" label="Pricing">
+        {(field) => (
+          <Select
+            {...field}
+            value={pricing}
+            options={[
+              ['fixed', 'Fixed'],
+              ['metered', 'Metered, up to the price'],
+            ]}
+            onChange={bind('pricing').onChange}
+          />
+        )}
+      </Field>
+      <TextField
+        place="sm:col-span-2"
+        label="Tags"
+        hint="Separated by commas."
+        maxLength={400}
+        {...bind('tags')}
+      />
+      <TextArea place="sm:col-span-6" label="Description" rows={3} {...bind('description')} />
+      <TextArea
+        place="sm:col-span-3"
+        label={method === 'GET' ? 'Example parameters (JSON)' : 'Example body (JSON)'}
+        hint="Arcus calls the endpoint with these, without payment."
+        rows={5}
+        isCode
+        {...bind('example')}
+      />
+      <TextArea
+        place="sm:col-span-3"
+        label="Input schema (JSON Schema)"
+        hint="Agents need it to use the endpoint as a tool."
+        rows={5}
+        isCode
+        {...bind('inputSchema')}
+      />
+    </div>
+  )
+}
+
+/** Reads the live 402 again and takes over its price and parameters. */
+function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onChange'>) {
+  const { url, method, example } = endpoint
+  const read = useMutation({
+    mutationFn: () => readQuote(url, { method, example }),
+    onSuccess: ({ listing }) => {
+      if (listing !== null) onChange(fillEndpoint(endpoint, listing))
+    },
+  })
+  const quote = read.data
+  return (
+    <div className="space-y-2">
+      <Button size="sm" isBusy={read.isPending} disabled={url === ''} onClick={() => read.mutate()}>
+        <Icon name="again" size={13} />
+        Read the live 402 again
+      </Button>
+      {read.error !== null && <Notice tone="bad">{read.error.message}</Notice>}
+      {quote !== undefined && !read.isPending && (
+        <Notice
+          tone={quote.listing === null ? 'warn' : 'ok'}
+          title={
+            quote.listing === null
+              ? verdictName(quote.verdict)
+              : 'The endpoint is live. Price and parameters are those of its 402.'
+          }
+        >
+          {quote.listing === null && <UntrustedText text={quote.message} max={600} />}
+          {quote.warnings.map((code) => (
+            <p key={code}>{warningText(code)}</p>
+          ))}
+        </Notice>
+      )}
+    </div>
+  )
+}

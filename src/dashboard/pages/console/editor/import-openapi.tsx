@@ -1,0 +1,220 @@
+import { useMutation } from '@tanstack/react-query'
+import { type ChangeEvent, useState } from 'react'
+import { Button } from '../../../components/button.js'
+import { Field, inputStyle, TextField } from '../../../components/field.js'
+import { Notice } from '../../../components/notice.js'
+import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
+import { verdictName } from '../../../format/verdicts.js'
+import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
+import { readQuote } from './quote.js'
+import { type Operation, parseFile, type ReadOpenApi, readOpenApi } from './read-openapi.js'
+
+export interface Imported {
+  name: string
+  description: string
+  payTo: string
+  endpoints: EndpointDraft[]
+}
+
+interface Outcome {
+  endpoints: EndpointDraft[]
+  payTo: string
+  refused: { operation: Operation; why: string }[]
+}
+
+/** Imports endpoints from an OpenAPI file. Arcus calls each once, and its live 402 overrides the file. */
+export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => void }) {
+  const [base, setBase] = useState('')
+  const [file, setFile] = useState<File>()
+  const [chosen, setChosen] = useState<ReadonlySet<Operation>>(new Set())
+  const read = useMutation({
+    mutationFn: async ({ from, at }: { from: File; at: string }) =>
+      readOpenApi(await parseFile(from), at),
+    onSuccess: ({ operations }) => setChosen(new Set(operations)),
+  })
+  const add = useMutation({
+    mutationFn: ({ operations }: ReadOpenApi) =>
+      quoteAll(operations.filter((operation) => chosen.has(operation))),
+    onSuccess: ({ endpoints, payTo }, { name, description }) => {
+      if (endpoints.length > 0) onImport({ name, description, payTo, endpoints })
+    },
+  })
+  const open = (from: File | undefined, at: string) => {
+    add.reset()
+    if (from !== undefined) read.mutate({ from, at: withSlash(at) })
+  }
+
+  return (
+    <div className="space-y-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="OpenAPI file" hint="JSON or YAML, version 3. It stays on this device.">
+          {(field) => (
+            <input
+              {...field}
+              type="file"
+              accept=".json,.yaml,.yml,application/json,application/yaml"
+              onChange={({ target }: ChangeEvent<HTMLInputElement>) => {
+                setFile(target.files?.[0])
+                open(target.files?.[0], base)
+              }}
+              className={`${inputStyle} py-1.5 file:mr-3 file:rounded-md file:bg-sunken file:px-2 file:py-0.5 file:text-xs file:font-medium`}
+            />
+          )}
+        </Field>
+        <TextField
+          label="Server"
+          hint="Only needed if the file names none, or a relative one."
+          value={base}
+          onChange={setBase}
+          onBlur={() => base !== '' && open(file, base)}
+          placeholder="https://api.example.com"
+          isCode
+        />
+      </div>
+      {read.error !== null && (
+        <Notice tone="bad" title="It could not be read">
+          {read.error.message}
+        </Notice>
+      )}
+      {read.data !== undefined && add.data === undefined && (
+        <>
+          <Operations found={read.data} chosen={chosen} onChoose={setChosen} />
+          <div className="flex flex-wrap items-center gap-3">
+            <Button
+              variant="primary"
+              isBusy={add.isPending}
+              disabled={chosen.size === 0}
+              onClick={() => add.mutate(read.data)}
+            >
+              Check and add {chosen.size}
+            </Button>
+            {add.isPending && (
+              <p role="status" className="text-sm text-muted">
+                Arcus calls each once, without payment.
+              </p>
+            )}
+          </div>
+        </>
+      )}
+      {add.data !== undefined && <Result {...add.data} />}
+    </div>
+  )
+}
+
+function Result({ endpoints, refused }: Outcome) {
+  return (
+    <Notice
+      tone={refused.length === 0 ? 'ok' : 'warn'}
+      title={`${endpoints.length} added below${refused.length === 0 ? '' : `, ${refused.length} left out`}`}
+    >
+      {refused.map(({ operation: { method, url }, why }) => (
+        <p key={method + url}>
+          <UntrustedText text={`${method} ${url}`} max={120} />:{' '}
+          <UntrustedText text={why} max={300} />
+        </p>
+      ))}
+    </Notice>
+  )
+}
+
+/** Probes one after the other, because most files have one host. */
+async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
+  const endpoints: Outcome['endpoints'] = []
+  const refused: Outcome['refused'] = []
+  let payTo = ''
+  for (const operation of operations) {
+    const draft = draftOf(operation)
+    const { method, url } = operation
+    try {
+      const quote = await readQuote(url, { method, example: draft.example })
+      if (quote.listing === null) {
+        refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
+        continue
+      }
+      payTo ||= quote.listing.payTo
+      endpoints.push(fillEndpoint(draft, quote.listing))
+    } catch (error) {
+      // After too many calls or without a network, the endpoints read so far are kept.
+      refused.push({ operation, why: (error as Error).message })
+    }
+  }
+  return { endpoints, refused, payTo }
+}
+
+function draftOf({ method, url, title, description, tags, ...rest }: Operation): EndpointDraft {
+  const { example, inputSchema } = rest
+  const isEmpty = typeof example === 'object' && Object.keys(example ?? {}).length === 0
+  return {
+    ...emptyEndpoint(),
+    method,
+    url,
+    title,
+    description,
+    tags: tags.join(', '),
+    example: isEmpty ? '' : JSON.stringify(example, null, 2),
+    inputSchema: inputSchema === null ? '' : JSON.stringify(inputSchema, null, 2),
+  }
+}
+
+/** Adds the slash without which the last part of the path would be lost. */
+function withSlash(base: string): string {
+  return base === '' || base.endsWith('/') ? base : `${base}/`
+}
+
+/** Lists the operations of a file to choose from, and those that cannot be listed. */
+export function Operations({
+  found: { operations, skipped },
+  chosen,
+  onChoose,
+}: {
+  found: ReadOpenApi
+  chosen: ReadonlySet<Operation>
+  onChoose: (chosen: ReadonlySet<Operation>) => void
+}) {
+  const toggle = (operation: Operation) => {
+    const next = new Set(chosen)
+    if (!next.delete(operation)) next.add(operation)
+    onChoose(next)
+  }
+  return (
+    <div className="space-y-3">
+      <fieldset className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line">
+        <legend className="sr-only">Operations of the file</legend>
+        {operations.map((operation) => (
+          <label
+            key={operation.method + operation.url}
+            className="flex cursor-pointer items-start gap-3 px-3 py-2.5 text-sm hover:bg-sunken/60"
+          >
+            <input
+              type="checkbox"
+              checked={chosen.has(operation)}
+              onChange={() => toggle(operation)}
+              className="mt-1 accent-accent"
+            />
+            <span className="min-w-0">
+              <span className="block font-medium">
+                <UntrustedText text={operation.title} />
+              </span>
+              <EndpointLine method={operation.method} url={operation.url} />
+            </span>
+          </label>
+        ))}
+        {operations.length === 0 && (
+          <p className="px-3 py-4 text-sm text-muted">Nothing in this file can be listed.</p>
+        )}
+      </fieldset>
+      {skipped.length > 0 && (
+        <details className="text-sm text-muted">
+          <summary className="w-fit hover:text-ink">{skipped.length} cannot be listed</summary>
+          <ul className="mt-2 space-y-1 text-xs">
+            {skipped.map(({ what, why }) => (
+              <li key={what}>
+                <UntrustedText text={what} max={100} />: {why}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,240 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useConnection } from 'wagmi'
+import type { EndpointState, MerchantView } from '../../../../api/listings.js'
+import { ListingError, type SavedListing } from '../../../../listing-client/client.js'
+import { StatusDot } from '../../../components/badge.js'
+import { Button, ButtonLink } from '../../../components/button.js'
+import { Card } from '../../../components/card.js'
+import { Icon } from '../../../components/icons.js'
+import { Moment } from '../../../components/moment.js'
+import { Notice } from '../../../components/notice.js'
+import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
+import { oneLine, splitUrl } from '../../../format/untrusted-text.js'
+import { verdictName, warningText } from '../../../format/verdicts.js'
+import { useSigning } from '../../../wallet/signing.js'
+import { type Composed, composeListing, type Problems } from './compose-listing.js'
+import { diffListings } from './diff.js'
+import { draftOf, emptyDraft, isBlank } from './draft.js'
+import { ListingForm } from './listing-form.js'
+import { Review } from './review.js'
+import { useDraft } from './use-draft.js'
+
+type Ready = Extract<Composed, { ok: true }>
+
+/** Edits a new or present listing, shows the changes and has them signed. Nothing typed is lost on the way. */
+export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
+  const start = merchant === undefined ? emptyDraft() : draftOf(merchant)
+  const form = useDraft(merchant?.id ?? 'new', start, merchant?.revision ?? 0)
+  const { address } = useConnection()
+  const { write } = useSigning()
+  const client = useQueryClient()
+  const [problems, setProblems] = useState<Problems>({})
+  const [ready, setReady] = useState<Ready>()
+
+  const save = useMutation({
+    mutationFn: ({ id, listing }: Ready): Promise<SavedListing> =>
+      write((directory) => directory.save(id, listing)),
+    onSuccess: async (saved) => {
+      const shown = saved as unknown as MerchantView
+      client.setQueryData(['merchant', saved.id], shown)
+      form.drop(merchant === undefined ? emptyDraft() : draftOf(shown))
+      setReady(undefined)
+      await client.invalidateQueries()
+    },
+    onError: (error) => {
+      const found = problemsOf(error)
+      setProblems(found)
+      // A problem of a field is shown beside it, in the form.
+      if (Object.keys(found).length > 0) setReady(undefined)
+    },
+  })
+
+  const review = () => {
+    const composed = composeListing(form.draft)
+    setProblems(composed.ok ? {} : composed.problems)
+    save.reset()
+    if (composed.ok) setReady(composed)
+  }
+
+  if (save.data !== undefined) {
+    return (
+      <Step key="saved">
+        <Saved listing={save.data} isNew={merchant === undefined} onAgain={() => save.reset()} />
+      </Step>
+    )
+  }
+  if (ready !== undefined) {
+    const before = merchant === undefined ? undefined : composeListing(draftOf(merchant))
+    const listed = before?.ok === true ? before.listing : undefined
+    return (
+      <Step key="review">
+        <Review
+          id={ready.id}
+          listing={ready.listing}
+          diff={diffListings(listed, ready.listing)}
+          isNew={merchant === undefined}
+          owner={merchant?.owner ?? undefined}
+          isSigning={save.isPending}
+          error={save.error}
+          onSign={() => save.mutate(ready)}
+          onBack={() => setReady(undefined)}
+        />
+      </Step>
+    )
+  }
+  return (
+    <div className="space-y-8">
+      {form.isStale && (
+        <Notice
+          tone="warn"
+          title="The listing has changed since you began this draft"
+          action={
+            <span className="flex gap-2">
+              <Button size="sm" onClick={form.rebase}>
+                Keep my draft
+              </Button>
+              <Button size="sm" onClick={() => form.drop()}>
+                Discard my draft
+              </Button>
+            </span>
+          }
+        >
+          Saving your draft would undo that change.
+        </Notice>
+      )}
+      {form.kept !== undefined && !form.isStale && !isBlank(form.draft) && (
+        <Notice
+          title="This device kept your draft"
+          action={
+            <Button
+              size="sm"
+              onClick={() => {
+                setProblems({})
+                form.drop()
+              }}
+            >
+              Discard it
+            </Button>
+          }
+        >
+          Last changed <Moment at={form.kept.savedAt} />.
+        </Notice>
+      )}
+      {save.error !== null && (
+        <Notice tone="bad" title="Not saved: the service refused it">
+          See the fields marked below. Nothing you wrote is lost.
+        </Notice>
+      )}
+      <ListingForm
+        draft={form.draft}
+        problems={problems}
+        isNew={merchant === undefined}
+        wallet={address}
+        onChange={form.change}
+        onReview={review}
+      />
+    </div>
+  )
+}
+
+/** Takes the focus to its beginning, because the button that led here is gone. */
+function Step({ children }: { children: ReactNode }) {
+  const step = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    scrollTo(0, 0)
+    step.current?.focus({ preventScroll: true })
+  }, [])
+  return (
+    <div ref={step} tabIndex={-1} className="!outline-none">
+      {children}
+    </div>
+  )
+}
+
+/** Shows the saved listing, the status of each endpoint and the next steps. */
+function Saved({
+  listing,
+  isNew,
+  onAgain,
+}: {
+  listing: SavedListing
+  isNew: boolean
+  onAgain: () => void
+}) {
+  const { id, endpoints, warnings, revision } = listing
+  return (
+    <div className="max-w-2xl space-y-6">
+      <div className="arriving flex items-start gap-4">
+        <span className="mt-1 inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-ok-soft text-ok">
+          <Icon name="check" />
+        </span>
+        <div role="status">
+          <h2 className="text-xl font-semibold tracking-tight">{isNew ? 'Listed' : 'Saved'}</h2>
+          <p className="text-muted">
+            <span className="font-mono text-sm">{id}</span> is in the directory now, as revision{' '}
+            {revision}.
+          </p>
+        </div>
+      </div>
+      <Card>
+        <ul className="divide-y divide-line">
+          {endpoints.map(({ method, url, state }) => (
+            <li key={method + url} className="flex items-center justify-between gap-4 px-5 py-3">
+              <EndpointLine method={method} url={url} />
+              <StatusDot status={state.status as EndpointState['status']} />
+            </li>
+          ))}
+        </ul>
+      </Card>
+      {warnings.map(({ path, code, message }) => (
+        <Notice
+          key={path + code}
+          tone="warn"
+          title={path === 'name' ? 'About the name' : nameOf(path, listing)}
+        >
+          {message === '' ? warningText(code) : <UntrustedText text={message} max={400} />}
+        </Notice>
+      ))}
+      <div className="flex flex-wrap gap-3">
+        <ButtonLink href={`/console/${id}`} variant="primary">
+          Watch payments arrive
+        </ButtonLink>
+        <ButtonLink href={`/merchants/${id}`}>See it as others do</ButtonLink>
+        <Button variant="quiet" onClick={onAgain}>
+          {isNew ? 'List another' : 'Edit again'}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** Names the endpoint of a path such as `endpoints[0]`. */
+function nameOf(path: string, { endpoints }: SavedListing): string {
+  const url = endpoints[Number(/^endpoints\[(\d+)\]/.exec(path)?.[1])]?.url
+  return url === undefined ? path : `About ${oneLine(splitUrl(url).host + splitUrl(url).rest, 80)}`
+}
+
+/** Assigns the reasons for which the service refused a save to the fields of the form. */
+function problemsOf(error: unknown): Problems {
+  if (!(error instanceof ListingError)) return {}
+  const { code, message, details } = error
+  if (code === 'not_owner') return { id: 'This id belongs to another owner. Choose another id.' }
+  if (code === 'invalid_merchant_id') return { id: message }
+  const { endpoints, issues } = (details ?? {}) as {
+    endpoints?: { path: string; reason: string; message: string }[]
+    issues?: { path: string; message: string }[]
+  }
+  if (code === 'endpoint_refused' && endpoints !== undefined) {
+    return Object.fromEntries(
+      endpoints.map(({ path, reason, message }) => [
+        `${path}.url`,
+        `${verdictName(reason)}. ${message}`,
+      ]),
+    )
+  }
+  if (code === 'invalid_listing' && issues !== undefined) {
+    return Object.fromEntries(issues.map(({ path, message }) => [path, `It ${message}.`]))
+  }
+  return {}
+}

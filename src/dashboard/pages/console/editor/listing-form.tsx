@@ -1,0 +1,200 @@
+import { type FormEvent, lazy, Suspense, useEffect, useRef } from 'react'
+import { Button } from '../../../components/button.js'
+import { Card, Section } from '../../../components/card.js'
+import { TextArea, TextField } from '../../../components/field.js'
+import { Skeleton } from '../../../components/loaded.js'
+import { Notice } from '../../../components/notice.js'
+import { sameAddress } from '../../../format/untrusted-text.js'
+import type { Problems } from './compose-listing.js'
+import { emptyEndpoint, fillEndpoint, idFromName, type ListingDraft, type Method } from './draft.js'
+import { EndpointFields } from './endpoint-fields.js'
+import type { Imported } from './import-openapi.js'
+import { PasteUrl } from './paste-url.js'
+import type { Quote } from './quote.js'
+
+const ImportOpenApi = lazy(async () => ({
+  default: (await import('./import-openapi.js')).ImportOpenApi,
+}))
+
+interface ListingFormProps {
+  draft: ListingDraft
+  problems: Problems
+  /** True while the id can still be chosen. */
+  isNew: boolean
+  /** The address of the connected wallet, offered as the payout address. */
+  wallet: string | undefined
+  onChange: (draft: ListingDraft) => void
+  onReview: () => void
+}
+
+/** Edits the whole listing. */
+export function ListingForm(props: ListingFormProps) {
+  const { draft, problems, isNew, wallet, onChange, onReview } = props
+  const form = useRef<HTMLFormElement>(null)
+  /** Keys of the endpoints that were added one by one. The others, except for the first, show one line each. */
+  const opened = useRef(new Set<string>())
+  const isAdding = useRef(false)
+  const count = draft.endpoints.length
+
+  // The focus goes to the title of a new endpoint: the first field that needs a decision.
+  useEffect(() => {
+    if (!isAdding.current || count === 0) return
+    isAdding.current = false
+    const titles = form.current?.querySelectorAll<HTMLElement>('input[name="title"]') ?? []
+    titles[titles.length - 1]?.focus()
+  }, [count])
+  const set = (part: Partial<ListingDraft>) => onChange({ ...draft, ...part })
+
+  const add = (quote: Quote) => {
+    if (quote.listing === null) return
+    const endpoint = fillEndpoint(emptyEndpoint(), quote.listing)
+    opened.current.add(endpoint.key)
+    const name = draft.name || hostName(quote.listing.url)
+    isAdding.current = true
+    set({
+      endpoints: [...draft.endpoints, endpoint],
+      name,
+      id: draft.id || (isNew ? idFromName(name) : draft.id),
+      payTo: draft.payTo || quote.listing.payTo,
+    })
+  }
+  const addImported = ({ name, description, payTo, endpoints }: Imported) =>
+    set({
+      endpoints: [...draft.endpoints, ...endpoints],
+      name: draft.name || name,
+      id: draft.id || (isNew ? idFromName(name) : draft.id),
+      description: draft.description || description,
+      payTo: draft.payTo || payTo,
+    })
+  const addByHand = (url: string, method: Method) => {
+    const endpoint = { ...emptyEndpoint(), url, method }
+    opened.current.add(endpoint.key)
+    isAdding.current = true
+    set({
+      endpoints: [...draft.endpoints, endpoint],
+      payTo: draft.payTo || (wallet ?? ''),
+    })
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onReview()
+    // The problems must be drawn first.
+    setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
+  }
+
+  return (
+    <div className="space-y-10">
+      <Section
+        title="Endpoints"
+        note="URL, price and parameters of each. Arcus reads most of it from the live 402."
+      >
+        {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
+        <Card className="p-4 sm:p-5">
+          <PasteUrl isFirst={draft.endpoints.length === 0} onFound={add} onByHand={addByHand} />
+          <details className="mt-4 border-t border-line pt-3">
+            <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
+              Import from an OpenAPI file
+            </summary>
+            <div className="pt-4">
+              <Suspense fallback={<Skeleton className="h-16 w-full" />}>
+                <ImportOpenApi onImport={addImported} />
+              </Suspense>
+            </div>
+          </details>
+        </Card>
+      </Section>
+      <form ref={form} onSubmit={submit} noValidate className="space-y-10">
+        {draft.endpoints.length > 0 && (
+          <Card className="divide-y divide-line overflow-hidden">
+            {draft.endpoints.map((endpoint, index) => (
+              <EndpointFields
+                key={endpoint.key}
+                endpoint={endpoint}
+                path={`endpoints[${index}]`}
+                problems={problems}
+                isOpenAtFirst={index === 0 || opened.current.has(endpoint.key)}
+                onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
+                onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}
+              />
+            ))}
+          </Card>
+        )}
+        <Section
+          title="Merchant"
+          note="The name behind the endpoints, and the address that is paid."
+        >
+          <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
+            <TextField
+              label="Name"
+              error={problems.name}
+              value={draft.name}
+              onChange={(name) => {
+                const follows = isNew && draft.id === idFromName(draft.name)
+                set({ name, ...(follows ? { id: idFromName(name) } : {}) })
+              }}
+              maxLength={60}
+            />
+            <TextField
+              label="Id"
+              error={problems.id}
+              hint={isNew ? 'It is part of the address and cannot change.' : 'An id never changes.'}
+              value={draft.id}
+              onChange={(id) => set({ id: id.toLowerCase() })}
+              disabled={!isNew}
+              isCode
+              maxLength={50}
+            />
+            <TextField
+              place="sm:col-span-2"
+              label="Payout address"
+              error={problems.payTo}
+              hint="The 402 of every endpoint must ask for payment to this address."
+              aside={
+                wallet !== undefined &&
+                !sameAddress(wallet, draft.payTo) && (
+                  <button
+                    type="button"
+                    onClick={() => set({ payTo: wallet })}
+                    className="text-xs text-accent hover:underline"
+                  >
+                    Use my wallet
+                  </button>
+                )
+              }
+              value={draft.payTo}
+              onChange={(payTo) => set({ payTo })}
+              placeholder="0x…"
+              isCode
+              maxLength={60}
+            />
+            <TextArea
+              place="sm:col-span-2"
+              label="Description"
+              error={problems.description}
+              value={draft.description}
+              onChange={(description) => set({ description })}
+              rows={3}
+            />
+          </Card>
+        </Section>
+        <div className="flex flex-wrap items-center gap-4">
+          <Button type="submit" variant="primary">
+            Review changes
+          </Button>
+          <p className="text-xs text-muted">Nothing is sent yet. This device keeps your draft.</p>
+        </div>
+        {Object.keys(problems).length > 0 && (
+          <p role="alert" className="text-sm text-bad">
+            {Object.keys(problems).length === 1
+              ? 'One field needs your attention.'
+              : `${Object.keys(problems).length} fields need your attention.`}
+          </p>
+        )}
+      </form>
+    </div>
+  )
+}
+
+function hostName(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^(www|api)\./, '') : ''
+}

@@ -1,0 +1,244 @@
+import type { Method } from './draft.js'
+
+/** One operation of an OpenAPI file that can be listed. */
+export interface Operation {
+  method: Method
+  url: string
+  title: string
+  description: string
+  tags: string[]
+  /** Examples from the file: query parameters of a GET, the body of a POST. */
+  example: unknown
+  /** The schema of the query parameters or the body; `null` where the file has none. */
+  inputSchema: Json | null
+}
+
+export interface ReadOpenApi {
+  name: string
+  description: string
+  operations: Operation[]
+  /** Operations that cannot be listed, such as `PUT /things`, with the reason. */
+  skipped: { what: string; why: string }[]
+}
+
+/** The reason why a file cannot be read at all. */
+export class OpenApiError extends Error {
+  override readonly name = 'OpenApiError'
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+const LIST_MAX = 100
+
+/**
+ * Reads a parsed OpenAPI 3 document. `base` is the address of the servers where the document names none. Throws
+ * `OpenApiError` for anything else. Nothing in it is trusted: texts stay texts, and references stay inside the file.
+ */
+export function readOpenApi(document: unknown, base: string): ReadOpenApi {
+  if (!isRecord(document) || !isRecord(document.paths)) {
+    throw new OpenApiError('This is not an OpenAPI file: it has no paths.')
+  }
+  if (typeof document.openapi !== 'string' || !document.openapi.startsWith('3.')) {
+    throw new OpenApiError('Only OpenAPI 3 can be read; convert older files first.')
+  }
+  const info = isRecord(document.info) ? document.info : {}
+  const found: ReadOpenApi = {
+    name: text(info.title, 60),
+    description: text(info.description ?? info.summary, 1_000),
+    operations: [],
+    skipped: [],
+  }
+  for (const [path, raw] of Object.entries(document.paths)) {
+    // Only references in requests are followed: those of answers can be endless.
+    if (!isRecord(raw)) continue
+    const item: Json = { ...raw, parameters: inlineRefs(raw.parameters, document) }
+    for (const method of METHODS) {
+      const stated = item[method]
+      if (!isRecord(stated)) continue
+      const operation: Json = {
+        ...stated,
+        parameters: inlineRefs(stated.parameters, document),
+        requestBody: inlineRefs(stated.requestBody, document),
+      }
+      const what = `${method.toUpperCase()} ${path}`
+      const server = serverOf(operation, item, document, base)
+      const read = readOperation({ method, path, operation, item, server })
+      if (typeof read === 'string') found.skipped.push({ what, why: read })
+      else if (found.operations.length < LIST_MAX) found.operations.push(read)
+      else found.skipped.push({ what, why: `A listing has at most ${LIST_MAX} endpoints.` })
+    }
+  }
+  return found
+}
+
+interface Source {
+  method: (typeof METHODS)[number]
+  path: string
+  operation: Json
+  item: Json
+  server: string | undefined
+}
+
+/** Returns the operation, or the reason why it cannot be listed. */
+function readOperation({ method, path, operation, item, server }: Source): Operation | string {
+  if (method !== 'get' && method !== 'post') return 'Only GET and POST can be listed.'
+  if (server === undefined) return 'The file names no server for it.'
+  const parameters = [...list(item.parameters), ...list(operation.parameters)].filter(isRecord)
+  const filled = fillPath(path, parameters)
+  if (filled === undefined) return 'Its path has a parameter without an example.'
+  const url = server.replace(/\/+$/, '') + filled
+  if (!URL.canParse(url)) return 'Its address is not a URL.'
+  return {
+    url,
+    title: text(
+      operation.summary ?? operation.operationId ?? `${method.toUpperCase()} ${path}`,
+      100,
+    ),
+    description: text(operation.description, 1_000),
+    tags: list(operation.tags)
+      .map((tag) => text(tag, 32).replaceAll(',', ' '))
+      .filter((tag) => tag !== '')
+      .slice(0, 10),
+    ...(method === 'get'
+      ? { method: 'GET', ...readQuery(parameters) }
+      : { method: 'POST', ...readBody(operation.requestBody) }),
+  }
+}
+
+function readQuery(parameters: Json[]): Pick<Operation, 'example' | 'inputSchema'> {
+  const query = parameters.filter((it) => it.in === 'query' && typeof it.name === 'string')
+  const example: Json = {}
+  const properties: Json = {}
+  for (const parameter of query) {
+    const name = parameter.name as string
+    const value = exampleOf(parameter)
+    if (value !== undefined) example[name] = value
+    const schema = isRecord(parameter.schema) ? parameter.schema : {}
+    const description = text(parameter.description, 300)
+    properties[name] = description === '' ? schema : { description, ...schema }
+  }
+  if (query.length === 0) return { example, inputSchema: null }
+  const required = query.filter((it) => it.required === true).map(({ name }) => name)
+  return { example, inputSchema: { type: 'object', properties, required } }
+}
+
+function readBody(body: unknown): Pick<Operation, 'example' | 'inputSchema'> {
+  const content = isRecord(body) && isRecord(body.content) ? body.content : {}
+  const media = content['application/json']
+  if (!isRecord(media)) return { example: {}, inputSchema: null }
+  const { schema } = media
+  const isObject = isRecord(schema) && schema.type === 'object'
+  return { example: exampleOf(media) ?? {}, inputSchema: isObject ? schema : null }
+}
+
+/** Finds the first example: of the value itself, of its schema, or of the properties of its schema. */
+function exampleOf(thing: Json): unknown {
+  if (thing.example !== undefined) return thing.example
+  const [named] = isRecord(thing.examples) ? Object.values(thing.examples) : []
+  if (isRecord(named) && named.value !== undefined) return named.value
+  return isRecord(thing.schema) ? exampleOfSchema(thing.schema) : undefined
+}
+
+function exampleOfSchema(schema: Json): unknown {
+  const [first] = [
+    schema.example,
+    ...list(schema.examples),
+    schema.default,
+    ...list(schema.enum),
+  ].filter((value) => value !== undefined)
+  if (first !== undefined || !isRecord(schema.properties)) return first
+  const parts = Object.entries(schema.properties).flatMap(([name, part]) => {
+    const value = isRecord(part) ? exampleOfSchema(part) : undefined
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return parts.length === 0 ? undefined : Object.fromEntries(parts)
+}
+
+/** Replaces each `{parameter}` of the path by its example; `undefined` where one has none. */
+function fillPath(path: string, parameters: Json[]): string | undefined {
+  let isWhole = true
+  const filled = path.replace(/\{([^}]+)\}/g, (_all, name) => {
+    const parameter = parameters.find((it) => it.in === 'path' && it.name === name)
+    const value = parameter === undefined ? undefined : exampleOf(parameter)
+    if (value === undefined || typeof value === 'object') isWhole = false
+    return encodeURIComponent(String(value))
+  })
+  return isWhole ? filled : undefined
+}
+
+function serverOf(operation: Json, item: Json, document: Json, base: string): string | undefined {
+  const [server] = [operation, item, document].flatMap(({ servers }) => list(servers))
+  const url = isRecord(server) && typeof server.url === 'string' ? server.url : base
+  const variables = isRecord(server) && isRecord(server.variables) ? server.variables : {}
+  const filled = url.replace(/\{([^}]+)\}/g, (all, name) => {
+    const variable = variables[name]
+    return isRecord(variable) ? String(variable.default ?? all) : all
+  })
+  if (base !== '' && URL.canParse(filled, base)) return new URL(filled, base).href
+  return URL.canParse(filled) ? filled : undefined
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function text(value: unknown, max: number): string {
+  return typeof value === 'string' ? [...value.trim()].slice(0, max).join('') : ''
+}
+
+type Json = Record<string, unknown>
+
+/** The bound for references within references. */
+const MAX_DEPTH = 6
+
+/** Copies a value and replaces every `$ref` by its target in the document. A reference to itself or to nothing becomes `{}`. */
+function inlineRefs(node: unknown, document: Json, within: readonly string[] = []): unknown {
+  if (Array.isArray(node)) return node.map((each) => inlineRefs(each, document, within))
+  if (!isRecord(node)) return node
+  const { $ref } = node
+  if (typeof $ref === 'string') {
+    if (within.includes($ref) || within.length === MAX_DEPTH) return {}
+    return inlineRefs(find($ref, document) ?? {}, document, [...within, $ref])
+  }
+  const entries = Object.entries(node).map(
+    ([name, value]) => [name, inlineRefs(value, document, within)] as const,
+  )
+  return Object.fromEntries(entries)
+}
+
+/** Finds the target of a reference such as `#/components/schemas/Quote` (RFC 6901). */
+function find(ref: string, document: Json): unknown {
+  if (!ref.startsWith('#/')) return undefined
+  let at: unknown = document
+  for (const token of ref.slice(2).split('/')) {
+    const name = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (!isRecord(at) || !Object.hasOwn(at, name)) return undefined
+    at = at[name]
+  }
+  return at
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const MAX_BYTES = 4_000_000
+
+/** Parses a file of JSON or YAML. The YAML parser is loaded on demand. Throws `OpenApiError`. */
+export async function parseFile(file: Blob): Promise<unknown> {
+  if (file.size > MAX_BYTES) throw new OpenApiError('The file is larger than 4 MB.')
+  const text = await file.text()
+  if (/^\s*[{[]/.test(text)) {
+    try {
+      return JSON.parse(text)
+    } catch (error) {
+      throw new OpenApiError(`The file is not JSON: ${(error as Error).message}`)
+    }
+  }
+  const { parse } = await import('yaml')
+  try {
+    return parse(text, { maxAliasCount: 100 })
+  } catch (error) {
+    const [first] = (error as Error).message.split('\n')
+    throw new OpenApiError(`The file is neither JSON nor YAML: ${first}`)
+  }
+}

@@ -1,0 +1,172 @@
+import { useState } from 'react'
+import { useConnection } from 'wagmi'
+import type { Listing } from '../../../../listing-client/listing.js'
+import { Badge } from '../../../components/badge.js'
+import { Button } from '../../../components/button.js'
+import { Card, Section } from '../../../components/card.js'
+import { Icon } from '../../../components/icons.js'
+import { Notice } from '../../../components/notice.js'
+import { Hex } from '../../../components/untrusted-text.js'
+import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
+import { describeError, isRejection } from '../../../wallet/wallet-error.js'
+import { WalletPicker } from '../../../wallet/wallet-picker.js'
+import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
+
+interface ReviewProps {
+  id: string
+  listing: Listing
+  diff: ListingDiff
+  isNew: boolean
+  /** The only address that may sign, where the listing has an owner. */
+  owner: string | undefined
+  isSigning: boolean
+  error: unknown
+  onSign: () => void
+  onBack: () => void
+}
+
+/** Shows the changes once more before the wallet is asked to sign. */
+export function Review(props: ReviewProps) {
+  const { id, listing, diff, isNew, owner, isSigning, error, onSign, onBack } = props
+  const { address } = useConnection()
+  const [isPicking, setIsPicking] = useState(false)
+  const isElse = owner !== undefined && address !== undefined && !sameAddress(owner, address)
+  const nothing = isUnchanged(diff)
+  return (
+    <div className="space-y-8">
+      <Section
+        title={nothing ? 'Nothing changes' : 'What you sign'}
+        note={
+          nothing
+            ? 'The listing is already like this. Signing again only has its endpoints probed.'
+            : 'Read it once more. The wallet shows the same payout address.'
+        }
+      >
+        <DiffView diff={diff} isNew={isNew} />
+      </Section>
+      <Card className="space-y-4 p-5">
+        <dl className="grid gap-x-8 gap-y-3 text-sm sm:grid-cols-3">
+          <div>
+            <dt className="text-muted">Merchant</dt>
+            <dd className="font-mono text-xs break-all">{id}</dd>
+          </div>
+          <div>
+            <dt className="text-muted">Paid to</dt>
+            <dd>
+              <Hex hex={listing.payTo} kind="address" />
+            </dd>
+          </div>
+          <div>
+            <dt className="text-muted">Signed by</dt>
+            <dd>{address === undefined ? 'nobody yet' : <Hex hex={address} kind="address" />}</dd>
+          </div>
+        </dl>
+        {isElse && (
+          <Notice tone="warn" title="Another wallet owns this listing">
+            Switch to <Hex hex={owner} kind="address" /> to sign.
+          </Notice>
+        )}
+        {error !== null && error !== undefined && (
+          <Notice
+            tone={isRejection(error) ? 'warn' : 'bad'}
+            title={isRejection(error) ? 'Not signed' : 'Not saved'}
+          >
+            {describeError(error)}
+          </Notice>
+        )}
+        <div className="flex flex-wrap items-center gap-3">
+          {address === undefined ? (
+            <Button variant="primary" onClick={() => setIsPicking(true)}>
+              <Icon name="wallet" />
+              Connect wallet to sign
+            </Button>
+          ) : (
+            <Button variant="primary" isBusy={isSigning} disabled={isElse} onClick={onSign}>
+              {isNew ? 'Sign and list' : 'Sign and save'}
+            </Button>
+          )}
+          <Button onClick={onBack} disabled={isSigning}>
+            Back to editing
+          </Button>
+          {isSigning && (
+            <p role="status" className="text-sm text-muted">
+              Answer in the wallet. Then Arcus probes each endpoint once.
+            </p>
+          )}
+        </div>
+      </Card>
+      {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
+    </div>
+  )
+}
+
+const kinds = {
+  added: ['ok', 'New'],
+  removed: ['bad', 'Removed'],
+  changed: ['accent', 'Changed'],
+} as const
+
+/** Shows the changes of a signature, before and after. */
+function DiffView({ diff, isNew }: { diff: ListingDiff; isNew: boolean }) {
+  return (
+    <div className="space-y-4">
+      {diff.changesPayTo && (
+        <Notice tone="warn" title="The payout address changes">
+          As soon as you sign, all payments of this listing must go to the new address.
+        </Notice>
+      )}
+      {diff.fields.length > 0 && (
+        <Card className="overflow-hidden">
+          <Head kind={isNew ? 'added' : 'changed'} name="Merchant" />
+          <Changes changes={diff.fields} />
+        </Card>
+      )}
+      {diff.endpoints.map(({ kind, name, changes }) => (
+        <Card key={`${kind} ${name}`} className="overflow-hidden">
+          <Head kind={kind} name={name} />
+          {kind !== 'removed' && <Changes changes={changes} />}
+        </Card>
+      ))}
+    </div>
+  )
+}
+
+function Head({ kind, name }: { kind: keyof typeof kinds; name: string }) {
+  const [tone, word] = kinds[kind]
+  return (
+    <h3 className="flex items-center gap-3 border-b border-line px-5 py-3 text-sm font-medium">
+      <Badge tone={tone}>{word}</Badge>
+      <bdi dir="ltr" className="min-w-0 truncate">
+        {oneLine(name, 300)}
+      </bdi>
+    </h3>
+  )
+}
+
+function Changes({ changes }: { changes: FieldChange[] }) {
+  return (
+    <dl className="divide-y divide-line text-sm">
+      {changes.map(({ field, before, after }) => (
+        <div key={field} className="grid gap-x-4 gap-y-1 px-5 py-2.5 sm:grid-cols-[8rem_1fr]">
+          <dt className="text-muted">{field}</dt>
+          <dd className="min-w-0 space-y-1">
+            {before !== null && (
+              <del className="block rounded bg-bad-soft px-2 py-0.5 break-words whitespace-pre-wrap text-bad decoration-1">
+                <span className="sr-only">before: </span>
+                <bdi>{manyLines(before, 2_000)}</bdi>
+              </del>
+            )}
+            {after !== null && (
+              <ins
+                className={`block break-words whitespace-pre-wrap no-underline ${before === null ? '' : 'rounded bg-ok-soft px-2 py-0.5 text-ok'}`}
+              >
+                {before !== null && <span className="sr-only">after: </span>}
+                <bdi>{manyLines(after, 2_000)}</bdi>
+              </ins>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

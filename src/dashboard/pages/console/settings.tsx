@@ -1,0 +1,312 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import type { Address } from 'viem'
+import { useConnection } from 'wagmi'
+import { useLocation } from 'wouter'
+import type { MerchantView } from '../../../api/listings.js'
+import type { ListingClient } from '../../../listing-client/client.js'
+import { isMistyped } from '../../../listing-client/listing.js'
+import { Button } from '../../components/button.js'
+import { Card, Section } from '../../components/card.js'
+import { Dialog } from '../../components/dialog.js'
+import { TextField } from '../../components/field.js'
+import { Moment } from '../../components/moment.js'
+import { Notice } from '../../components/notice.js'
+import { Hex } from '../../components/untrusted-text.js'
+import { sameAddress } from '../../format/untrusted-text.js'
+import { useSigning } from '../../wallet/signing.js'
+import { describeError, isRejection } from '../../wallet/wallet-error.js'
+import { IdentityChecks } from '../merchant/identity-checks.js'
+import { MISTYPED } from './editor/compose-listing.js'
+
+/** Settings of a listing that change seldom. Each takes a signature of its own. */
+export function ListingSettings({ merchant }: { merchant: MerchantView }) {
+  const { address } = useConnection()
+  const isOwner = sameAddress(address, merchant.owner)
+  return (
+    <div className="max-w-3xl space-y-12">
+      <AgentLink merchant={merchant} isOwner={isOwner} />
+      <PayoutProof merchant={merchant} address={address} />
+      <Transfer merchant={merchant} isOwner={isOwner} address={address} />
+      <DeleteListing merchant={merchant} isOwner={isOwner} />
+    </div>
+  )
+}
+
+/** Links the ERC-8004 agent of the merchant and shows its four checks. */
+function AgentLink({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+  const [agentId, setAgentId] = useState(merchant.agentId ?? '')
+  const [problem, setProblem] = useState<string>()
+  const link = useWrite((client, id: string | null) => client.linkAgent(merchant.id, id))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!/^\d{1,78}$/.test(agentId.trim()))
+      return setProblem('Give the number of the agent, such as 214.')
+    link.mutate(agentId.trim().replace(/^0+(?=\d)/, ''))
+  }
+  return (
+    <Section
+      title="ERC-8004 agent"
+      note="Link the agent of this merchant. Arcus makes four checks, repeats them, and shows the result and date of each."
+    >
+      <IdentityChecks merchant={merchant} />
+      <form onSubmit={submit} noValidate className="space-y-3">
+        <TextField
+          label="Agent id"
+          error={problem}
+          value={agentId}
+          onChange={(text) => {
+            setAgentId(text)
+            setProblem(undefined)
+          }}
+          inputMode="numeric"
+          isCode
+          maxLength={78}
+          className="max-w-48"
+          beside={
+            <>
+              <Button type="submit" isBusy={link.isPending} disabled={!isOwner}>
+                Sign and link
+              </Button>
+              {merchant.agentId !== null && (
+                <Button
+                  variant="quiet"
+                  disabled={!isOwner || link.isPending}
+                  onClick={() => link.mutate(null)}
+                >
+                  Unlink
+                </Button>
+              )}
+            </>
+          }
+        />
+        <WriteOutcome write={link} done="Signed. Arcus makes the checks now." />
+      </form>
+    </Section>
+  )
+}
+
+/**
+ * Shows whether the payout address has confirmed the owner, and has it sign the confirmation. Shows nothing if the owner
+ * is paid directly or the operator vouches for the address.
+ */
+function PayoutProof({
+  merchant,
+  address,
+}: {
+  merchant: MerchantView
+  address: string | undefined
+}) {
+  const { id, owner, payTo, payToProof } = merchant
+  const confirm = useWrite((client, next: `0x${string}` | null) => client.confirmPayTo(id, next))
+  if (owner === null || payToProof === 'owner' || payToProof === 'operator') return null
+  const isConfirmed = payToProof === 'confirmation'
+  const isPaid = sameAddress(address, payTo)
+  return (
+    <Section
+      title="Payout address"
+      note="Anybody can list an address of somebody else. Payments count for this listing once the key of the address confirms the owner."
+    >
+      <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
+        <span>
+          <Hex hex={payTo} kind="address" />{' '}
+          {isConfirmed ? 'has confirmed the owner.' : 'has not confirmed the owner yet.'}
+        </span>
+        <Button
+          variant={isConfirmed ? 'quiet' : 'secondary'}
+          isBusy={confirm.isPending}
+          disabled={!isPaid}
+          onClick={() => confirm.mutate(isConfirmed ? null : (owner as `0x${string}`))}
+        >
+          {isConfirmed ? 'Withdraw it' : 'Sign and confirm'}
+        </Button>
+      </Card>
+      {!isPaid && (
+        <p className="text-sm text-muted">To sign, switch to the wallet of the payout address.</p>
+      )}
+      <WriteOutcome
+        write={confirm}
+        done={
+          isConfirmed ? 'Confirmed. Payments count from now on.' : 'The confirmation is withdrawn.'
+        }
+      />
+    </Section>
+  )
+}
+
+interface TransferProps {
+  merchant: MerchantView
+  isOwner: boolean
+  address: string | undefined
+}
+
+/** Transfers a listing in two steps: the owner offers it, and the new owner accepts with their own key. */
+function Transfer({ merchant, isOwner, address }: TransferProps) {
+  const { offer } = merchant
+  const isOffered = sameAddress(offer?.to, address)
+  return (
+    <Section
+      title="Transfer"
+      note="You offer it, and the new owner accepts within seven days. The transfer removes the agent link and the marks of the operator. The payout address stays until the new owner changes it."
+    >
+      {offer !== null && (
+        <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
+          <span>
+            Offered to <Hex hex={offer.to} kind="address" />, open until{' '}
+            <Moment at={offer.until * 1000} />
+          </span>
+          {isOwner && <Withdraw merchant={merchant} />}
+        </Card>
+      )}
+      {isOffered && <Accept merchant={merchant} />}
+      {offer === null && <Offer merchant={merchant} isOwner={isOwner} />}
+    </Section>
+  )
+}
+
+function Offer({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+  const [to, setTo] = useState('')
+  const [problem, setProblem] = useState<string>()
+  const offer = useWrite((client, address: Address) => client.offerOwner(merchant.id, address))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const address = to.trim()
+    if (!/^0x[0-9a-fA-F]{40}$/.test(address))
+      return setProblem('Give an address: 0x and 40 digits.')
+    if (isMistyped(address)) return setProblem(MISTYPED)
+    if (sameAddress(address, merchant.owner))
+      return setProblem('This address is the present owner.')
+    offer.mutate(address as Address)
+  }
+  return (
+    <form onSubmit={submit} noValidate className="space-y-3">
+      <TextField
+        label="New owner"
+        error={problem}
+        value={to}
+        onChange={(text) => {
+          setTo(text)
+          setProblem(undefined)
+        }}
+        placeholder="0x…"
+        isCode
+        maxLength={60}
+        className="!min-w-56"
+        beside={
+          <Button type="submit" isBusy={offer.isPending} disabled={!isOwner}>
+            Sign and offer
+          </Button>
+        }
+      />
+      <WriteOutcome write={offer} done="Offered. The new owner finds it in their console." />
+    </form>
+  )
+}
+
+function Withdraw({ merchant }: { merchant: MerchantView }) {
+  const withdraw = useWrite((client, _: null) => client.offerOwner(merchant.id, null))
+  return (
+    <span className="space-y-2">
+      <Button size="sm" isBusy={withdraw.isPending} onClick={() => withdraw.mutate(null)}>
+        Withdraw the offer
+      </Button>
+      <WriteOutcome write={withdraw} done="The offer is withdrawn." />
+    </span>
+  )
+}
+
+function Accept({ merchant }: { merchant: MerchantView }) {
+  const accept = useWrite((client, _: null) => client.acceptOwner(merchant.id))
+  return (
+    <div className="space-y-3">
+      <Button variant="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
+        Sign and accept
+      </Button>
+      <WriteOutcome write={accept} done="The listing is yours." />
+    </div>
+  )
+}
+
+function DeleteListing({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+  const [isAsking, setIsAsking] = useState(false)
+  return (
+    <Section
+      title="Delete"
+      note="The listing leaves the directory at once. Its id stays yours, and its signed history stays public."
+    >
+      <Button variant="danger" disabled={!isOwner} onClick={() => setIsAsking(true)}>
+        Delete this listing
+      </Button>
+      {isAsking && <Ask id={merchant.id} onClose={() => setIsAsking(false)} />}
+    </Section>
+  )
+}
+
+function Ask({ id, onClose }: { id: string; onClose: () => void }) {
+  const [typed, setTyped] = useState('')
+  const [, go] = useLocation()
+  const { write } = useSigning()
+  const queries = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => write((client) => client.delete(id)),
+    onSuccess: () => {
+      go('/console')
+      queries.removeQueries({ queryKey: ['merchant', id] })
+      return queries.invalidateQueries()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (typed === id) remove.mutate()
+  }
+  return (
+    <Dialog title="Delete this listing?" onClose={onClose}>
+      <form onSubmit={submit} className="space-y-4">
+        <TextField label={`Type ${id} to confirm`} value={typed} onChange={setTyped} isCode />
+        <WriteOutcome write={remove} done="Deleted." />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Keep it</Button>
+          <Button type="submit" variant="danger" isBusy={remove.isPending} disabled={typed !== id}>
+            Sign and delete
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Makes a signed write of a present listing. Everything on the page is read again after it. */
+function useWrite<Input>(act: (client: ListingClient, input: Input) => Promise<unknown>) {
+  const { write } = useSigning()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (input: Input) => write((client) => act(client, input)),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+}
+
+/** Shows how a signed write ended, or that the wallet waits for an answer. */
+function WriteOutcome({
+  write,
+  done,
+}: {
+  write: { isPending: boolean; isSuccess: boolean; error: unknown }
+  done: string
+}) {
+  if (write.isPending) {
+    return (
+      <p role="status" className="text-sm text-muted">
+        Answer in the wallet.
+      </p>
+    )
+  }
+  if (write.error !== null) {
+    const rejected = isRejection(write.error)
+    return (
+      <Notice tone={rejected ? 'warn' : 'bad'} title={rejected ? 'Not signed' : 'Not done'}>
+        {describeError(write.error)}
+      </Notice>
+    )
+  }
+  return write.isSuccess ? <Notice tone="ok">{done}</Notice> : null
+}

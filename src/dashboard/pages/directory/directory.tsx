@@ -1,0 +1,188 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { endpointsQuery, totalsQuery } from '../../api/queries.js'
+import { Button, ButtonLink } from '../../components/button.js'
+import { Card, Empty } from '../../components/card.js'
+import { Latency, Stat, Usd } from '../../components/figures.js'
+import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
+import { Notice } from '../../components/notice.js'
+import { useTitle } from '../../components/page.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
+import { exactCount, percent, shortCount } from '../../format/amounts.js'
+import { EndpointRow } from './endpoint-row.js'
+import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
+
+/** Lists all endpoints, to browse and search. The address of the page holds every filter. */
+export function Directory() {
+  useTitle(undefined)
+  const [filters, setFilters] = useFilters()
+  const query = useInfiniteQuery(endpointsQuery(filters))
+  const filtered = isFiltered(filters)
+
+  return (
+    <>
+      <Hero />
+      <search className="sticky top-14 z-10 -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
+        <FilterBar filters={filters} onChange={setFilters} />
+      </search>
+      <h2 className="sr-only">Endpoints</h2>
+      <Loaded
+        query={query}
+        skeleton={
+          <Card className="overflow-hidden">
+            <SkeletonRows count={6} label="Loading the directory" />
+          </Card>
+        }
+      >
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items)
+          const total = pages[0]?.total ?? null
+          const correctedQuery = pages[0]?.correctedQuery
+          const more = query.hasNextPage ? 'the best ' : ''
+          const counted = total === null ? `${more}${items.length}` : exactCount(total)
+          return (
+            <>
+              <p role="status" className="px-1 pb-3 text-xs text-muted">
+                {correctedQuery !== undefined && (
+                  <>
+                    Nothing matches as typed. Showing results for{' '}
+                    <strong className="text-ink">
+                      <UntrustedText text={correctedQuery} max={200} />
+                    </strong>
+                    :{' '}
+                  </>
+                )}
+                {items.length === 0
+                  ? ''
+                  : `${counted} ${items.length === 1 && total === null ? 'endpoint' : 'endpoints'}${filtered ? ' found' : ''}`}
+              </p>
+              <Card
+                className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
+              >
+                {items.length === 0 ? (
+                  <NoResults filtered={filtered} onClear={() => setFilters({})} />
+                ) : (
+                  <ul className="divide-y divide-line">
+                    {items.map((item) => (
+                      <EndpointRow
+                        key={item.id}
+                        endpoint={item}
+                        onTag={(tag) => setFilters({ tag })}
+                      />
+                    ))}
+                  </ul>
+                )}
+              </Card>
+              {query.isFetchNextPageError && (
+                <div className="mt-4">
+                  <Notice tone="bad" title="More could not be loaded">
+                    {query.error?.message}
+                  </Notice>
+                </div>
+              )}
+              {query.hasNextPage && (
+                <div className="mt-6 flex justify-center">
+                  <Button
+                    isBusy={query.isFetchingNextPage}
+                    onClick={() => void query.fetchNextPage()}
+                  >
+                    Show more
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </>
+  )
+}
+
+function NoResults({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  return filtered ? (
+    <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
+      Try fewer words or filters. The search covers titles, tags, providers, descriptions and URLs.
+    </Empty>
+  ) : (
+    <Empty
+      title="Nothing is listed yet"
+      action={
+        <ButtonLink href="/console/new" variant="primary">
+          List the first API
+        </ButtonLink>
+      }
+    >
+      Any HTTP API that answers 402 and takes USDC on Arc can be listed with one signature.
+    </Empty>
+  )
+}
+
+/** Introduces the directory, with the totals of the last 30 days. */
+function Hero() {
+  return (
+    <div className="relative mb-6 sm:mb-8">
+      <Arcs />
+      <h1 className="relative max-w-3xl text-display font-semibold tracking-[-0.035em]">
+        APIs that are paid
+        <br className="max-sm:hidden" /> by the call.
+      </h1>
+      <p className="relative mt-4 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
+        Each endpoint answers 402 with a price in USDC. Payments settle on Arc, directly from payer
+        to merchant. No account, no API key.{' '}
+        <Link
+          href="/console/new"
+          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
+        >
+          List yours →
+        </Link>
+      </p>
+      <Totals />
+    </div>
+  )
+}
+
+function Totals() {
+  const { data, error } = useQuery(totalsQuery)
+  if (error !== null && data === undefined) return null
+  const month = data?.['30d']
+  if (month === undefined) return <Skeleton className="mt-8 h-[4.5rem] w-full max-w-2xl" />
+  return (
+    <dl className="relative mt-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:grid-cols-4">
+      <Stat
+        name="Paid calls, 30 days"
+        value={shortCount(month.settled)}
+        title={exactCount(month.settled)}
+      />
+      <Stat
+        name="Paid to merchants"
+        value={<Usd usd={month.revenue.usd} />}
+        note="net of refunds"
+      />
+      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
+      <Stat name="Success rate" value={percent(month.successRate)} />
+    </dl>
+  )
+}
+
+function Arcs() {
+  return (
+    <svg
+      viewBox="0 0 400 200"
+      fill="none"
+      className="pointer-events-none absolute -top-12 -right-10 hidden h-60 text-accent lg:block"
+      aria-hidden="true"
+    >
+      {[190, 160, 130, 100, 70, 40].map((radius, index) => (
+        <path
+          key={radius}
+          d={`M${200 - radius} 200a${radius} ${radius} 0 0 1 ${radius * 2} 0`}
+          stroke="currentColor"
+          strokeWidth={1 + index * 0.7}
+          opacity={0.07 + index * 0.055}
+          strokeLinecap="round"
+        />
+      ))}
+      <circle cx="200" cy="196" r="5" fill="currentColor" opacity=".6" />
+    </svg>
+  )
+}

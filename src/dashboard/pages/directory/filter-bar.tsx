@@ -1,0 +1,194 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import type { EndpointFilters } from '../../api/queries.js'
+import { Select } from '../../components/choices.js'
+import { Icon } from '../../components/icons.js'
+import { oneLine } from '../../format/untrusted-text.js'
+
+/** Long enough not to search for each key, short enough to feel immediate. */
+const TYPING_MS = 140
+
+const choices = [
+  [
+    'method',
+    'Method',
+    [
+      ['', 'Any method'],
+      ['GET', 'GET'],
+      ['POST', 'POST'],
+    ],
+  ],
+  [
+    'pricing',
+    'Pricing',
+    [
+      ['', 'Any pricing'],
+      ['fixed', 'Fixed price'],
+      ['metered', 'Metered'],
+    ],
+  ],
+  [
+    'maxPrice',
+    'Price',
+    [
+      ['', 'Any price'],
+      ['1000', 'up to $0.001'],
+      ['10000', 'up to $0.01'],
+      ['100000', 'up to $0.10'],
+      ['1000000', 'up to $1'],
+    ],
+  ],
+] as const
+
+const marks = [
+  ['verified', 'Verified'],
+  ['official', 'Official'],
+  ['hasSchema', 'Has schema'],
+] as const
+
+interface FilterBarProps {
+  filters: EndpointFilters
+  onChange: (filters: EndpointFilters) => void
+}
+
+export function FilterBar({ filters, onChange }: FilterBarProps) {
+  const set = (name: keyof EndpointFilters, value: string | undefined) => {
+    const { [name]: _, ...rest } = filters
+    onChange(value ? { ...rest, [name]: value } : rest)
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
+      <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
+        {choices.map(([name, label, options]) => (
+          <Select
+            key={name}
+            variant="pill"
+            aria-label={label}
+            value={filters[name] ?? ''}
+            options={options}
+            onChange={(value) => set(name, value)}
+            className={pill(filters[name] !== undefined)}
+          />
+        ))}
+        {marks.map(([name, label]) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={filters[name] === 'true'}
+            onClick={() => set(name, filters[name] === 'true' ? undefined : 'true')}
+            className={pill(filters[name] === 'true')}
+          >
+            {label}
+          </button>
+        ))}
+        {filters.tag !== undefined && (
+          <button type="button" onClick={() => set('tag', undefined)} className={pill(true)}>
+            <span>
+              Tag: <bdi>{oneLine(filters.tag, 32)}</bdi>
+            </span>
+            <Icon name="cross" size={10} />
+            <span className="sr-only">(remove)</span>
+          </button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+const pill = (isOn: boolean) =>
+  `inline-flex h-10 shrink-0 items-center gap-1.5 rounded-lg border px-3 text-sm transition-colors ${
+    isOn
+      ? 'border-accent bg-accent-soft font-medium text-accent'
+      : 'border-line-strong bg-raised text-muted hover:text-ink'
+  }`
+
+function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [words, setWords] = useState(value)
+  const field = useRef<HTMLInputElement>(null)
+  const applied = useRef(value)
+
+  useEffect(() => {
+    if (value === applied.current) return
+    applied.current = value
+    setWords(value)
+  }, [value])
+
+  useEffect(() => {
+    if (words.trim() === applied.current) return
+    const timer = setTimeout(() => {
+      applied.current = words.trim()
+      onChange(words.trim())
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  })
+
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof Element && event.target.matches('input, textarea, select')
+      if (event.key !== '/' || isTyping || event.metaKey || event.ctrlKey) return
+      event.preventDefault()
+      field.current?.focus()
+    }
+    addEventListener('keydown', focus)
+    return () => removeEventListener('keydown', focus)
+  }, [])
+
+  return (
+    <div className="relative min-w-56 flex-1 max-sm:basis-full">
+      <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
+        <Icon name="search" />
+      </span>
+      <input
+        ref={field}
+        type="search"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        placeholder="Search endpoints"
+        aria-label="Search endpoints"
+        aria-keyshortcuts="/"
+        maxLength={200}
+        className="h-10 w-full rounded-lg border border-line-strong bg-raised pr-10 pl-9 text-sm"
+      />
+      {words === '' && (
+        <span
+          className="pointer-events-none absolute inset-y-0 right-3 hidden items-center font-mono text-xs text-faint sm:flex"
+          aria-hidden="true"
+        >
+          /
+        </span>
+      )}
+    </div>
+  )
+}
+
+const names = [
+  'query',
+  'method',
+  'pricing',
+  'maxPrice',
+  'verified',
+  'official',
+  'hasSchema',
+  'tag',
+] as const satisfies (keyof EndpointFilters)[]
+
+/** Keeps the filters in the address of the page. Setting them replaces the present entry of the history. */
+export function useFilters(): [EndpointFilters, (filters: EndpointFilters) => void] {
+  const [params, setParams] = useSearchParams()
+  const filters = useMemo(() => {
+    const given = names.map((name) => [name, params.get(name)] as const)
+    return Object.fromEntries(given.filter(([, value]) => value)) as EndpointFilters
+  }, [params])
+  const set = (next: EndpointFilters) =>
+    setParams(
+      Object.entries(next).filter((entry): entry is [string, string] => Boolean(entry[1])),
+      { replace: true },
+    )
+  return [filters, set]
+}
+
+export function isFiltered(filters: EndpointFilters): boolean {
+  return Object.keys(filters).length > 0
+}

@@ -1,0 +1,249 @@
+import { useQuery } from '@tanstack/react-query'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import type { MerchantEndpoint } from '../../../api/listings.js'
+import { settingsQuery, toolsQuery } from '../../api/queries.js'
+import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
+import { CopyButton } from '../../components/button.js'
+import { AskedPrice } from '../../components/figures.js'
+import { Icon } from '../../components/icons.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
+import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { ProbeReport } from './probe-report.js'
+import { curlSnippet, fetchSnippet, toolFor } from './snippets.js'
+
+/** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
+export function EndpointCard({
+  endpoint,
+  merchantId,
+  isOpenAtFirst,
+}: {
+  endpoint: MerchantEndpoint
+  merchantId: string
+  isOpenAtFirst: boolean
+}) {
+  const { state, title, description, method, url, price, pricing, tags } = endpoint
+  const isAsListed = state.livePrice === null || state.livePrice === price
+  const anchor = `endpoint-${state.id}`
+  const isTarget = useHash() === `#${anchor}`
+  const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
+  const card = useRef<HTMLLIElement>(null)
+
+  useEffect(() => {
+    if (!isTarget) return
+    setIsOpen(true)
+    card.current?.scrollIntoView({ block: 'start' })
+  }, [isTarget])
+
+  return (
+    <li id={anchor} ref={card} className="scroll-mt-20">
+      <h3>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+          className="flex w-full items-start gap-3 px-4 py-4 text-left hover:bg-sunken/60 sm:px-5"
+        >
+          <span className={`mt-1 text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
+            <Icon name="right" size={14} />
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block font-medium">
+              <UntrustedText text={title} />
+            </span>
+            {!isOpen && <EndpointLine method={method} url={url} />}
+          </span>
+          <span className="flex flex-col items-end gap-1">
+            <span className="font-medium">
+              <AskedPrice price={price} livePrice={state.livePrice} pricing={pricing} />
+            </span>
+            {!isOpen && (
+              <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />
+            )}
+          </span>
+        </button>
+      </h3>
+      {isOpen && (
+        <div className="arriving space-y-4 px-4 pb-6 sm:pr-5 sm:pl-12">
+          {description !== '' && (
+            <div className="max-w-prose text-sm text-pretty text-muted">
+              <UntrustedText text={description} max={1_000} lines />
+            </div>
+          )}
+          <div className="flex flex-wrap items-center gap-2">
+            <MethodChip method={method} />
+            <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
+              <UrlText url={url} max={400} />
+              <CopyButton text={url} name="URL" />
+            </span>
+            {state.hosted && <Badge tone="accent">Hosted by the operator</Badge>}
+            {tags.map((tag) => (
+              <Badge key={tag}>
+                <UntrustedText text={tag} max={32} />
+              </Badge>
+            ))}
+          </div>
+          <ProbeReport {...state} />
+          <TryIt endpoint={endpoint} merchantId={merchantId} />
+          {endpoint.inputSchema !== null && (
+            <details className="text-sm">
+              <summary className="w-fit font-medium text-muted hover:text-ink">
+                Input schema
+              </summary>
+              <div className="mt-2">
+                <CodeBlock
+                  name="input schema"
+                  code={JSON.stringify(endpoint.inputSchema, null, 2)}
+                />
+              </div>
+            </details>
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('hashchange', listener)
+  addEventListener('popstate', listener)
+  return () => {
+    removeEventListener('hashchange', listener)
+    removeEventListener('popstate', listener)
+  }
+}
+
+/** Returns the fragment of the address, with its `#`. */
+function useHash(): string {
+  return useSyncExternalStore(subscribe, () => location.hash)
+}
+
+/** Shows code to call an endpoint. Arcus never makes the call itself. */
+function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const network = settings?.networks.find(({ listed }) => listed)
+  return (
+    <Tabs
+      label="Ways to call it"
+      tabs={[
+        {
+          key: 'curl',
+          name: 'See the 402',
+          content: () => <CodeBlock name="curl command" code={curlSnippet(endpoint)} />,
+        },
+        {
+          key: 'fetch',
+          name: 'Pay with @x402/fetch',
+          content: () =>
+            network === undefined ? (
+              <Skeleton className="h-40" />
+            ) : (
+              <CodeBlock name="TypeScript client" code={fetchSnippet(endpoint, network)} />
+            ),
+        },
+        {
+          key: 'tool',
+          name: 'Function tool',
+          content: () => <Tool endpoint={endpoint} merchantId={merchantId} />,
+        },
+      ]}
+    />
+  )
+}
+
+function Tool({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
+  const query = useQuery(toolsQuery(merchantId))
+  return (
+    <Loaded query={query} skeleton={<Skeleton className="h-40" />}>
+      {(answer) => (
+        <CodeBlock
+          name="function tool"
+          code={JSON.stringify(toolFor(answer, endpoint) ?? null, null, 2)}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+interface Tab {
+  key: string
+  name: string
+  content: () => ReactNode
+}
+
+/** Tabs after the ARIA practices: arrow keys move, and one panel is shown. */
+function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
+  const id = useId()
+  const list = useRef<HTMLDivElement>(null)
+  const [chosen, setChosen] = useState(tabs[0]?.key)
+  const shown = tabs.find(({ key }) => key === chosen) ?? tabs[0]
+
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined || shown === undefined) return
+    event.preventDefault()
+    const next = (tabs.indexOf(shown) + step + tabs.length) % tabs.length
+    setChosen(tabs[next]?.key)
+    list.current?.querySelectorAll<HTMLElement>('[role=tab]')[next]?.focus()
+  }
+
+  return (
+    <div>
+      <div
+        ref={list}
+        role="tablist"
+        aria-label={label}
+        onKeyDown={move}
+        className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
+      >
+        {tabs.map(({ key, name }) => {
+          const isShown = key === shown?.key
+          return (
+            <button
+              key={key}
+              type="button"
+              role="tab"
+              id={`${id}-${key}`}
+              aria-selected={isShown}
+              aria-controls={`${id}-panel`}
+              tabIndex={isShown ? 0 : -1}
+              onClick={() => setChosen(key)}
+              className={`-mb-px h-9 shrink-0 border-b-2 px-3 text-sm font-medium ${
+                isShown ? 'border-accent text-ink' : 'border-transparent text-muted hover:text-ink'
+              }`}
+            >
+              {name}
+            </button>
+          )
+        })}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown?.key}`}>
+        {shown?.content()}
+      </div>
+    </div>
+  )
+}
+
+/** Shows code with a button to copy it. Long code scrolls in its box. */
+function CodeBlock({ code, name }: { code: string; name: string }) {
+  return (
+    <div className="relative rounded-lg border border-line bg-sunken">
+      <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
+        <CopyButton text={code} name={name} />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus */}
+      <section aria-label={name} tabIndex={0} className="max-h-96 overflow-auto p-4 pr-10">
+        <pre className="font-mono text-xs leading-5">
+          <code dir="ltr">{code}</code>
+        </pre>
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,229 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Range } from '../../../api/activity.js'
+import type { MerchantView } from '../../../api/listings.js'
+import { merchantQuery, merchantTotalsQuery, settingsQuery } from '../../api/queries.js'
+import { MerchantBadges } from '../../components/badge.js'
+import { ButtonLink } from '../../components/button.js'
+import { Card, Empty, Section } from '../../components/card.js'
+import { ranges, Segmented } from '../../components/choices.js'
+import { Fact, Latency, Stat, Usd } from '../../components/figures.js'
+import { Glyph } from '../../components/icons.js'
+import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { Notice } from '../../components/notice.js'
+import { useTitle } from '../../components/page.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { exactCount, percent, shortCount } from '../../format/amounts.js'
+import { oneLine, sameAddress } from '../../format/untrusted-text.js'
+import { EndpointCard } from './endpoint-card.js'
+import { IdentityChecks } from './identity-checks.js'
+
+/** Shows one merchant to the public. */
+export function MerchantPage({ id }: { id: string }) {
+  const query = useQuery(merchantQuery(id))
+  return (
+    <Loaded
+      query={query}
+      skeleton={<MerchantSkeleton />}
+      missing={
+        <Empty
+          isPage
+          title="There is no such merchant"
+          action={<ButtonLink href="/">To the directory</ButtonLink>}
+        >
+          The id is mistyped, or the owner deleted the listing.
+        </Empty>
+      }
+    >
+      {(merchant) => <Merchant merchant={merchant} />}
+    </Loaded>
+  )
+}
+
+function Merchant({ merchant }: { merchant: MerchantView }) {
+  const { id, name, description, flags, identity, endpoints } = merchant
+  useTitle(oneLine(name, 60))
+  return (
+    <div className="space-y-10">
+      <header>
+        <Link href="/" className="text-sm text-muted hover:text-ink">
+          ← Directory
+        </Link>
+        <div className="mt-4 flex items-start gap-4">
+          <Glyph of={id} size={56} />
+          <div className="min-w-0">
+            <h1 className="text-2xl font-semibold tracking-tight sm:text-3xl">
+              <UntrustedText text={name} max={60} />
+            </h1>
+            <div className="mt-2 flex flex-wrap items-center gap-2">
+              <span className="font-mono text-xs break-all text-muted">{id}</span>
+              <MerchantBadges {...flags} isVerified={identity?.checks.control.passed === true} />
+            </div>
+          </div>
+        </div>
+        {description !== '' && (
+          <div className="mt-5 max-w-prose text-pretty text-muted">
+            <UntrustedText text={description} max={1_000} lines />
+          </div>
+        )}
+      </header>
+      {flags.hidden && (
+        <Notice tone="warn" title="Hidden by the operator">
+          {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
+        </Notice>
+      )}
+      <PublicTotals merchantId={id} />
+      <Section title={endpoints.length === 1 ? 'One endpoint' : `${endpoints.length} endpoints`}>
+        <Card className="overflow-hidden">
+          <ul className="divide-y divide-line">
+            {endpoints.map((endpoint, index) => (
+              <EndpointCard
+                key={endpoint.state.id}
+                endpoint={endpoint}
+                merchantId={id}
+                isOpenAtFirst={index === 0}
+              />
+            ))}
+          </ul>
+        </Card>
+      </Section>
+      <div className="grid gap-10 lg:grid-cols-2">
+        <Section title="Identity">
+          <IdentityChecks merchant={merchant} />
+        </Section>
+        <Section title="Money and ownership">
+          <Facts merchant={merchant} />
+        </Section>
+      </div>
+      {flags.unclaimed && (
+        <Notice
+          title="Is this yours?"
+          action={
+            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
+          }
+        >
+          Arcus found it in a settled payment. The key of the address that is paid can claim it.
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+function Facts({ merchant }: { merchant: MerchantView }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const { payTo, owner, network, revision, createdAt, updatedAt, flags, id } = merchant
+  const buyback = settings?.buybackAddress ?? null
+  return (
+    <Card className="px-5 py-2">
+      <dl className="divide-y divide-line text-sm">
+        <Fact name={flags.official ? 'Buyback address' : 'Paid to'}>
+          <Hex hex={payTo} kind="address" />
+          {flags.official && (
+            <p className="text-xs text-muted">
+              {sameAddress(buyback, payTo)
+                ? 'Revenue of official merchants goes to this public buyback wallet.'
+                : 'This is not the present buyback wallet of the operator.'}
+            </p>
+          )}
+        </Fact>
+        <Fact name="Owner">
+          {owner !== null ? (
+            <Hex hex={owner} kind="address" />
+          ) : flags.unclaimed ? (
+            'nobody yet'
+          ) : (
+            'the operator'
+          )}
+        </Fact>
+        <Fact name="Network">
+          <span className="font-mono text-xs">{network}</span>
+        </Fact>
+        <Fact name="Listed">
+          <Moment at={createdAt * 1000} />, changed <Moment at={updatedAt * 1000} />
+        </Fact>
+        <Fact name="Signed history">
+          <a
+            href={`/api/merchants/${encodeURIComponent(id)}/history`}
+            className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+          >
+            {revision} {revision === 1 ? 'message' : 'messages'}
+          </a>
+        </Fact>
+        <Fact name="For machines">
+          <span className="flex flex-wrap gap-x-3">
+            {['openapi.json', 'tools.json', 'llms.txt'].map((file) => (
+              <a
+                key={file}
+                href={`/api/merchants/${encodeURIComponent(id)}/${file}`}
+                className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+              >
+                {file}
+              </a>
+            ))}
+          </span>
+        </Fact>
+      </dl>
+    </Card>
+  )
+}
+
+function MerchantSkeleton() {
+  return (
+    <div className="space-y-8">
+      <div className="flex gap-4">
+        <Skeleton className="size-14 !rounded-2xl" />
+        <div className="flex-1 space-y-3">
+          <Skeleton className="h-8 w-72 max-w-full" />
+          <Skeleton className="h-4 w-48" />
+        </div>
+      </div>
+      <Card className="overflow-hidden">
+        <SkeletonRows count={3} label="Loading the merchant" />
+      </Card>
+    </div>
+  )
+}
+
+/** Shows the public totals of a merchant. */
+export function PublicTotals({ merchantId }: { merchantId: string }) {
+  const [range, setRange] = useState<Range>('30d')
+  const { data, error } = useQuery(merchantTotalsQuery(merchantId))
+  if (error !== null && data === undefined) {
+    return <p className="text-sm text-muted">Public totals could not be loaded: {error.message}</p>
+  }
+  const totals = data?.[range]
+  return (
+    <section aria-label="Public totals">
+      <Card className="p-5">
+        <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
+          <h2 className="text-sm font-medium">Public totals</h2>
+          <Segmented legend="Range" value={range} options={ranges} onChange={setRange} />
+        </div>
+        {totals === undefined ? (
+          <Skeleton className="h-14 w-full" />
+        ) : (
+          <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-5">
+            <Stat
+              name="Paid calls"
+              value={shortCount(totals.settled)}
+              title={exactCount(totals.settled)}
+            />
+            <Stat name="Revenue" value={<Usd usd={totals.revenue.usd} />} />
+            <Stat
+              name="Payers"
+              value={shortCount(totals.payers.unique)}
+              note={`${shortCount(totals.payers.repeat)} came back`}
+            />
+            <Stat name="Success rate" value={percent(totals.successRate)} />
+            <Latency name="Settle time" p50={totals.settleP50Ms} p95={totals.settleP95Ms} />
+          </dl>
+        )}
+        <p className="mt-4 text-xs text-faint">
+          Net of refunds. Payments of owners to themselves and invalid payments are left out.
+        </p>
+      </Card>
+    </section>
+  )
+}

@@ -1,0 +1,41 @@
+import type { EndpointState } from '../../../api/listings.js'
+import { StatusDot } from '../../components/badge.js'
+import { Moment } from '../../components/moment.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
+import { verdictName, warningText } from '../../format/verdicts.js'
+
+type ProbeState = Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>
+
+/** Shows the result of the last probe of an endpoint, and how to correct it. */
+export function ProbeReport({ status, probe, nextProbeAt }: ProbeState) {
+  return (
+    <div className="space-y-2 text-sm">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
+        <StatusDot status={status} probe={probe} />
+        {probe === null ? (
+          <span>never probed</span>
+        ) : (
+          <span>
+            probed <Moment at={probe.checkedAt * 1000} />
+          </span>
+        )}
+        {nextProbeAt !== null && (
+          <span>
+            next probe <Moment at={nextProbeAt * 1000} />
+          </span>
+        )}
+      </div>
+      {probe !== null && probe.verdict !== 'live' && (
+        <p className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
+          <span className="font-medium">{verdictName(probe.verdict)}.</span>{' '}
+          <UntrustedText text={probe.message} max={600} />
+        </p>
+      )}
+      {probe?.warnings.map((code) => (
+        <p key={code} className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
+          {warningText(code)}
+        </p>
+      ))}
+    </div>
+  )
+}

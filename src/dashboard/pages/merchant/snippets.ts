@@ -1,0 +1,97 @@
+import type { MerchantEndpoint } from '../../../api/listings.js'
+import type { ToolsAnswer } from '../../../api/merchants.js'
+import type { ConsoleNetwork } from '../../../api/service.js'
+import { atomicToUsd } from '../../format/amounts.js'
+
+/*
+ * Code to call an endpoint. Every text of the listing is quoted, so that none of it runs.
+ */
+
+/** Returns a call without payment, which shows the 402. */
+export function curlSnippet(endpoint: Callable): string {
+  const url = exampleUrl(endpoint)
+  if (endpoint.method === 'GET') return `curl -i ${shellQuote(url)}`
+  return [
+    `curl -i ${shellQuote(url)} \\`,
+    `  -H 'content-type: application/json' \\`,
+    `  -d ${shellQuote(JSON.stringify(endpoint.example.body ?? {}))}`,
+  ].join('\n')
+}
+
+/** Returns a paying client in TypeScript for the network. */
+export function fetchSnippet(endpoint: Callable, { network, asset }: ConsoleNetwork): string {
+  const init =
+    endpoint.method === 'GET'
+      ? ''
+      : `, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(${indent(literal(endpoint.example.body ?? {}), 2)}),
+}`
+  return `// npm install @x402/fetch @x402/evm viem
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
+
+// Needs USDC on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC. The client signs nothing above that.
+const account = privateKeyToAccount(process.env.PAYER_KEY)
+const client = x402Client.fromConfig({
+  schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
+  spendControls: {
+    allowedAssets: [
+      {
+        network: ${quote(network)},
+        asset: ${quote(asset.address)},
+        maxAmountPerPayment: ${quote(endpoint.price)},
+      },
+    ],
+  },
+})
+const pay = wrapFetchWithPayment(fetch, client)
+
+const response = await pay(${quote(exampleUrl(endpoint))}${init})
+const answer = await response.text()`
+}
+
+/** Finds the tool that calls this endpoint among those of the merchant, by method and URL. */
+export function toolFor(answer: ToolsAnswer, { method, url }: Callable): unknown {
+  const names = Object.keys(answer.calls)
+  const at = names.findIndex((name) => {
+    const call = answer.calls[name]
+    return call?.method === method && call.url === url
+  })
+  return answer.tools.find(
+    (tool) => (tool as { function?: { name?: string } }).function?.name === names[at],
+  )
+}
+
+export type Callable = Pick<MerchantEndpoint, 'url' | 'method' | 'example' | 'price' | 'pricing'>
+
+/** Returns the URL of a GET with its example parameters. */
+export function exampleUrl({ url, method, example }: Callable): string {
+  if (method !== 'GET' || !URL.canParse(url)) return url
+  const whole = new URL(url)
+  for (const [name, value] of Object.entries(example.queryParams ?? {})) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      whole.searchParams.append(name, String(each))
+    }
+  }
+  return whole.href
+}
+
+/** Quotes a text for a shell: inside single quotes only the quote itself is special. */
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function quote(text: string): string {
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
+function literal(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}
+
+function indent(text: string, spaces: number): string {
+  return text.replaceAll('\n', `\n${' '.repeat(spaces)}`)
+}

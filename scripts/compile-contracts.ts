@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 // Compiles contracts/ with npm's solc to contracts/artifacts and src/chain/payment-facts-bytecode.ts.
-// With --check it writes nothing and fails when what is there differs from what the sources give.
+// With --check it writes nothing, and fails when the existing files differ from the compiled sources.
 
 type Contract = {
   abi?: unknown[]
@@ -24,7 +24,7 @@ const settings = {
   evmVersion: 'cancun',
   viaIR: true,
   optimizer: { enabled: true, runs: 10_000 },
-  // Without the hash of the sources the bytes depend on nothing but what runs.
+  // Without a hash of the sources, the bytes depend only on the code itself.
   metadata: { bytecodeHash: 'none', appendCBOR: false },
 }
 
@@ -62,7 +62,7 @@ export const paymentFactsCode: Hex =
 `
 }
 
-/** What each generated file should hold, by its path in the repository. */
+/** Returns the text of each generated file, by its path in the repository. */
 function generate(): Map<string, string> {
   const outputSelection = { '*': { '*': ['abi', 'evm.bytecode', 'evm.deployedBytecode'] } }
   const { viaIR: _, ...yulSettings } = settings
@@ -74,7 +74,7 @@ function generate(): Map<string, string> {
   ]
   const files = new Map<string, string>()
   for (const [name, contract] of contracts) {
-    // A library without external functions lives inside those who use it, an interface has no code.
+    // A library without external functions is compiled into its users, and an interface has no code.
     if (contract.abi?.length === 0 || contract.evm.bytecode.object === '') continue
     files.set(`${artifactsFolder}/${name}.json`, artifact(name, contract))
     if (name === 'PaymentFacts') files.set(readerCode, readerModule(contract.evm.bytecode.object))

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { reasons } from '../src/x402/reasons.js'
-import { reasonsNotProduced } from '../src/x402/reasons-not-produced.js'
+import { reasons, reasonsNotProduced } from '../src/x402/reasons.js'
 
 /** Writes docs/reasons.md from the table that answers; with `--check` it only tells whether that is needed. */
 const target = new URL('../docs/reasons.md', import.meta.url)

@@ -10,7 +10,7 @@ interface Chunk {
   viteMetadata?: { importedCss: Set<string> }
 }
 
-/** Structurally a Vite plugin, so that this file needs no Vite. */
+/** The shape of a Vite plugin, so that this file needs no Vite. */
 interface Budget {
   name: string
   apply: 'build'
@@ -22,7 +22,7 @@ interface Budget {
   ): void
 }
 
-/** A Vite plugin that fails the build when page, entry code and styles together outgrow `maxGzipBytes`. */
+/** Makes a Vite plugin that fails the build when page, entry code and styles together exceed `maxGzipBytes`. */
 export function firstLoadBudget({ maxGzipBytes }: { maxGzipBytes: number }): Budget {
   return {
     name: 'arcus-first-load-budget',
@@ -31,14 +31,14 @@ export function firstLoadBudget({ maxGzipBytes }: { maxGzipBytes: number }): Bud
     generateBundle(_options, bundle) {
       const files = firstLoad(bundle)
       const bytes = files.reduce((sum, file) => sum + gzipSync(contentOf(file)).length, 0)
-      const told = `The first load is ${(bytes / 1000).toFixed(1)} kB gzip (${files.length} files), at most ${maxGzipBytes / 1000} kB.`
-      if (bytes > maxGzipBytes) this.error(told)
-      this.info(told)
+      const summary = `The first load is ${(bytes / 1000).toFixed(1)} kB gzip (${files.length} files), at most ${maxGzipBytes / 1000} kB.`
+      if (bytes > maxGzipBytes) this.error(summary)
+      this.info(summary)
     },
   }
 }
 
-/** The page, the entry, everything either imports statically, and the styles of all of it. */
+/** Returns the page, the entry, all their static imports, and the styles of these files. */
 function firstLoad(bundle: Record<string, Chunk>): Chunk[] {
   const names = new Set<string>()
   const visit = (name: string) => {

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-/** Smaller files travel in one packet either way. */
+/** Smaller files fit one packet, compressed or not. */
 const FROM_BYTES = 1_024
-const WORTH_IT = /\.(css|html|js|json|svg|txt|webmanifest)$/
+const COMPRESSIBLE = /\.(css|html|js|json|svg|txt|webmanifest)$/
 
-/** Structurally a Vite plugin, so that this file needs no Vite. */
+/** The shape of a Vite plugin, so that this file needs no Vite. */
 interface AfterBuild {
   name: string
   apply: 'build'
@@ -14,7 +14,7 @@ interface AfterBuild {
   closeBundle(): void
 }
 
-/** A Vite plugin that lays `.br` and `.gz` beside what was built, so that serving compresses nothing. */
+/** Makes a Vite plugin that writes `.br` and `.gz` beside the built files, so that the service compresses nothing. */
 export function precompress(): AfterBuild {
   let folder = ''
   return {
@@ -32,7 +32,7 @@ export function precompress(): AfterBuild {
 function compressFolder(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const path = join(folder, name)
-    if (!WORTH_IT.test(name) || statSync(path).size < FROM_BYTES) continue
+    if (!COMPRESSIBLE.test(name) || statSync(path).size < FROM_BYTES) continue
     const bytes = readFileSync(path)
     const params = {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,

@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the console in `docs/screenshots` anew: a directory and a month of payments on a fresh devnet,
- * three widths, both themes. `npm run screenshots`, with a word to make only those whose names contain it.
+ * Makes the pictures of the console in `docs/screenshots`: a directory and a month of payments on a fresh devnet, in three
+ * widths and both themes. `npm run screenshots -- NAME` makes only the pictures whose names contain NAME.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,13 +20,13 @@ const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
 
 const widths = { phone: 390, tablet: 834, desktop: 1440 } as const
 const themes = ['light', 'dark'] as const
-/** Enough for the first screen; what is below it repeats. */
+/** Enough for the first screen. The rest of the page repeats. */
 const MAX_HEIGHT = 1_600
 
 interface Shot {
   name: string
   path: string
-  /** With the merchant's wallet connected and signed in. */
+  /** `true` when the merchant's wallet is connected and signed in. */
   isOwner?: boolean
   prepare?: (page: Page) => Promise<void>
 }
@@ -35,7 +35,7 @@ const shots: readonly Shot[] = [
   { name: 'directory', path: '/' },
   { name: 'merchant', path: '/merchants/penny-weather' },
   { name: 'status', path: '/status' },
-  { name: 'lookup', path: '/lookup', prepare: lookUp },
+  { name: 'lookup', path: '/lookup', prepare: findPayment },
   { name: 'console', path: '/console', isOwner: true },
   { name: 'activity', path: '/console/penny-weather?range=30d', isOwner: true },
   { name: 'listing', path: '/console/penny-weather/edit', isOwner: true },
@@ -98,7 +98,7 @@ async function take(page: Page, { path, prepare }: Shot, name: string): Promise<
   await page.goto(path)
   await settled(page)
   await prepare?.(page)
-  // Charts are drawn a frame after their numbers have come.
+  // Charts are drawn one frame after their numbers arrive.
   await page.waitForTimeout(600)
   const height = await page.evaluate('document.documentElement.scrollHeight')
   const { width } = page.viewportSize() as { width: number }
@@ -111,7 +111,7 @@ async function take(page: Page, { path, prepare }: Shot, name: string): Promise<
   process.stdout.write(`${name}.png ${Math.round(small.length / 1024)} kB\n`)
 }
 
-async function lookUp(page: Page): Promise<void> {
+async function findPayment(page: Page): Promise<void> {
   await page.getByRole('textbox').first().fill(transaction)
   await page.keyboard.press('Enter')
   await settled(page)

@@ -4,8 +4,7 @@ import { compose } from './app/compose.js'
 import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
 import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { readSettings } from './config/settings.js'
-import { gasWarnings } from './config/warnings.js'
+import { gasWarnings, readSettings } from './config/config.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */

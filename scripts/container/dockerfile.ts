@@ -6,12 +6,12 @@ export interface Instruction {
 
 export interface Stage {
   name: string
-  /** An image, or a stage before. */
+  /** An image, or an earlier stage. */
   from: string
   instructions: Instruction[]
 }
 
-/** Reads the part of the Dockerfile language that ours uses: one instruction a line, no continuations. */
+/** Reads a Dockerfile with one instruction on each line and no continuations. */
 export function parseDockerfile(source: string): Stage[] {
   const stages: Stage[] = []
   const args = new Map<string, string>()

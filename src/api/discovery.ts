@@ -89,9 +89,7 @@ export const resourcesAnswer = z.object({
 const correctedQuery = z
   .string()
   .optional()
-  .describe(
-    'The words that were looked for instead. Present only where nothing has the words as typed, and something has these.',
-  )
+  .describe('The corrected words, if nothing has the words as typed and something has these.')
 
 export const searchAnswer = z.object({
   x402Version: z.literal(2),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
-import { type AnswerOf, address, amount, hash, network, time, usd } from './fields.js'
+import { type AnswerOf, address, amount, anyObject, hash, network, time, usd } from './fields.js'
 
 /** Reasons that only a settle can give. */
 const settleOnly: readonly ReasonKey[] = [
@@ -34,21 +34,33 @@ export const supportedAnswer = z.object({
   signers: z.record(z.string(), z.array(address)).describe('Relayer wallets by family of chains.'),
 })
 
+const channelState = anyObject
+  .optional()
+  .describe('State of the payment channel, for `batch-settlement`.')
+
 export const verifyAnswer = z
   .union([
-    z.object({ isValid: z.literal(true), payer: address }),
+    z.object({ isValid: z.literal(true), payer: address, extra: channelState }),
     z.object({
       isValid: z.literal(false),
       invalidReason: refusals('verify'),
       invalidMessage: sentence,
       payer: address.optional(),
+      extra: channelState,
     }),
   ])
   .meta({ id: 'VerifyAnswer' })
 
 export const settleAnswer = z
   .union([
-    z.object({ success: z.literal(true), transaction: hash, network, payer: address }),
+    z.object({
+      success: z.literal(true),
+      transaction: z.union([hash, z.literal('')]),
+      network,
+      payer: address.optional(),
+      amount: amount.optional().describe('What moved on chain, for `batch-settlement`.'),
+      extra: channelState,
+    }),
     z.object({
       success: z.literal(false),
       errorReason: refusals('settle'),

@@ -12,7 +12,7 @@ import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
-import type { LeaseKeeper } from '../relayer/lease-keeper.js'
+import type { LeaseKeeper } from '../relayer/leases.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import type { Stores } from '../store/stores.js'
@@ -146,7 +146,7 @@ async function open(
       ...facilitator,
       ...measured,
       relayerAddresses: [...own].map(checksum),
-      catalogue: directory.catalogue,
+      bazaar: directory.bazaar,
     },
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),

@@ -2,7 +2,7 @@ import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
-import { isContractSignature } from '../chain/contract-signature.js'
+import { isContractSignature } from '../chain/contract-wallet.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Token } from '../chain/token.js'
 import type { Config } from '../config/config.js'
@@ -48,7 +48,7 @@ import { createCatalogReader } from '../discovery/catalog-reader.js'
 import { toItem } from '../discovery/item.js'
 import { createPace, createUrgency } from '../discovery/pace.js'
 import { discoveryRoutes } from '../discovery/routes.js'
-import type { Catalogue } from '../facilitator/routes.js'
+import type { BazaarIntake } from '../facilitator/routes.js'
 import { installCompression } from '../http/headers.js'
 import { createTokenBuckets } from '../http/limiter.js'
 import { mcpRoutes } from '../mcp/routes.js'
@@ -58,7 +58,7 @@ import type { ListingReader, ListingStore } from '../store/listings.js'
 import type { Stores } from '../store/stores.js'
 import { scriptBeside } from '../store/thread.js'
 import type { Keccak256 } from '../x402/keccak.js'
-import type { PaymentAnswer } from '../x402/payment-answer.js'
+import type { PaymentAnswer } from '../x402/payment.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
@@ -66,7 +66,7 @@ export interface ComposedDirectory {
   /** Its routes, as a plugin. */
   routes(app: FastifyInstance): Promise<void>
   /** Lists the resources that settled payments name. */
-  catalogue: Catalogue
+  bazaar: BazaarIntake
   onAnswer(answer: PaymentAnswer): void
   /** Figures for operators. */
   figures: WatchedDirectory
@@ -133,7 +133,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
   const catalog = createCatalog({ store, checksum })
-  const catalogue = createAutoCatalog({
+  const bazaar = createAutoCatalog({
     store,
     networks: new Map([[network, { asset: token.address }]]),
     infoCheck,
@@ -169,7 +169,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   })
 
   return {
-    catalogue,
+    bazaar,
     reads: { answers: discovery.answers, listings: store, liveTerms: probing.liveTerms, probe },
     onAnswer(answer) {
       discovery.giveWay()
@@ -221,7 +221,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       probing.stop()
       stopFollowing()
       identities.stop()
-      await Promise.all([schedule.stop(), catalogue.stop(), discovery.stop(), recorder.stop()])
+      await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])
     },
   }

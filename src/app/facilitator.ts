@@ -4,24 +4,19 @@ import type { Config } from '../config/config.js'
 import { createBatchSettler } from '../facilitator/batch/settler.js'
 import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
 import { createDeliveries } from '../facilitator/deliveries.js'
-import { createJudge } from '../facilitator/judge.js'
-import { createPaymentFinder, type PaymentFinder } from '../facilitator/payment-status.js'
+import { createPaymentCheck } from '../facilitator/payment-check.js'
+import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
 import type { SupportedKind } from '../facilitator/routes.js'
-import {
-  settleByRequirement,
-  supportedKinds,
-  verifiedByRequirement,
-  verifyByRequirement,
-} from '../facilitator/schemes.js'
-import { createSettler, type Settle } from '../facilitator/settler.js'
 import {
   createVerifiedCheck,
   createVerifiedPayments,
   type TakeVerified,
-} from '../facilitator/verified.js'
+} from '../facilitator/settle-pace.js'
+import { createSettler, type Settle } from '../facilitator/settler.js'
 import { createVerifier, type Verify } from '../facilitator/verifier.js'
 import type { Stores } from '../store/stores.js'
 import { createAuthorizationDigest } from '../x402/authorization-digest.js'
+import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 import type { ComposedNetwork } from './network.js'
@@ -53,45 +48,59 @@ interface FacilitatorWorld {
 /** Interval at which one replica checks whether another has delivered a success. */
 const DELIVERY_POLL_MS = 100
 
-/** Builds verify and settle for every scheme. */
+/**
+ * Builds verify and settle of both schemes. A request goes to the scheme that its requirement names; `exact` explains what
+ * is wrong with a body that names none.
+ */
 export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator {
-  const { config, networks, keccak256, recovery, checksum, now, log } = world
+  const { config, keccak256, recovery, checksum, now, log } = world
   const { journal, deliveries: deliveryStore } = world.stores
   const { settleWaitSeconds } = config
-  const served = new Map(networks.map((network) => [network.relayer.network, network.served]))
-  const relayers = new Map(networks.map(({ relayer }) => [relayer.network, relayer]))
-  const terms = new Map([...served].map(([name, network]) => [name, network.terms]))
-  const batchNetworks = new Map(networks.map(({ relayer, batch }) => [relayer.network, batch]))
+  const networks = new Map(world.networks.map(({ served }) => [served.terms.token.network, served]))
+  const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
+  const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
   const computeDigest = createAuthorizationDigest(keccak256)
-  const judge = createJudge({ served, journal, computeDigest, recovery, now })
+  const checkPayment = createPaymentCheck({
+    served: networks,
+    journal,
+    computeDigest,
+    recovery,
+    now,
+  })
   const deliveries = createDeliveries({
     store: deliveryStore,
     now,
     pollMs: world.isShared ? DELIVERY_POLL_MS : undefined,
     log,
   })
+  const { isDelivering } = deliveries
   const verified = createVerifiedPayments()
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
   const canSettle = (network: string) => relayers.get(network)?.canSend() ?? false
-  const { isOut } = deliveries
-  const settling = { judge, journal, deliveryStore, deliveries, relayers, settleWaitSeconds }
-  const batching = { networks: batchNetworks, journal, checksum }
+  const verifying = { verified, checksum, canSettle }
+  const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
+  const exact = {
+    verify: createVerifier({ ...verifying, checkPayment, paymentUrl, now, isDelivering }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
+    takeVerified: createVerifiedCheck(verified, terms, computeDigest),
+  }
+  const batch = {
+    verify: createBatchVerifier({ ...verifying, networks, journal }),
+    settle: createBatchSettler({ ...settling, networks }),
+    takeVerified: createVerifiedDepositCheck(verified, networks),
+  }
+  const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
   return {
-    verify: verifyByRequirement(
-      createVerifier({ judge, verified, checksum, paymentUrl, canSettle, now, isOut }),
-      createBatchVerifier({ ...batching, verified, canSettle }),
-    ),
-    settle: settleByRequirement(
-      createSettler({ ...settling, checksum, paymentUrl, now, log }),
-      createBatchSettler({ ...batching, deliveries, relayers, settleWaitSeconds, now, log }),
-    ),
-    takeVerified: verifiedByRequirement(
-      createVerifiedCheck(verified, terms, computeDigest),
-      createVerifiedDepositCheck(verified, batchNetworks),
-    ),
+    verify: (body) => schemeOf(body).verify(body),
+    settle: (request) => schemeOf(request.body).settle(request),
+    takeVerified: (body) => schemeOf(body).takeVerified(body),
     payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
-    kinds: () => supportedKinds(batchNetworks),
+    kinds: () =>
+      [...networks].flatMap(([network, { isBatchOffered }]): SupportedKind[] => [
+        { scheme: 'exact', network },
+        ...(isBatchOffered() ? [{ scheme: BATCH_SETTLEMENT, network } as const] : []),
+      ]),
   }
 }

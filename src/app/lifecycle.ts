@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import { TokenMismatchError } from '../chain/token.js'
-import { ConfigError } from '../config/config-error.js'
+import { ConfigError } from '../config/env.js'
 import { MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { DatabaseInUseError } from '../store/sqlite/service-lock.js'
 
@@ -163,7 +163,7 @@ export function createTeardown(log: { error(o: object, m: string): void }): Tear
   }
 }
 
-/** Explains why the service did not start: one sentence for a fault that an operator can mend, the whole error for a bug. */
+/** Explains why the service did not start: one sentence for a fault that an operator can repair, the whole error for a bug. */
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof TokenMismatchError) {

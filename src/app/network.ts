@@ -1,32 +1,28 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
-import { createCodedReader } from '../chain/account-codes.js'
+import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { type BatchWatch, watchBatchContracts } from '../chain/batch-watch.js'
-import { createBlockFeed } from '../chain/block-feed.js'
+import { type BatchWatch, watchBatchContracts } from '../chain/batch-settlement.js'
+import { createBlockFeed } from '../chain/blocks.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createRpc } from '../chain/rpc.js'
-import { readHasMulticall3, readPlainTransferGas, readToken } from '../chain/token.js'
-import { watchToken } from '../chain/token-watch.js'
+import { readHasMulticall3, readPlainTransferGas, readToken, watchToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { BatchNetwork } from '../facilitator/batch/ground.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
-import type { ServedNetwork } from '../facilitator/judge.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
+import type { ServedNetwork } from '../facilitator/payment-check.js'
 import type { ReadFees } from '../hosted/endpoints.js'
 import { createBalances, createRunway } from '../metrics/gas-money.js'
 import type { Metrics } from '../metrics/metrics.js'
 import type { StatusNetwork } from '../metrics/status.js'
-import { priceOf } from '../relayer/fees.js'
-import { createGasModel } from '../relayer/gas-model.js'
-import type { LeaseKeeper } from '../relayer/lease-keeper.js'
+import { createGasModel, type GasLimits, priceOf } from '../relayer/gas.js'
+import type { LeaseKeeper } from '../relayer/leases.js'
+import { noRelayerEvents } from '../relayer/outcomes.js'
 import { createRelayer, type Relayer } from '../relayer/relayer.js'
-import { noRelayerEvents } from '../relayer/relayer-events.js'
 import { createLocalSigner, type Signer } from '../relayer/signer.js'
-import type { GasLimits } from '../relayer/wallet-gate.js'
 import type { BudgetStore } from '../store/budgets.js'
 import type { JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Keccak256 } from '../x402/keccak.js'
@@ -38,7 +34,6 @@ import type { ReadyNetwork } from './readiness.js'
 export interface ComposedNetwork {
   relayer: Relayer
   served: ServedNetwork
-  batch: BatchNetwork
   batchWatch: BatchWatch
   readFees: ReadFees
   ready: ReadyNetwork
@@ -156,7 +151,8 @@ export async function composeNetwork(
     findUse,
     headBlock,
     chainSeconds,
-    relayer: relayer.addresses[0] as Address,
+    relayers: relayer.addresses as [Address, ...Address[]],
+    isBatchOffered: batchWatch.isDeployed,
     tokenMismatch: tokenWatch.mismatch,
     guardGas,
     readCoded,
@@ -165,13 +161,6 @@ export async function composeNetwork(
   return {
     relayer,
     served,
-    batch: {
-      served,
-      chainId,
-      relayers: relayer.addresses,
-      isOffered: batchWatch.isDeployed,
-      headBlock,
-    },
     batchWatch,
     readFees() {
       const block = feed.latest()

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.js'
-import { createLeaseKeeper, type LeaseKeeper } from '../relayer/lease-keeper.js'
+import { createLeaseKeeper, type LeaseKeeper } from '../relayer/leases.js'
 import { type DiskWatch, watchDisk } from '../store/disk-watch.js'
 import { openStores } from '../store/open-stores.js'
 import { lockForService } from '../store/sqlite/service-lock.js'

@@ -1,7 +1,8 @@
 import type { Address, Hex } from 'viem'
 import type { Authorization } from '../x402/authorization-digest.js'
+import { RpcUnavailableError } from './rpc-errors.js'
 
-/** First four bytes of the calls made by hand; `test/unit/chain/abi.test.ts` holds them to viem's. */
+/** The first four bytes of the calls encoded by hand; `test/unit/chain/abi.test.ts` compares them with viem's. */
 export const selectors = {
   name: '0x06fdde03',
   version: '0x54fd4d50',
@@ -24,7 +25,7 @@ export const topics = {
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
 } as const satisfies Record<string, Hex>
 
-/** Multicall3 sits here on every chain that has it. */
+/** Multicall3 has this address on every chain that has it. */
 export const multicall3Address: Address = '0xca11bde05977b3631167028862be2a173976ca11'
 
 export function wordOf(value: bigint | number): string {
@@ -35,23 +36,28 @@ export function addressWord(address: Address): string {
   return address.slice(2).toLowerCase().padStart(64, '0')
 }
 
+/** Returns the topic that names an address. */
+export function addressTopic(address: Address): Hex {
+  return `0x${addressWord(address)}`
+}
+
 export function bytesWords(bytes: Hex): string {
   const digits = bytes.slice(2)
   return wordOf(digits.length / 2) + digits.padEnd(Math.ceil(digits.length / 64) * 64, '0')
 }
 
-/** The `bytes` overload: it serves externally owned accounts and contract wallets alike. */
+/** Encodes the `bytes` overload, which serves externally owned accounts and contract wallets alike. */
 export function encodeTransferWithAuthorization(authorization: Authorization, signature: Hex): Hex {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return `${selectors.transferWithAuthorization}${addressWord(from)}${addressWord(to)}${wordOf(value)}${wordOf(validAfter)}${wordOf(validBefore)}${nonce.slice(2)}${wordOf(7 * 32)}${bytesWords(signature)}`
 }
 
-/** ERC-1271's question to a contract wallet. */
+/** Encodes the question of ERC-1271 to a contract wallet. */
 export function encodeIsValidSignature(digest: Hex, signature: Hex): Hex {
   return `${selectors.isValidSignature}${digest.slice(2)}${wordOf(64)}${bytesWords(signature)}`
 }
 
-/** Multicall3 `aggregate3` in which every member may fail alone. */
+/** Encodes a call of Multicall3 `aggregate3` in which every member may fail alone. */
 export function encodeAggregate3(calls: readonly { to: Address; data: Hex }[]): Hex {
   const members = calls.map(
     (call) => `${addressWord(call.to)}${wordOf(1)}${wordOf(96)}${bytesWords(call.data)}`,
@@ -85,11 +91,24 @@ export function decodeAggregate3(data: Hex): { ok: boolean; data: Hex }[] {
   })
 }
 
-/** The address in a 32-byte topic or word. */
+/** Returns the address in a 32-byte topic or word. */
 export function addressOf(word: string): Address {
   return `0x${word.slice(-40).toLowerCase()}`
 }
 
 export function toQuantity(value: bigint | number): Hex {
   return `0x${value.toString(16)}`
+}
+
+/** Reads a number as nodes write it; `undefined` for anything else, which must never pass for zero. */
+export function asQuantity(value: unknown): bigint | undefined {
+  const isQuantity = typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
+  return isQuantity ? BigInt(value) : undefined
+}
+
+/** Reads a number as nodes write it. Throws `RpcUnavailableError` for anything else. */
+export function parseQuantity(value: unknown): bigint {
+  const quantity = asQuantity(value)
+  if (quantity !== undefined) return quantity
+  throw new RpcUnavailableError('the chain node answered no number where one was asked for')
 }

@@ -1,9 +1,15 @@
 import type { Address, Hex } from 'viem'
-import { addressOf, addressWord, topics, toQuantity, wordOf } from './abi.js'
+import { addressOf, addressTopic, topics, wordOf } from './abi.js'
 import { readBlock } from './blocks.js'
-import { findReceiptAnywhere, type Log, type Receipt } from './receipts.js'
+import {
+  type FoundLog,
+  findReceiptAnywhere,
+  LOG_RANGE_BLOCKS,
+  type Log,
+  type Receipt,
+  readLogs,
+} from './receipts.js'
 import type { Rpc } from './rpc.js'
-import { RpcResponseError } from './rpc-errors.js'
 
 /** A payment as its logs must show it. */
 export interface ExpectedTransfer {
@@ -14,14 +20,14 @@ export interface ExpectedTransfer {
   nonce: Hex
 }
 
-/** How a used authorization ended on chain. */
+/** The end of a used authorization on chain. */
 export type AuthorizationUse =
   /** The expected transfer went with it. `transferLog` is the index of its log in the block, `minedAt` the block's Unix seconds. */
   | { state: 'paid'; receipt: Receipt; transferLog: number; minedAt: number }
   /** The nonce was consumed by another authorization of the same payer. */
   | { state: 'otherTransfer'; transaction: Hex }
   | { state: 'cancelled'; transaction: Hex }
-  /** Used by this transaction, whose receipt no node shows yet. */
+  /** This transaction used it, and no node shows its receipt yet. */
   | { state: 'unread'; transaction: Hex }
   /** No node shows it yet; `isFinal` once every block was searched and nodes had time enough to catch up. */
   | { state: 'notFound'; isFinal: boolean; transaction?: undefined }
@@ -36,25 +42,23 @@ export type FindAuthorizationUse = (
   headBlock: number,
 ) => Promise<AuthorizationUse>
 
-/** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
-const RANGE_BLOCKS = 5_000
-/** Ranges one call searches: two hundred thousand blocks, a day on Arc. The next call goes on where this one ended. */
+/** One call searches this many ranges: two hundred thousand blocks, a day on Arc. The next call goes on from there. */
 const MAX_RANGES = 40
-/** A node that lags answers its newest blocks as empty, so these are searched again each time. */
+/** A node that lags shows its newest blocks as empty, so these are searched again each time. */
 const UNSETTLED_BLOCKS = 100
-/** A use that no node shows is looked for this long after every block was searched, milliseconds. */
+/** A use that no node shows is searched for this long after every block was searched, milliseconds. */
 const PATIENCE_MS = 60_000
-/** Searches that are remembered: a few megabytes at most. */
+/** The number of searches that are remembered: a few megabytes at most. */
 const MAX_SEARCHES = 10_000
 
-/** What is known of one authorization, so that asking again costs little. */
+/** The state of the search for one authorization, so that asking again costs little. */
 interface Search {
   /** The block in which its use was found. */
   foundIn: number | undefined
-  /** Every block after the first and up to the second was searched in vain. */
+  /** Every block after `searchedFrom` and up to `searchedTo` was searched in vain. */
   searchedFrom: number
   searchedTo: number
-  /** When every block had been searched in vain for the first time, milliseconds. */
+  /** The time at which every block had been searched in vain for the first time, milliseconds. */
   inVainSince: number | undefined
 }
 
@@ -126,11 +130,11 @@ export function createAuthorizationUses(
       if (again !== undefined) return again
     }
     // Most uses are recent, so the newest range comes first; then the others from the oldest on.
-    const newest = Math.max(search.searchedTo + 1, headBlock - RANGE_BLOCKS + 1)
+    const newest = Math.max(search.searchedTo + 1, headBlock - LOG_RANGE_BLOCKS + 1)
     const recent = await searchRange(newest, headBlock)
     if (recent !== undefined) return recent
     for (let i = 1; i < MAX_RANGES && search.searchedTo + 1 < newest; i++) {
-      const to = Math.min(newest - 1, search.searchedTo + RANGE_BLOCKS)
+      const to = Math.min(newest - 1, search.searchedTo + LOG_RANGE_BLOCKS)
       const found = await searchRange(search.searchedTo + 1, to)
       if (found !== undefined) return found
       search.searchedTo = to
@@ -152,15 +156,13 @@ async function findInRange(
   const either = [topics.authorizationUsed, topics.authorizationCanceled]
   const filter = {
     address: expected.asset,
-    fromBlock: toQuantity(from),
-    toBlock: toQuantity(to),
-    topics: [either, `0x${addressWord(expected.payer)}`, expected.nonce],
+    topics: [either, addressTopic(expected.payer), expected.nonce],
   }
-  const logs = await readLogs(rpc, filter)
-  const log = logs[logs.length - 1]
-  if (log === undefined) return undefined
-  const use = await readUse(rpc, expected, log)
-  return { blockNumber: Number(log.blockNumber), use }
+  for await (const log of readLogs(rpc, filter, { from, to })) {
+    const use = await readUse(rpc, expected, log)
+    return { blockNumber: Number(log.blockNumber), use }
+  }
+  return undefined
 }
 
 async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
@@ -168,7 +170,7 @@ async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
   if (log.topics[0] === topics.authorizationCanceled) {
     return { state: 'cancelled', transaction } as const
   }
-  // A receipt without the log that led to it is not this transaction's.
+  // A receipt without the log that led to it belongs to another transaction.
   const isOfUse = ({ logs }: Receipt) => logs.some((it) => isUse(it, expected))
   const receipt = await findReceiptAnywhere(rpc, transaction, isOfUse)
   if (receipt === undefined) return { state: 'unread', transaction } as const
@@ -177,27 +179,4 @@ async function readUse(rpc: Rpc, expected: ExpectedTransfer, log: FoundLog) {
   const block = await readBlock(rpc, receipt.blockNumber)
   if (block === undefined) return { state: 'unread', transaction } as const
   return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
-}
-
-interface FoundLog {
-  topics: readonly Hex[]
-  transactionHash: string
-  blockNumber: string
-}
-
-/** A node that refuses the range is asked for half of it. */
-async function readLogs(
-  rpc: Rpc,
-  filter: { fromBlock: string; toBlock: string },
-): Promise<FoundLog[]> {
-  try {
-    return (await rpc.request('eth_getLogs', [filter])) as FoundLog[]
-  } catch (error) {
-    const from = Number(filter.fromBlock)
-    const to = Number(filter.toBlock)
-    if (!(error instanceof RpcResponseError) || from >= to) throw error
-    const middle = Math.floor((from + to) / 2)
-    const newer = await readLogs(rpc, { ...filter, fromBlock: toQuantity(middle + 1) })
-    return newer.length > 0 ? newer : readLogs(rpc, { ...filter, toBlock: toQuantity(middle) })
-  }
 }

@@ -1,14 +1,15 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { channelContracts } from '../x402/address.js'
-import { addressWord, multicall3Address, toQuantity } from './abi.js'
+import { addressTopic, multicall3Address, toQuantity } from './abi.js'
+import { type BlockRange, LOG_RANGE_BLOCKS, readLogs } from './receipts.js'
 import type { Rpc } from './rpc.js'
-import { RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
+import { RpcUnavailableError } from './rpc-errors.js'
 
 const { settlement, erc3009Collector } = channelContracts
-/** The contracts that are called here. */
+/** The contracts of `batch-settlement` that are called here. */
 export const batchContracts = { settlement, erc3009Collector }
 
-/** What is read of the settlement contract. */
+/** The views of the settlement contract that are read here. */
 const batchAbi = parseAbi([
   'function channels(bytes32 channelId) view returns (uint128 balance, uint128 totalClaimed)',
   'function pendingWithdrawals(bytes32 channelId) view returns (uint128 amount, uint40 initiatedAt)',
@@ -31,12 +32,12 @@ export const refundedTopic: Hex =
 export interface Channel {
   balance: bigint
   totalClaimed: bigint
-  /** Unix seconds, 0 when no withdrawal is under way. */
+  /** Unix seconds; 0 when no withdrawal is under way. */
   withdrawRequestedAt: number
   refundNonce: bigint
 }
 
-/** Whether both contracts, and Multicall3 through which they are read, have code. Throws `RpcUnavailableError`. */
+/** Reads whether both contracts, and Multicall3 through which they are called, have code. Throws `RpcUnavailableError`. */
 export async function readHasBatchSettlement(rpc: Rpc): Promise<boolean> {
   const addresses = [batchContracts.settlement, batchContracts.erc3009Collector, multicall3Address]
   const codes = await rpc.batch(
@@ -45,7 +46,7 @@ export async function readHasBatchSettlement(rpc: Rpc): Promise<boolean> {
   return codes.every((code) => code.ok && typeof code.value === 'string' && code.value.length > 2)
 }
 
-/** A channel as it stood at a block. Throws `RpcUnavailableError`. */
+/** Reads a channel at a block. Throws `RpcUnavailableError`. */
 export async function readChannel(
   rpc: Rpc,
   channelId: Hex,
@@ -63,7 +64,7 @@ export async function readChannel(
   return { balance, totalClaimed, withdrawRequestedAt: Number(initiatedAt), refundNonce }
 }
 
-/** What is claimed of each channel. Throws `RpcUnavailableError`. */
+/** Reads the amount claimed from each channel. Throws `RpcUnavailableError`. */
 export async function readClaimed(
   rpc: Rpc,
   channelIds: readonly Hex[],
@@ -75,7 +76,7 @@ export async function readClaimed(
   return (await readAt(rpc, block, calls)).map((answer) => decode(answer, 2)[1] ?? 0n)
 }
 
-/** What a receiver has claimed and what of it was paid out. Throws `RpcUnavailableError`. */
+/** Reads the total that a receiver has claimed and the part of it that was paid out. Throws `RpcUnavailableError`. */
 export async function readReceiver(
   rpc: Rpc,
   receiver: Address,
@@ -89,21 +90,15 @@ export async function readReceiver(
   return { totalClaimed, totalSettled }
 }
 
-/** The head that the preferred node knows. Throws `RpcUnavailableError`. */
+/** Reads the newest block of the preferred node. Throws `RpcUnavailableError`. */
 export async function readHead(rpc: Rpc): Promise<number> {
   return Number(await rpc.request('eth_blockNumber', []))
 }
 
-/** A topic that names an address. */
-export function addressTopic(address: Address): Hex {
-  return `0x${addressWord(address)}`
-}
-
-/** Blocks one log query spans, as nodes bound it. */
-const RANGE_BLOCKS = 5_000
+/** One search reads this many ranges at most: two hundred thousand blocks, a day on Arc. */
 const MAX_RANGES = 40
 
-/** An event of the settlement contract, and the transaction it stands in. */
+/** An event of the settlement contract, and its transaction. */
 export interface SettlementLog {
   transactionHash: Hex
   blockNumber: number
@@ -114,13 +109,14 @@ export interface SettlementLog {
 export async function* readSettlementLogs(
   rpc: Rpc,
   topics: readonly (Hex | null)[],
-  blocks: { from: number; to: number },
+  blocks: BlockRange,
 ): AsyncGenerator<SettlementLog> {
+  const filter = { address: batchContracts.settlement, topics }
   let to = blocks.to
   for (let i = 0; i < MAX_RANGES && to >= blocks.from; i++) {
-    const from = Math.max(blocks.from, to - RANGE_BLOCKS + 1)
-    const logs = await readRange(rpc, topics, from, to)
-    for (const { transactionHash, blockNumber, data } of logs.reverse()) {
+    const from = Math.max(blocks.from, to - LOG_RANGE_BLOCKS + 1)
+    for await (const log of readLogs(rpc, filter, { from, to })) {
+      const { transactionHash, blockNumber, data } = log
       yield { transactionHash, blockNumber: Number(blockNumber), data }
     }
     to = from - 1
@@ -134,7 +130,7 @@ export async function* readSettlementLogs(
 export async function findClaim(
   rpc: Rpc,
   { channelId, totalClaimed }: { channelId: Hex; totalClaimed: bigint },
-  blocks: { from: number; to: number },
+  blocks: BlockRange,
 ): Promise<SettlementLog | undefined> {
   for await (const log of readSettlementLogs(rpc, [claimedTopic, channelId], blocks)) {
     const [amount = 0n, newTotal = 0n] = decode(log.data, 2)
@@ -145,13 +141,13 @@ export async function findClaim(
 }
 
 /**
- * Finds the payout that followed on a total paid out before; without one, the newest. The totals tell the payouts
- * apart, for amounts may be the same. Throws `RpcUnavailableError`.
+ * Finds the payout that followed on a total paid out before; without that total, the newest payout. The totals tell
+ * payouts apart, because their amounts may be the same. Throws `RpcUnavailableError`.
  */
 export async function findPayout(
   rpc: Rpc,
   { receiver, token }: { receiver: Address; token: Address },
-  blocks: { from: number; to: number },
+  blocks: BlockRange,
   settledBefore?: bigint,
 ): Promise<(SettlementLog & { settledBefore: bigint }) | undefined> {
   let { totalSettled } = await readReceiver(rpc, receiver, token, blocks.to)
@@ -160,7 +156,7 @@ export async function findPayout(
     const [amount = 0n] = decode(log.data, 1)
     const before = totalSettled - amount
     if (settledBefore === undefined || before === settledBefore) {
-      // A node may show a block without the newest logs; then these are not the totals they seem to be.
+      // A node may show a block without its newest logs; then the totals are wrong.
       const then = await readReceiver(rpc, receiver, token, log.blockNumber).catch(() => undefined)
       const isSound = then === undefined || then.totalSettled >= totalSettled
       return isSound ? { ...log, settledBefore: before } : undefined
@@ -169,27 +165,6 @@ export async function findPayout(
     totalSettled = before
   }
   return undefined
-}
-
-type RawLog = Record<'transactionHash' | 'blockNumber' | 'data', Hex>
-
-/** A node that refuses the range is asked for both of its halves. */
-async function readRange(
-  rpc: Rpc,
-  topics: readonly (Hex | null)[],
-  from: number,
-  to: number,
-): Promise<RawLog[]> {
-  const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
-  const filter = { address: batchContracts.settlement, topics, ...range }
-  try {
-    return (await rpc.request('eth_getLogs', [filter])) as RawLog[]
-  } catch (error) {
-    if (!(error instanceof RpcResponseError) || from >= to) throw error
-    const middle = Math.floor((from + to) / 2)
-    const older = await readRange(rpc, topics, from, middle)
-    return [...older, ...(await readRange(rpc, topics, middle + 1, to))]
-  }
 }
 
 async function readAt(
@@ -207,11 +182,46 @@ async function readAt(
   return answers.map((answer) => (answer.ok ? (answer.value as Hex) : undefined))
 }
 
-/** The ABI words of an answer; every view here gives plain numbers. */
+/** Decodes the ABI words of an answer; every view here returns plain numbers. */
 function decode(data: Hex | undefined, count: number): bigint[] {
   const digits = data?.slice(2) ?? ''
   if (digits.length !== count * 64) {
-    throw new RpcUnavailableError('the settlement contract gave no answer that can be read')
+    throw new RpcUnavailableError('the settlement contract gave an unreadable answer')
   }
   return Array.from({ length: count }, (_, i) => BigInt(`0x${digits.slice(i * 64, i * 64 + 64)}`))
+}
+
+/** Knows whether the contracts of `batch-settlement` are deployed on a network. */
+export interface BatchWatch {
+  isDeployed(): boolean
+  /** Calls the listener at each change from now on. */
+  onChange(listener: (isDeployed: boolean) => void): void
+  stop(): void
+}
+
+const CHECK_MS = 60_000
+
+/** Checks at once and then every minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */
+export async function watchBatchContracts(
+  rpc: Rpc,
+  log: { info(details: object, message: string): void },
+  checkMs = CHECK_MS,
+): Promise<BatchWatch> {
+  let isDeployed = await readHasBatchSettlement(rpc)
+  const listeners: ((isDeployed: boolean) => void)[] = []
+  const report = () => log.info({ isDeployed }, 'contracts of batch-settlement checked')
+  report()
+  const check = async () => {
+    const found = await readHasBatchSettlement(rpc).catch(() => isDeployed)
+    if (found === isDeployed) return
+    isDeployed = found
+    report()
+    for (const listener of listeners) listener(found)
+  }
+  const timer = setInterval(() => void check(), checkMs)
+  return {
+    isDeployed: () => isDeployed,
+    onChange: (listener) => void listeners.push(listener),
+    stop: () => clearInterval(timer),
+  }
 }

@@ -18,8 +18,8 @@ export async function readBlock(rpc: Rpc, at: number | 'latest'): Promise<Block 
   return block === null ? undefined : parseBlock(block)
 }
 
-/** Reads a range of blocks in one round trip; ends early where the node's chain ends. */
-export async function readBlocks(rpc: Rpc, from: number, to: number): Promise<Block[]> {
+/** Reads a range of blocks in one round trip; the result ends early where the node's chain ends. */
+async function readBlocks(rpc: Rpc, from: number, to: number): Promise<Block[]> {
   const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
   const results = await rpc.batch(
     numbers.map((number) => ({
@@ -46,5 +46,153 @@ function parseBlock(value: unknown): Block {
     baseFeePerGas: BigInt((block.baseFeePerGas as string | undefined) ?? 0),
     gasLimit: BigInt((block.gasLimit as string | undefined) ?? 30_000_000),
     transactions: (block.transactions as Hex[] | undefined) ?? [],
+  }
+}
+
+/** Follows the head of the chain by asking for it. */
+export interface BlockFeed {
+  /** Returns the newest block seen; `undefined` until the first. */
+  latest(): Block | undefined
+  /** Returns the milliseconds since a node last answered with a head. */
+  silentMs(): number
+  /** Polls at once, for when a transaction has just been sent. */
+  poke(): void
+  /** While busy the feed polls often, else once a second. */
+  setBusy(isBusy: boolean): void
+  /** Calls the listener for every new block in order; after a gap too long to follow it starts again at the head. */
+  onBlock(listener: (block: Block) => void): void
+  /** Rejects with `RpcUnavailableError` when no node answers with a head. */
+  start(): Promise<void>
+  stop(): void
+}
+
+/** On average polling adds half of this to a settle, against blocks of half a second. */
+const BUSY_POLL_MS = 40
+/** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
+const LEAST_POLL_MS = 10
+/** The number of polls between a transaction and its block. */
+const POLLS_A_BLOCK = 4
+const IDLE_POLL_MS = 1_000
+/** After a longer gap the blocks between are skipped; receipts are then asked for by hash. */
+const MAX_CATCH_UP_BLOCKS = 64
+/** A head that lags for longer is believed: following old blocks again costs nothing. */
+const LAG_PATIENCE_MS = 5_000
+/** Milliseconds between two comparisons of the nodes' heads, where there are several. */
+const COMPARE_MS = 2_000
+
+export function createBlockFeed(rpc: Rpc): BlockFeed {
+  const listeners: ((block: Block) => void)[] = []
+  let latest: Block | undefined
+  let heardAt = 0
+  let comparedAt = 0
+  let laggingSince: number | undefined
+  let gapSince: number | undefined
+  let isBusy = false
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+  let polling: Promise<void> | undefined
+  let isPoked = false
+  let pokedAt = 0
+  /** The usual time from a transaction to its block, milliseconds. */
+  let usualWaitMs = BUSY_POLL_MS * POLLS_A_BLOCK
+
+  function accept(block: Block): void {
+    latest = block
+    if (pokedAt > 0) {
+      usualWaitMs = (usualWaitMs * 3 + Math.min(Date.now() - pokedAt, IDLE_POLL_MS)) / 4
+      pokedAt = 0
+    }
+    for (const listener of listeners) listener(block)
+  }
+
+  async function readHead(): Promise<void> {
+    const head = await readBlock(rpc, 'latest')
+    if (head === undefined) return
+    heardAt = Date.now()
+    if (latest === undefined) return accept(head)
+    const missed = head.number - latest.number - 1
+    if (head.number >= latest.number) laggingSince = undefined
+    if (missed < 0) return followBack(head, latest)
+    if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
+      for (const block of await readBlocks(rpc, latest.number + 1, head.number - 1)) accept(block)
+      if (latest.number < head.number - 1 && !isGapOld()) return
+    }
+    gapSince = undefined
+    accept(head)
+  }
+
+  /** Returns whether the gap has lasted long enough to skip. A node that has a head and not the blocks below it is asked again for a while. */
+  function isGapOld(): boolean {
+    gapSince ??= Date.now()
+    return Date.now() - gapSince >= LAG_PATIENCE_MS
+  }
+
+  /**
+   * Handles a head that went backwards. It comes from a node that lags, not from a reorganisation: Arc has none. If it
+   * stays there, the feed has gone too far ahead, as after a node that served another chain for a while.
+   */
+  function followBack(head: Block, newest: Block): void {
+    if (head.number === newest.number) return
+    laggingSince ??= Date.now()
+    if (Date.now() - laggingSince < LAG_PATIENCE_MS) return
+    laggingSince = undefined
+    accept(head)
+  }
+
+  async function compareNodes(): Promise<void> {
+    comparedAt = Date.now()
+    const heads = await rpc.everywhere('eth_blockNumber', [])
+    const numbers = heads.map((head) => (head.ok ? Number(head.value) : -1))
+    const best = Math.max(...numbers)
+    // Two nodes are seldom asked at the very same moment: one block behind is not behind.
+    rpc.prefer(numbers.flatMap((number, i) => (number >= Math.max(0, best - 1) ? [i] : [])))
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      if (Date.now() - comparedAt > COMPARE_MS) void compareNodes()
+      await readHead()
+    } catch {
+      // The next poll asks again; readiness shows how long the chain has been silent.
+    }
+    polling = undefined
+    schedule()
+  }
+
+  function schedule(): void {
+    if (isStopped) return
+    clearTimeout(timer)
+    const busyDelay = Math.max(LEAST_POLL_MS, Math.min(BUSY_POLL_MS, usualWaitMs / POLLS_A_BLOCK))
+    const delay = isPoked ? 0 : isBusy ? busyDelay : IDLE_POLL_MS
+    isPoked = false
+    timer = setTimeout(() => {
+      polling = poll()
+    }, delay)
+  }
+
+  return {
+    latest: () => latest,
+    silentMs: () => Date.now() - heardAt,
+    poke() {
+      isPoked = true
+      pokedAt ||= Date.now()
+      if (polling === undefined) schedule()
+    },
+    setBusy(busy) {
+      const becameBusy = busy && !isBusy
+      isBusy = busy
+      if (becameBusy && polling === undefined) schedule()
+    },
+    onBlock(listener) {
+      listeners.push(listener)
+    },
+    async start() {
+      await readHead()
+      schedule()
+    },
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
   }
 }

@@ -1,17 +1,27 @@
-import type { Address, Hex } from 'viem'
+import {
+  type Address,
+  encodeDeployData,
+  erc6492SignatureValidatorByteCode,
+  type Hex,
+  universalSignatureValidatorAbi,
+} from 'viem'
+import { isErc6492Signature } from '../x402/signature-forms.js'
 import { encodeIsValidSignature, selectors, toQuantity } from './abi.js'
 import type { Rpc } from './rpc.js'
 import { asUnasked, isRevert, revertText } from './rpc-errors.js'
 
-/** The gas a contract wallet's payment may take: its code is a stranger's. */
+/** The gas that a contract wallet's payment may take: its code is a stranger's. */
 export const WALLET_GAS_CAP = 600_000n
-/** A stranger's code may keep a node busy; past this the node is taken to be out of reach. */
+/** A stranger's code may keep a node busy; after this the node counts as out of reach. */
 const WALLET_TIMEOUT_MS = 3_000
 
-/** A whole word, as callers on chain decode it, the token among them: a bare selector is no yes to them. */
-const YES = selectors.isValidSignature.padEnd(2 + 64, '0')
+/** A whole word, as callers on chain decode it, the token among them: they do not accept a bare selector. */
+const ACCEPTED = selectors.isValidSignature.padEnd(2 + 64, '0')
 
-/** ERC-1271: asks the payer's own code about a signature, as somebody with so much gas would. Throws `RpcUnavailableError`. */
+/**
+ * Asks the payer's own code about a signature (ERC-1271), as a caller with so much gas would. Throws
+ * `RpcUnavailableError`.
+ */
 export async function isAcceptedByWallet(
   rpc: Rpc,
   wallet: Address,
@@ -21,12 +31,12 @@ export async function isAcceptedByWallet(
 ): Promise<boolean> {
   const data = encodeIsValidSignature(digest, signature)
   const answer = await callCapped(rpc, { ...(from && { from }), to: wallet, data }, gas)
-  return answer.ok && answer.data.slice(0, YES.length) === YES
+  return answer.ok && answer.data.slice(0, ACCEPTED.length) === ACCEPTED
 }
 
 /**
- * Runs the very transfer as the relayer would send it. Gives the revert's text when it fails.
- * Throws `RpcUnavailableError`.
+ * Runs the very transfer as the relayer would send it, and returns the revert's text when it fails. Throws
+ * `RpcUnavailableError`.
  */
 export async function simulateTransfer(
   rpc: Rpc,
@@ -34,6 +44,36 @@ export async function simulateTransfer(
 ): Promise<{ ok: true } | { ok: false; revert: string }> {
   const answer = await callCapped(rpc, call)
   return answer.ok ? { ok: true } : answer
+}
+
+/** Gas for deploying a wallet and asking it; all of that code is a stranger's. */
+const VALIDATOR_GAS_CAP = 4_000_000n
+/** The code that the validator's constructor returns for a valid signature. */
+const IS_VALID = '0x01'
+
+/**
+ * Asks whether a contract wallet accepts a signature: by ERC-1271, and for a wrapped signature of a wallet that may not be
+ * deployed yet by the universal validator of ERC-6492, run without being deployed itself. An address without code accepts
+ * nothing. The answer holds for the newest block. Throws `RpcUnavailableError`.
+ */
+export async function isContractSignature(
+  rpc: Rpc,
+  { address, hash, signature }: { address: Address; hash: Hex; signature: Hex },
+): Promise<boolean> {
+  if (!isErc6492Signature(signature)) return isAcceptedByWallet(rpc, address, hash, signature)
+  const data = encodeDeployData({
+    abi: universalSignatureValidatorAbi,
+    bytecode: erc6492SignatureValidatorByteCode,
+    args: [address, hash, signature],
+  })
+  try {
+    const call = [{ data, gas: toQuantity(VALIDATOR_GAS_CAP) }, 'latest']
+    return (await rpc.request('eth_call', call, { timeoutMs: WALLET_TIMEOUT_MS })) === IS_VALID
+  } catch (error) {
+    // The validator reverts for a signature that is wrapped wrongly.
+    if (isRevert(error)) return false
+    throw asUnasked(error)
+  }
 }
 
 async function callCapped(

@@ -7,10 +7,10 @@ import {
   toEventSelector,
 } from 'viem'
 import { zeroAddress } from '../x402/address.js'
-import { addressOf, toQuantity } from './abi.js'
-import type { Rpc } from './rpc.js'
+import { addressOf } from './abi.js'
+import { type BlockRange, readLogs } from './receipts.js'
+import type { Rpc, RpcCall, RpcResult } from './rpc.js'
 import { isRevert, RpcUnavailableError } from './rpc-errors.js'
-import type { RpcCall, RpcResult } from './rpc-node.js'
 
 const abi = parseAbi([
   'function getVersion() view returns (string)',
@@ -20,7 +20,7 @@ const abi = parseAbi([
   'function tokenURI(uint256 agentId) view returns (string)',
 ])
 
-/** What may change a check, and which topic says about whom. */
+/** The events that may change a check, each with the topic that holds the agent's id. */
 const agentTopics = new Map<Hex, number>([
   [toEventSelector('Transfer(address,address,uint256)'), 3],
   [toEventSelector('Approval(address,address,uint256)'), 3],
@@ -30,14 +30,14 @@ const agentTopics = new Map<Hex, number>([
 const approvalForAll = toEventSelector('ApprovalForAll(address,address,bool)')
 const OPERATOR_TOPIC = 2
 
-/** Room for a base64 `data:` URI of 64 KiB; what is longer is not a name of a file any more. */
+/** Room for a base64 `data:` URI of 64 KiB; a longer text is no longer the name of a file. */
 const MAX_URI_BYTES = 96 * 1024
 const READ_TIMEOUT_MS = 5_000
 
-/** An ERC-8004 agent as the registry has it. */
+/** An ERC-8004 agent as the registry knows it. */
 export interface Agent {
   owner: Address
-  /** Whether the asked address owns the agent or may act for it. */
+  /** True when the asked address owns the agent or may act for it. */
   isAuthorized: boolean
   /** Where the agent is paid; the zero address while none is set. */
   wallet: Address
@@ -45,14 +45,14 @@ export interface Agent {
   uri: string | null
 }
 
-/** Which agents and operators the events of a range of blocks are about. */
+/** The agents and operators that the events of a range of blocks are about. */
 export interface AgentChanges {
   agentIds: Set<string>
   /** Lower case. */
   operators: Set<Address>
 }
 
-/** The registry's version; `undefined` when no ERC-8004 registry stands there. Throws `RpcUnavailableError`. */
+/** Reads the registry's version; `undefined` when there is no ERC-8004 registry at the address. Throws `RpcUnavailableError`. */
 export async function readRegistryVersion(
   rpc: Rpc,
   registry: Address,
@@ -111,24 +111,16 @@ export async function readAgent(
   }
 }
 
-/** Reads which agents the events between two blocks, both included, are about. Throws as `Rpc.request`. */
+/** Reads which agents and operators the events of these blocks are about. Throws as `readLogs`. */
 export async function readAgentChanges(
   rpc: Rpc,
   registry: Address,
-  fromBlock: number,
-  toBlock: number,
+  blocks: BlockRange,
 ): Promise<AgentChanges> {
-  const filter = {
-    address: registry,
-    fromBlock: toQuantity(fromBlock),
-    toBlock: toQuantity(toBlock),
-    topics: [[...agentTopics.keys(), approvalForAll]],
-  }
-  const logs = (await rpc.request('eth_getLogs', [filter], {
-    timeoutMs: READ_TIMEOUT_MS,
-  })) as { topics: Hex[] }[]
+  const filter = { address: registry, topics: [[...agentTopics.keys(), approvalForAll]] }
   const changes: AgentChanges = { agentIds: new Set(), operators: new Set() }
-  for (const { topics } of logs) {
+  for await (const log of readLogs(rpc, filter, blocks, { timeoutMs: READ_TIMEOUT_MS })) {
+    const { topics } = log
     const [event = '0x'] = topics
     const idAt = agentTopics.get(event)
     const id = idAt === undefined ? undefined : topics[idAt]
@@ -143,7 +135,7 @@ function callOf(to: Address, data: Hex): RpcCall {
   return { method: 'eth_call', params: [{ to, data }, 'latest'] }
 }
 
-/** False for a revert, which is the registry's way to say that there is nothing; anything else is not an answer. */
+/** Returns false for a revert, with which the registry says that there is nothing; throws for anything else that is no value. */
 function isValue(result: RpcResult | undefined): result is { ok: true; value: Hex } {
   if (result === undefined) throw unreadable()
   if (result.ok) return true

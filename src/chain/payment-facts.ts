@@ -1,12 +1,11 @@
 import type { Address, Hex } from 'viem'
 import { toQuantity } from './abi.js'
-import { createCoalescer } from './coalesce.js'
 import { paymentFactsCode } from './payment-facts-bytecode.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 import type { Token } from './token.js'
 
-/** What the chain says of one payment, all read in the same block. */
+/** The facts about one payment, all read in the same block. */
 export interface PaymentFacts {
   blockNumber: number
   /** Unix seconds of that block. */
@@ -34,7 +33,7 @@ const GAS_PER_MEMBER = 120_000
 const MAX_MEMBERS = 200
 /** Two reads in flight measured best: one is answered while the next forms. */
 const MAX_READS_IN_FLIGHT = 2
-/** A read that hangs takes two seconds: with the one under way and its own, a caller waits six at most. */
+/** A read that hangs takes two seconds: with the read under way and its own, a caller waits six at most. */
 const PATIENCE_MS = 3_000
 
 const HAS_BLOCKLIST = 1
@@ -48,13 +47,12 @@ const PAYER_HAS_CODE = 16
 /**
  * Reads the facts of all payments that wait at the same moment in one `eth_call` of creation code that
  * returns them (`contracts/PaymentFacts.yul`): nothing is deployed and no payer's code runs. The facts are at most one
- * block older than the newest block seen.
- * The promise rejects with `RpcUnavailableError` when no node could say.
+ * block older than the newest block seen. The promise rejects with `RpcUnavailableError` when no node could answer.
  */
 export function createPaymentFactsReader(
   rpc: Rpc,
   token: Token,
-  /** The newest block seen, 0 before the first: a node that is more than one block behind it is not believed. */
+  /** Returns the newest block seen, 0 before the first: a node more than one block behind it is not believed. */
   headBlock: () => number,
 ): ReadPaymentFacts {
   const flags = (token.hasBlocklist ? HAS_BLOCKLIST : 0) | (token.hasPause ? HAS_PAUSE : 0)
@@ -74,7 +72,7 @@ export function createPaymentFactsReader(
       const facts = decodeFacts(await rpc.request('eth_call', [call, 'latest']), members.length)
       const isStale = facts.some(({ blockNumber }) => blockNumber < oldest)
       if (!isStale) return facts
-      // A node that does not have the block says so, and the next one is asked.
+      // A node that does not have the block refuses the call, and the next one is asked.
       return decodeFacts(await rpc.request('eth_call', [call, toQuantity(oldest)]), members.length)
     },
   })
@@ -104,4 +102,76 @@ function decodeFacts(answer: unknown, count: number): PaymentFacts[] {
       payerHasCode: (flags & PAYER_HAS_CODE) !== 0,
     }
   })
+}
+
+/**
+ * Batches calls naturally: while fewer than `maxInFlight` batches are under way, all calls of one turn of the event loop
+ * leave together at its end; else they wait and leave when a batch returns. There is no timer, so no delay at low load.
+ * A batch that throws is run once more, then halved, so that one member never fails the others. A member that has waited
+ * for `patienceMs` by then is not tried again: else a chain that hangs would be asked at each halving.
+ */
+export function createCoalescer<Input, Output>(options: {
+  run(inputs: Input[]): Promise<Output[]>
+  maxInFlight: number
+  maxMembers: number
+  patienceMs: number
+  /** Milliseconds, monotonic; for tests. */
+  now?: () => number
+}): (input: Input) => Promise<Output> {
+  interface Waiting {
+    input: Input
+    patientUntil: number
+    resolve(output: Output): void
+    reject(error: unknown): void
+  }
+  const { now = () => performance.now() } = options
+  let waiting: Waiting[] = []
+  let inFlight = 0
+  let isPumping = false
+
+  async function settle(batch: Waiting[], mayRetry: boolean): Promise<void> {
+    try {
+      const outputs = await options.run(batch.map((member) => member.input))
+      batch.forEach((member, i) => {
+        member.resolve(outputs[i] as Output)
+      })
+    } catch (error) {
+      const failedAt = now()
+      const patient = batch.filter(({ patientUntil }) => failedAt < patientUntil)
+      for (const member of batch) if (failedAt >= member.patientUntil) member.reject(error)
+      if (patient.length === 0) return
+      if (mayRetry) return settle(patient, false)
+      if (patient.length === 1) return patient[0]?.reject(error)
+      const middle = patient.length >> 1
+      const halves = [patient.slice(0, middle), patient.slice(middle)]
+      await Promise.all(halves.map((half) => settle(half, false)))
+    }
+  }
+
+  function pump(): void {
+    while (inFlight < options.maxInFlight && waiting.length > 0) {
+      const batch = waiting.slice(0, options.maxMembers)
+      waiting = waiting.slice(options.maxMembers)
+      inFlight++
+      void settle(batch, true).finally(() => {
+        inFlight--
+        pumpSoon()
+      })
+    }
+  }
+
+  function pumpSoon(): void {
+    if (isPumping) return
+    isPumping = true
+    setImmediate(() => {
+      isPumping = false
+      pump()
+    })
+  }
+
+  return (input) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ input, patientUntil: now() + options.patienceMs, resolve, reject })
+      pumpSoon()
+    })
 }

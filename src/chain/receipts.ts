@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
-import type { Rpc } from './rpc.js'
+import { toQuantity } from './abi.js'
+import type { Rpc, RpcOptions } from './rpc.js'
 import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
 
 export interface Log {
@@ -20,7 +21,7 @@ export interface Receipt {
   logs: readonly Log[]
 }
 
-/** Receipts of these transactions; one that the node does not hold (yet) is left out: that is no failure. */
+/** Reads receipts of these transactions; one that the node does not hold (yet) is left out: that is no failure. */
 export async function readReceipts(rpc: Rpc, hashes: readonly Hex[]): Promise<Receipt[]> {
   if (hashes.length === 0) return []
   const results = await rpc.batch(
@@ -31,30 +32,30 @@ export async function readReceipts(rpc: Rpc, hashes: readonly Hex[]): Promise<Re
   )
 }
 
-/** Asks every node for one receipt, for when the preferred one may be behind; the first that is `credible` counts. */
+/** Asks every node for one receipt, because the preferred one may be behind; the first that is `credible` counts. */
 export async function findReceiptAnywhere(
   rpc: Rpc,
   hash: Hex,
   credible: (receipt: Receipt) => boolean = () => true,
 ): Promise<Receipt | undefined> {
   const results = await rpc.everywhere('eth_getTransactionReceipt', [hash])
-  const told = results.flatMap((it) => (it.ok && it.value !== null ? [parse(it.value)] : []))
-  return told.find(credible)
+  const receipts = results.flatMap((it) => (it.ok && it.value !== null ? [parse(it.value)] : []))
+  return receipts.find(credible)
 }
 
-/** A node that refused `eth_getBlockReceipts` is asked for it again after this: it may have been trouble of another kind. */
+/** A node that refused `eth_getBlockReceipts` is asked for it again after this: the cause may have been another one. */
 const ASK_AGAIN_MS = 600_000
 
 /**
- * Makes the reader of a block's receipts: one `eth_getBlockReceipts`, and for nodes without it one batch of
- * receipts of the wanted hashes, decided at a refusal for the next ten minutes. `now` is monotonic, for tests.
+ * Makes the reader of a block's receipts: one `eth_getBlockReceipts`, or for ten minutes after a node refused that, one
+ * batch of receipts of the wanted hashes. `now` is monotonic, for tests.
  */
 export function createBlockReceiptsReader(rpc: Rpc, now: () => number = () => performance.now()) {
   let withoutUntil = Number.NEGATIVE_INFINITY
   return async (blockNumber: number, wanted: readonly Hex[]): Promise<Receipt[]> => {
     if (now() >= withoutUntil) {
       try {
-        const answer = await rpc.request('eth_getBlockReceipts', [`0x${blockNumber.toString(16)}`])
+        const answer = await rpc.request('eth_getBlockReceipts', [toQuantity(blockNumber)])
         if (Array.isArray(answer)) {
           const ours = new Set<unknown>(wanted)
           return answer.filter((item) => ours.has(item.transactionHash)).map(parse)
@@ -85,7 +86,7 @@ function parse(value: unknown): Receipt {
 
 function parseLog(log: Record<string, unknown>): Log {
   const index = Number(log.logIndex)
-  // Without its place nobody can say which transfer belongs to which authorization.
+  // Without its place it is unknown which transfer belongs to which authorization.
   if (typeof log.logIndex !== 'string' || !Number.isSafeInteger(index)) {
     throw new RpcUnavailableError('the chain node answered a log without its index')
   }
@@ -95,4 +96,51 @@ function parseLog(log: Record<string, unknown>): Log {
     topics: log.topics as Hex[],
     data: log.data as Hex,
   }
+}
+
+/** A log as a query returns it. */
+export interface FoundLog {
+  transactionHash: Hex
+  blockNumber: Hex
+  topics: readonly Hex[]
+  data: Hex
+}
+
+/** The logs to find: a topic is one value, several alternatives, or any value (`null`). */
+export interface LogFilter {
+  address: Address
+  topics: readonly (Hex | readonly Hex[] | null)[]
+}
+
+/** The blocks of a query, both included. */
+export interface BlockRange {
+  from: number
+  to: number
+}
+
+/** Nodes bound the range of a log query; Arc makes about two blocks a second, so this is some 40 minutes. */
+export const LOG_RANGE_BLOCKS = 5_000
+
+/**
+ * Reads the logs of a range of blocks, the newest first. A node that refuses the range is asked for half of it. Throws
+ * `RpcUnavailableError`, and `RpcResponseError` when even a single block is refused.
+ */
+export async function* readLogs(
+  rpc: Rpc,
+  filter: LogFilter,
+  { from, to }: BlockRange,
+  options?: RpcOptions,
+): AsyncGenerator<FoundLog> {
+  const range = { fromBlock: toQuantity(from), toBlock: toQuantity(to) }
+  let logs: FoundLog[]
+  try {
+    logs = (await rpc.request('eth_getLogs', [{ ...filter, ...range }], options)) as FoundLog[]
+  } catch (error) {
+    if (!(error instanceof RpcResponseError) || from >= to) throw error
+    const middle = Math.floor((from + to) / 2)
+    yield* readLogs(rpc, filter, { from: middle + 1, to }, options)
+    yield* readLogs(rpc, filter, { from, to: middle }, options)
+    return
+  }
+  yield* logs.reverse()
 }

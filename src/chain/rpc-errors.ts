@@ -1,6 +1,6 @@
 import { decodeErrorResult, type Hex } from 'viem'
 
-/** The node could not be asked, or not in time: nothing is known about the chain. */
+/** The node could not be asked, or did not answer in time: nothing is known about the chain. */
 export class RpcUnavailableError extends Error {
   override readonly name = 'RpcUnavailableError'
 }
@@ -23,27 +23,30 @@ const errorStringAbi = [
   { type: 'error', name: 'Panic', inputs: [{ name: 'code', type: 'uint256' }] },
 ] as const
 
-/** EIP-1474 names 3 for a revert; Nethermind and those that came before it say -32015. */
+/** EIP-1474 names 3 for a revert; Nethermind and the nodes before it answer -32015. */
 const revertCodes = new Set([3, -32015])
 
 /**
- * What a node says of a call that the EVM ran in vain, or could not begin with the gas it had. Each stands before anything
- * a contract may have said, and every node would say the same.
+ * Wordings for a call that the EVM ran in vain, or could not begin with the gas it had. Each comes before any text that a
+ * contract may have chosen, and every node would answer the same.
  */
 const inVain =
   /revert|vm exception|vm execution error|evm error|out of ?gas|gas required exceeds allowance\W+[1-9]|intrinsic gas|floor data gas|call gas cost|invalid (?:opcode|jump|instruction)|bad ?(?:opcode|jump|instruction)|opcode not found|undefined opcode|stack (?:limit|under|over)|stack(?:under|over)flow|return data out of bounds|write protection|gas uint64 overflow|max (?:init)?code size|max call depth/i
 
-/** Rate limits, quotas, a block the node does not hold yet (anvil: BlockOutOfRange, geth: header not found), its own failures. */
+/**
+ * Wordings for rate limits, quotas, a block the node does not hold yet (anvil: BlockOutOfRange, geth: header not found)
+ * and failures of the node itself.
+ */
 const ofTheNode =
   /block ?out ?of ?range|header not found|unknown block|rate.?limit|request limit|too many requests|quota|exceeded your|timed? ?out|execution aborted/i
 
-/** What nodes say of a log query that they bound by blocks, by results, by bytes or by time. */
+/** Wordings for a log query that a node bounds by blocks, by results, by bytes or by time. */
 const ofTheQuery =
   /\b(?:block ?)?range|(?:blocks|logs|results)\b.*(?:limit|exceed|max)|(?:limit|exceed|max|too many|more than)\w*\b.*\b(?:blocks|logs|results)|(?:response|result)\w*\b.*(?:size|large|big)|too (?:large|big|wide)|quer(?:y|ies)\b.*(?:timed? ?out|limit|exceed)|timed? ?out|deadline exceeded/i
 
 /**
- * True when the call itself was refused, as by any node: the EVM ran it and it came to nothing. Code and data decide first,
- * then what the node's message says first: whatever follows the word of a revert was chosen by a stranger's contract.
+ * Returns whether the call itself was refused, as by any node: the EVM ran it and it failed. Code and data decide first,
+ * then the beginning of the node's message: the text after the word for a revert was chosen by a stranger's contract.
  */
 export function isRevert(error: unknown): error is RpcResponseError {
   if (!(error instanceof RpcResponseError)) return false
@@ -54,30 +57,33 @@ export function isRevert(error: unknown): error is RpcResponseError {
   return at >= 0 && (trouble < 0 || at < trouble)
 }
 
-/** What no node could run says as little about the chain as what none was asked: a contract is never blamed for it. */
+/**
+ * Turns the error of a call that no node could run into `RpcUnavailableError`: it says nothing about the chain, and no
+ * contract is blamed for it.
+ */
 export function asUnasked(error: unknown): unknown {
   if (!(error instanceof RpcResponseError)) return error
   return new RpcUnavailableError('the chain node could not run the call', { cause: error })
 }
 
-/** True when a log query asks for more than the node gives at once: half of it may be answered. */
+/** Returns whether a log query asks for more than the node gives at once: half of it may be answered. */
 export function isQueryTooLarge(method: string, error: RpcResponseError): boolean {
   if (method !== 'eth_getLogs' || /out ?of ?range/i.test(error.message)) return false
   return ofTheQuery.test(error.message)
 }
 
-/** True when an error speaks of the node, not of the call: another node, or a moment, mends it. */
+/** Returns whether an error is about the node, not about the call: another node, or a later try, may answer. */
 export function isNodeTrouble(method: string, error: RpcResponseError): boolean {
   if (runsCode.has(method) && isRevert(error)) return false
   if (isQueryTooLarge(method, error)) return false
   return error.code === -32005 || error.code === 429 || ofTheNode.test(error.message)
 }
 
-/** The methods in whose errors a contract has a word. */
+/** The methods whose error texts a contract may choose. */
 const runsCode = new Set(['eth_call', 'eth_estimateGas'])
 const SELECTOR_CHARS = 10
 
-/** The text of a revert: from its data where there is any, else from the node's message. */
+/** Returns the text of a revert: from its data where there is any, else from the node's message. */
 export function revertText(error: RpcResponseError): string {
   const data = readData(error.data)
   if (data !== undefined) {
@@ -87,7 +93,7 @@ export function revertText(error: RpcResponseError): string {
   return error.message.replace(/^.*?execution reverted:?\s*/i, '').slice(0, MAX_REVERT_CHARS)
 }
 
-/** Decodes `Error(string)`; other data gives its selector, as custom errors have no text. */
+/** Decodes `Error(string)`; for other data it returns the selector, as custom errors have no text. */
 export function decodeRevert(data: Hex): string | undefined {
   if (data.length < 10) return undefined
   try {
@@ -103,10 +109,52 @@ export function decodeRevert(data: Hex): string | undefined {
 /** Long enough for any honest reason; a contract chooses this text. */
 const MAX_REVERT_CHARS = 200
 
-/** Bare, as of most nodes; within an object; or after the word `Reverted`. */
+/** Reads the data of a revert: bare, as most nodes send it; within an object; or after the word `Reverted`. */
 function readData(data: unknown): Hex | undefined {
   const inner = typeof data === 'object' && data !== null && 'data' in data ? data.data : data
   if (typeof inner !== 'string') return undefined
   const bytes = inner.replace(/^reverted /i, '')
   return /^0x([0-9a-f]{2})*$/i.test(bytes) ? (bytes as Hex) : undefined
+}
+
+/** The refusals of a signed transaction that call for different repairs. */
+export type SendProblem =
+  | 'alreadyKnown'
+  | 'nonceTooLow'
+  | 'nonceTooHigh'
+  | 'underpriced'
+  | 'feeBelowBase'
+  | 'insufficientFunds'
+  | 'intrinsicGas'
+  | 'gasAboveLimit'
+  | 'senderBlocked'
+  | 'unknown'
+
+/** The wordings of geth, reth (which Arc's node is built on) and anvil; the first match wins. */
+const wordings: readonly [RegExp, SendProblem][] = [
+  [/already known|already imported|known transaction|already exists/i, 'alreadyKnown'],
+  [/nonce too low|nonce is too low|invalid nonce.*lower/i, 'nonceTooLow'],
+  [/nonce too high|nonce gap|exceeds.*nonce/i, 'nonceTooHigh'],
+  [
+    /max fee per gas less than block base fee|feecap too low|fee cap.*less than.*base|below base fee/i,
+    'feeBelowBase',
+  ],
+  [
+    /underpriced|replacement.*(fee|price)|tip (too low|below)|gas price (is )?too low/i,
+    'underpriced',
+  ],
+  [/insufficient funds|insufficient balance|out of gas money|overshot/i, 'insufficientFunds'],
+  [/intrinsic gas too high/i, 'gasAboveLimit'],
+  [/intrinsic gas|floor data gas|call gas cost/i, 'intrinsicGas'],
+  [
+    /exceeds block gas limit|gas limit (is )?too high|exceeds.*gas limit|gas limit cap/i,
+    'gasAboveLimit',
+  ],
+  [/block(ed|list)|deny ?list|blacklist|sanction/i, 'senderBlocked'],
+]
+
+/** Names the problem in a node's refusal of `eth_sendRawTransaction`. */
+export function classifySendError(error: unknown): SendProblem {
+  if (!(error instanceof RpcResponseError)) return 'unknown'
+  return wordings.find(([wording]) => wording.test(error.message))?.[1] ?? 'unknown'
 }

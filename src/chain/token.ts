@@ -2,18 +2,17 @@ import { type Address, decodeAbiParameters, type Hex } from 'viem'
 import { computeDomainSeparator } from '../x402/authorization-digest.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
-import type { Rpc } from './rpc.js'
+import type { Rpc, RpcCall, RpcResult } from './rpc.js'
 import { isRevert, RpcResponseError, RpcUnavailableError } from './rpc-errors.js'
-import type { RpcCall, RpcResult } from './rpc-node.js'
 
-/** A stablecoin as it was found on its chain at start: what Arcus pins and what it can do. */
+/** A stablecoin as it was found on its chain at start: the values that Arcus pins, and its abilities. */
 export interface Token {
   network: string
   chainId: number
   address: Address
   name: string
   version: string
-  /** EIP-712, computed from the pinned members and equal to the token's own. */
+  /** The EIP-712 domain separator, computed from the pinned members and equal to the token's own. */
   domainSeparator: Uint8Array
   hasBlocklist: boolean
   hasPause: boolean
@@ -94,8 +93,8 @@ export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlac
 }
 
 /**
- * The gas of a plain transfer of this token, from which the gas of a payment is guessed before the first receipt;
- * `undefined` where the token does not let it be simulated. Throws `RpcUnavailableError`.
+ * Reads the gas of a plain transfer of this token, from which the gas of a payment is guessed before the first receipt;
+ * `undefined` where the token cannot be simulated. Throws `RpcUnavailableError`.
  */
 export async function readPlainTransferGas(
   rpc: Rpc,
@@ -112,13 +111,13 @@ export async function readPlainTransferGas(
   }
 }
 
-/** Whether Multicall3 stands at its canonical address; without it payments are sent one by one. */
+/** Reads whether Multicall3 is at its canonical address; without it payments are sent one by one. */
 export async function readHasMulticall3(rpc: Rpc): Promise<boolean> {
   const code = await rpc.request('eth_getCode', [multicall3Address, 'latest'])
   return typeof code === 'string' && code.length > 2
 }
 
-/** A contract may refuse a call; anything else that is no text is the node's trouble and says nothing of the token. */
+/** Throws unless every call was answered or reverted. Any other answer is the node's trouble and says nothing about the token. */
 function requireAnswers(answers: readonly RpcResult[]): void {
   for (const answer of answers) {
     if (answer.ok ? typeof answer.value === 'string' : isRevert(answer.error)) continue
@@ -135,14 +134,60 @@ function isBoolean(result: RpcResult | undefined): boolean {
   return word === `0x${wordOf(0)}` || word === `0x${wordOf(1)}`
 }
 
-function requireText(result: RpcResult | undefined, what: string, address: Address): string {
+function requireText(result: RpcResult | undefined, call: string, address: Address): string {
   try {
     const [text] = decodeAbiParameters([{ type: 'string' }], (textOf(result) ?? '0x') as Hex)
     if (text !== '') return text
   } catch {
-    // Falls through to the one sentence below: no answer and a wrong answer have the same mend.
+    // No answer and a wrong answer have the same message and the same repair.
   }
   throw new TokenMismatchError(
-    `asset ${address} does not answer ${what}, so it has no EIP-712 domain`,
+    `asset ${address} does not answer ${call}, so it has no EIP-712 domain`,
+  )
+}
+
+/** Checks that the token still is the one pinned at start: its admin can upgrade it. */
+export interface TokenWatch {
+  /** Reads the token now. Throws `TokenMismatchError` when it is not the pinned one, and `RpcUnavailableError`. */
+  read(): Promise<Token>
+  /** Returns what changed, while the token differs; payments of this network are then not verified. */
+  mismatch(): TokenMismatchError | undefined
+  stop(): void
+}
+
+const CHECK_MS = 3_600_000
+
+/** Reads the token again every hour, and whenever `read` is called; a chain that cannot be read changes nothing. */
+export function watchToken(
+  rpc: Rpc,
+  keccak256: Keccak256,
+  pinned: Token,
+  log: { error(details: object, message: string): void },
+  checkMs = CHECK_MS,
+): TokenWatch {
+  let mismatch: TokenMismatchError | undefined
+  const read = async () => {
+    try {
+      const token = await readToken(rpc, keccak256, { ...pinned, asset: pinned.address })
+      requirePinned(token, pinned)
+      mismatch = undefined
+      return token
+    } catch (error) {
+      if (error instanceof TokenMismatchError) {
+        mismatch = error
+        log.error({ err: error }, 'payments are not verified')
+      }
+      throw error
+    }
+  }
+  const timer = setInterval(() => void read().catch(() => {}), checkMs)
+  return { read, mismatch: () => mismatch, stop: () => clearInterval(timer) }
+}
+
+/** Throws for a token that was renamed. FiatToken makes its domain from its present name, so such a token is consistent in itself. */
+function requirePinned({ name, version }: Token, pinned: Token): void {
+  if (name === pinned.name && version === pinned.version) return
+  throw new TokenMismatchError(
+    `the token is now "${name}" version "${version}", pinned was "${pinned.name}" version "${pinned.version}": start Arcus again`,
   )
 }

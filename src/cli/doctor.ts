@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { ConfigError } from '../config/config-error.js'
-import { readSettings } from '../config/settings.js'
+import { readSettings } from '../config/config.js'
+import { ConfigError } from '../config/env.js'
 import { examine } from '../doctor/examine.js'
 import { type Finding, fail, writeReport } from '../doctor/finding.js'
 import { inspectDatabase } from '../store/open-stores.js'

@@ -1,4 +1,4 @@
-import { parseDatabaseUrl } from '../config/database-url.js'
+import { parseDatabaseUrl } from '../config/setting-types.js'
 import { copyToPostgres } from '../store/copy/copy-to-postgres.js'
 import { parseArguments, print, UsageError } from './command-line.js'
 import { runCommand } from './operator-command.js'

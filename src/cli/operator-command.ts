@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { ConfigError } from '../config/config-error.js'
-import { parseDatabaseUrl } from '../config/database-url.js'
+import { ConfigError } from '../config/env.js'
+import { parseDatabaseUrl } from '../config/setting-types.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
 import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'

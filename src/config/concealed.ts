@@ -3,19 +3,23 @@ import { inspect } from 'node:util'
 const CONCEALED = '[concealed]'
 
 /**
- * A frozen list whose entries can be used but not printed: JSON, `util.inspect` and string conversion give a word
- * instead, so that no dump of settings can carry a key along.
+ * Makes a frozen list whose entries can be used but not printed: JSON, `util.inspect` and string conversion give
+ * `[concealed]` instead, so that no dump of the settings contains a key.
  */
 export function concealed<Entry>(entries: readonly Entry[]): readonly Entry[] {
-  const word = { value: () => CONCEALED }
+  const substitute = { value: () => CONCEALED }
   const list = [...entries]
-  Object.defineProperties(list, { toJSON: word, toString: word, [inspect.custom]: word })
+  Object.defineProperties(list, {
+    toJSON: substitute,
+    toString: substitute,
+    [inspect.custom]: substitute,
+  })
   return Object.freeze(list)
 }
 
 /**
- * A frozen object whose `hidden` members can be read but not printed: JSON, `util.inspect` and copies by
- * spreading are without them.
+ * Makes a frozen object whose `hidden` members can be read but not printed: JSON, `util.inspect` and copies by
+ * spreading leave them out.
  */
 export function concealing<Shown extends object, Hidden extends object>(
   shown: Shown,

@@ -3,15 +3,13 @@ import { z } from 'zod'
 import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { concealing } from './concealed.js'
-import { ConfigError } from './config-error.js'
-import { databaseUrl } from './database-url.js'
-import { type Env, readEnv } from './env.js'
-import { type HostedConfig, hostedConfig, hostedProblems } from './hosted.js'
-import { findMisspellings } from './misspellings.js'
+import { ConfigError, type Env, findMisspellings, isHosting, readEnv } from './env.js'
+import { readSecrets, type Secrets } from './secrets.js'
 import {
   address,
   atomicAmount,
   boolean,
+  databaseUrl,
   decimal,
   integer,
   oneOf,
@@ -21,37 +19,36 @@ import {
   trustProxy,
   urlList,
 } from './setting-types.js'
-import { settingWarnings } from './warnings.js'
 
 /** USDC at its genesis address on both Arc networks. */
 const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
-/** ERC-8004 identity registry, the vanity address of all mainnets. */
+/** The ERC-8004 identity registry, at the same address on all mainnets. */
 const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
-/** A dollar: what twenty accounts with code may burn at most by lying to the simulation. */
+/** A dollar: twenty accounts with code can burn this much by deceiving the simulation. */
 const DEFAULT_WASTED_GAS_LIMIT = 10n ** 18n
 /** Five cents: some twenty failed transactions at the floor. */
 const DEFAULT_FAILED_GAS_BUDGET = 5n * 10n ** 16n
 
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** A chain that is served: its node list is set. */
+/** A network that is served because its list of nodes is set. */
 export interface NetworkConfig {
   readonly network: Network
   readonly chainId: number
   /** The first is the primary. May carry access keys: never logged, never answered. */
   readonly rpcUrls: readonly string[]
-  /** The stablecoin, with checksum. */
+  /** The stablecoin, with its checksum. */
   readonly asset: Address
-  /** Told to wallets, so never one with a key. */
+  /** The nodes that wallets are given, so none with a key. */
   readonly publicRpcUrls: readonly string[]
-  /** `undefined` on the devnet, which nobody can look into from outside. */
+  /** `undefined` on the devnet, which has no explorer. */
   readonly explorerUrl: string | undefined
 }
 
-/** All settings but the keys, judged once at start and frozen. */
+/** All settings but the keys, checked once at start and frozen. */
 export interface Config {
   readonly host: string
   /** 0 lets the system choose. */
@@ -68,32 +65,32 @@ export interface Config {
   readonly hosted: HostedConfig | undefined
   readonly minAmount: AtomicAmount
   readonly maxFeePerGasWei: bigint
-  /** For what settles, in dollars with 18 decimals, as gas is counted on Arc; `undefined` is no ceiling. */
+  /** The ceiling on gas for settlements, in dollars with 18 decimals as gas is counted on Arc; `undefined` is none. */
   readonly dailyGasLimit: NativeAmount | undefined
-  /** Per account and day, on transactions that settle nothing. */
+  /** Gas an account may burn a day in transactions that settle nothing. */
   readonly failedGasBudget: NativeAmount
-  /** Per day, on transactions of all accounts that settle nothing. */
+  /** Gas all accounts together may burn a day in transactions that settle nothing. */
   readonly wastedGasLimit: NativeAmount
   readonly maxBatch: number
   readonly settleWaitSeconds: number
-  /** `max` 0 is off. */
+  /** A `max` of 0 turns the limit off. */
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
   readonly identityRegistry: Address
-  /** Whose pages may call `/mcp`, beside our own. */
+  /** Origins whose pages may call `/mcp`, beside our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
-  /** From one block of addresses; 0 is no limit. */
+  /** New owners accepted from one block of addresses; 0 is no limit. */
   readonly newOwnersPerHour: number
-  /** Below this only payments are kept; 0 is never. */
+  /** With less free disk only payments are stored; 0 turns this off. */
   readonly minFreeDiskBytes: number
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
-  /** The chain is a playground that only poses as the network. */
+  /** Whether the chain is a local one that only poses as the network. */
   readonly devnet: boolean
-  /** What the operator should know but need not mend before the service starts. */
+  /** Remarks for the operator that do not keep the service from starting. */
   readonly warnings: readonly string[]
 }
 
@@ -137,7 +134,7 @@ const settings = z.object({
 
 type Settings = z.infer<typeof settings>
 
-/** Judges all settings together. Throws one `ConfigError` that lists every problem; keys are read by `readSecrets`. */
+/** Checks all settings together. Throws one `ConfigError` that lists every problem. `readSecrets` reads the keys. */
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
@@ -208,13 +205,13 @@ function networkConfig(
   if (rpcUrls === undefined) return []
   const { chainId, explorerUrl, publicRpcUrl } = networks[network]
   const asset = set[`${group}_ASSET`] ?? DEFAULT_ASSET
-  // A list of its own: what it is told to wallets must be printed.
+  // A copy that is not concealed: wallets are given this list.
   const publicRpcUrls = Object.freeze([...(set[`${group}_PUBLIC_RPC_URLS`] ?? [publicRpcUrl])])
   const explorer = set.DEVNET ? undefined : explorerUrl
   return [Object.freeze({ network, chainId, rpcUrls, asset, publicRpcUrls, explorerUrl: explorer })]
 }
 
-/** What no single variable shows: nothing to serve, half a group, a setting that does not go with another. */
+/** Finds the problems that no single variable shows: no network, half a group, settings that exclude each other. */
 function groupProblems(env: Env): string[] {
   const problems: string[] = []
   if (env.MAINNET_RPC_URLS === undefined && env.TESTNET_RPC_URLS === undefined) {
@@ -242,4 +239,115 @@ function groupProblems(env: Env): string[] {
     problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
   }
   return problems
+}
+
+/** The endpoints that the operator sells in the same process. */
+export interface HostedConfig {
+  /** The recipient: the buyback wallet. */
+  readonly payTo: Address
+  /** Seconds between two claims of the channels' earnings. */
+  readonly claimSeconds: number
+}
+
+interface HostedSettings {
+  HOSTED_ENDPOINTS: boolean
+  HOSTED_CLAIM_SECONDS: number
+  BUYBACK_ADDRESS?: Address | undefined
+}
+
+function hostedConfig(set: HostedSettings): HostedConfig | undefined {
+  const payTo = set.BUYBACK_ADDRESS
+  if (!set.HOSTED_ENDPOINTS || payTo === undefined) return undefined
+  return Object.freeze({ payTo, claimSeconds: set.HOSTED_CLAIM_SECONDS })
+}
+
+/** Finds settings of hosted endpoints that must be set together. `readSecrets` reads the key itself. */
+function hostedProblems(env: Env): string[] {
+  if (!isHosting(env)) return forgottenSwitch(env)
+  const problems: string[] = []
+  if (env.BUYBACK_ADDRESS === undefined) {
+    problems.push(
+      'HOSTED_ENDPOINTS is true but BUYBACK_ADDRESS is not set: hosted endpoints are paid at the buyback wallet.',
+    )
+  }
+  if (env.HOSTED_PRIVATE_KEY === undefined) {
+    problems.push(
+      'HOSTED_ENDPOINTS is true but HOSTED_PRIVATE_KEY is not set: the key that signs claims and pays back what ' +
+        'metered calls did not use.',
+    )
+  }
+  return problems
+}
+
+/** Finds settings that have no effect because the switch is unset. With `false` the endpoints are off on purpose. */
+function forgottenSwitch(env: Env): string[] {
+  if (env.HOSTED_ENDPOINTS !== undefined) return []
+  return (['HOSTED_PRIVATE_KEY', 'HOSTED_CLAIM_SECONDS'] as const)
+    .filter((name) => env[name] !== undefined)
+    .map(
+      (name) =>
+        `${name} is set but HOSTED_ENDPOINTS is not: set it to true, or to false to leave them off.`,
+    )
+}
+
+/** The gas of a settlement alone in its transaction, at Arc's floor of 20 gwei, 6-decimal units. */
+export const SETTLE_COST = 2_300n
+const ARC_BASE_FEE_FLOOR_WEI = 20n * 10n ** 9n
+
+/** Warns of settings that are valid and will not do what the operator wants. */
+function settingWarnings(maxFeePerGasWei: bigint, trustProxy: Config['trustProxy']): string[] {
+  const warnings: string[] = []
+  if (maxFeePerGasWei < ARC_BASE_FEE_FLOOR_WEI) {
+    warnings.push(
+      "MAX_FEE_PER_GAS_GWEI is below Arc's base fee of 20 gwei: nothing will be settled.",
+    )
+  }
+  if (trustProxy === true) {
+    warnings.push(
+      'TRUST_PROXY=true lets any caller choose its address, which voids the rate limit unless a proxy ' +
+        'overwrites X-Forwarded-For: name the proxies or their number instead.',
+    )
+  }
+  return warnings
+}
+
+/** Warns of settings that leave the gas unguarded on mainnet. Every start logs this; the doctor has its own form. */
+export function gasWarnings({ networks, devnet, dailyGasLimit, minAmount }: Config): string[] {
+  if (devnet || !networks.some(({ network }) => network === 'eip155:5042')) return []
+  const warnings: string[] = []
+  if (dailyGasLimit === undefined) {
+    warnings.push(
+      'DAILY_GAS_LIMIT_USD is unset: nothing bounds what gas costs in a day; set it, such as to 25.',
+    )
+  }
+  if (minAmount < SETTLE_COST) {
+    warnings.push(
+      `MIN_AMOUNT is ${minAmount}: payments below ${SETTLE_COST} cost more gas than they move; raise it, ` +
+        'unless you mean to subsidise them.',
+    )
+  }
+  return warnings
+}
+
+/** Reads settings and keys. Throws one `ConfigError` with the problems of both. */
+export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secrets: Secrets } {
+  const config = attempt(() => readConfig(source))
+  const secrets = attempt(() => readSecrets(source))
+  if (config.ok && secrets.ok) return { config: config.value, secrets: secrets.value }
+  throw new ConfigError([...problemsOf(config), ...problemsOf(secrets)])
+}
+
+type Attempt<T> = { ok: true; value: T } | { ok: false; problems: readonly string[] }
+
+function attempt<T>(read: () => T): Attempt<T> {
+  try {
+    return { ok: true, value: read() }
+  } catch (error) {
+    if (error instanceof ConfigError) return { ok: false, problems: error.problems }
+    throw error
+  }
+}
+
+function problemsOf(attempted: Attempt<unknown>): readonly string[] {
+  return attempted.ok ? [] : attempted.problems
 }

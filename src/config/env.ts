@@ -1,4 +1,4 @@
-/** Every variable the service reads, in the order of `.env.example`. */
+/** The variables that the service reads, in the order of `.env.example`. */
 export const variableNames = [
   'MAINNET_RPC_URLS',
   'TESTNET_RPC_URLS',
@@ -40,12 +40,12 @@ export const variableNames = [
   'DEVNET',
 ] as const
 
-export type VariableName = (typeof variableNames)[number]
+type VariableName = (typeof variableNames)[number]
 
-/** Raw text of the variables that are set; judged in `config.ts` and `secrets.ts` only. */
+/** The raw text of the variables that are set; only `config.ts` and `secrets.ts` interpret it. */
 export type Env = Partial<Record<VariableName | 'NODE_ENV', string>>
 
-/** Picks the variables the service knows; an empty or blank one counts as unset. */
+/** Picks the variables that the service knows; an empty or blank one counts as unset. */
 export function readEnv(source: NodeJS.ProcessEnv): Env {
   const env: Env = {}
   for (const name of [...variableNames, 'NODE_ENV'] as const) {
@@ -53,4 +53,58 @@ export function readEnv(source: NodeJS.ProcessEnv): Env {
     if (text !== undefined && text !== '') env[name] = text
   }
   return env
+}
+
+/** Tells whether endpoints are hosted. */
+export function isHosting(env: Env): boolean {
+  return ['true', '1'].includes(env.HOSTED_ENDPOINTS ?? '')
+}
+
+/** Lists every problem of the settings, each a sentence that names the variable and says how to mend it. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`
+    super(`The settings have ${count}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+const MAX_DISTANCE = 2
+/** Shorter names (`PORT`, `HOST`) resemble too many variables of other programs. */
+const MIN_NAME_CHARS = 7
+
+/** Warns of each variable that is not ours but differs from one of ours by a slip; other variables are ignored. */
+export function findMisspellings(source: NodeJS.ProcessEnv): string[] {
+  const known = new Set<string>(variableNames)
+  const warnings: string[] = []
+  for (const name of Object.keys(source).sort()) {
+    if (known.has(name) || !/^[A-Z][A-Z0-9_]*$/.test(name)) continue
+    const meant = variableNames.find(
+      (candidate) =>
+        candidate.length >= MIN_NAME_CHARS && editDistance(name, candidate) <= MAX_DISTANCE,
+    )
+    if (meant !== undefined)
+      warnings.push(`${name} is not a setting and is ignored: did you mean ${meant}?`)
+  }
+  return warnings
+}
+
+/** Computes the Levenshtein distance; a result above `MAX_DISTANCE` only means "far". */
+function editDistance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_DISTANCE) return MAX_DISTANCE + 1
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1)
+      const deletion = (previous[column] ?? 0) + 1
+      const insertion = (current[column - 1] ?? 0) + 1
+      current.push(Math.min(substitution, deletion, insertion))
+    }
+    previous = current
+  }
+  return previous[b.length] ?? 0
 }

@@ -1,22 +1,20 @@
 import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 import { concealed, concealing } from './concealed.js'
-import { ConfigError } from './config-error.js'
-import { type Env, readEnv } from './env.js'
-import { isHosting } from './hosted.js'
+import { ConfigError, type Env, isHosting, readEnv } from './env.js'
 
 /** Order of the secp256k1 group: a private key is at least 1 and below it (SEC 2, section 2.4.1). */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** Keys live apart from the settings, so that none can ride along into a log or a route. */
+/** The keys, apart from the settings, so that none can get into a log or a route with them. */
 export interface Secrets {
-  /** One lane each. 32 bytes, lower case, in the order given. */
+  /** One for each lane. 32 bytes, lower case, in the order given. */
   readonly relayerPrivateKeys: readonly Hex[]
-  /** Signs claims and refunds of hosted endpoints; `undefined` when there are none. */
+  /** The key that signs claims and refunds of hosted endpoints; `undefined` when there are none. */
   readonly hostedPrivateKey: Hex | undefined
 }
 
-/** A key as the operator wrote it, and where: positions may be told, values never. */
+/** A key as the operator wrote it, with its position. Messages may name the position, never the key. */
 interface WrittenKey {
   text: string
   position: string
@@ -95,7 +93,7 @@ function keysOfList(list: string): WrittenKey[] {
   }))
 }
 
-/** Blank lines and lines that start with `#` are skipped. */
+/** Reads one key a line; blank lines and lines that start with `#` are skipped. */
 function keysOfFile(path: string): WrittenKey[] {
   const keys = readKeyFile(path)
     .split(/\r?\n/)
@@ -108,7 +106,7 @@ function keysOfFile(path: string): WrittenKey[] {
   throw new ConfigError(['RELAYER_PRIVATE_KEYS_FILE names a file without keys: write one a line.'])
 }
 
-/** The path is not repeated either: a key pasted under this name would be. */
+/** Reads the file. No message repeats the path: somebody may have pasted a key there. */
 function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -1,15 +1,15 @@
 import { isIP } from 'node:net'
 import { type Address, getAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
+import { addressProblem } from '../x402/address.js'
 import { parseUint256 } from '../x402/amounts.js'
-import { addressProblem } from '../x402/checksum.js'
 import { parseUrl } from '../x402/parse-url.js'
 import { concealed } from './concealed.js'
 
 /** More digits than any sum of dollars or gwei needs. */
 const MAX_WHOLE_DIGITS = 12
 
-/** Whole decimal digits from `min` to `max`, both included. */
+/** Takes a whole number from `min` to `max`, both included. */
 export const integer = (min: number, max: number) =>
   setting(`must be a whole number from ${min} to ${max}`, (text) => {
     if (!/^\d{1,15}$/.test(text)) return undefined
@@ -27,14 +27,14 @@ export const boolean = () =>
 export const oneOf = <const T extends string>(values: readonly T[]) =>
   setting(`must be one of ${values.join(', ')}`, (text) => values.find((value) => value === text))
 
-/** A positive whole number of atomic units as `bigint`. */
+/** Takes a positive whole number of atomic units and gives a `bigint`. */
 export const atomicAmount = () =>
   setting('must be a whole number of 6-decimal units, at least 1', (text) => {
     const value = parseUint256(text)
     return value === undefined || value === 0n ? undefined : value
   })
 
-/** A positive decimal number, kept exactly as an integer of `decimals` places: never through a float. */
+/** Takes a positive decimal number and gives an exact integer of `decimals` places, never through a float. */
 export const decimal = (decimals: number, example: string) =>
   setting(
     `must be a decimal number above 0 with at most ${decimals} decimals, such as ${example}`,
@@ -47,7 +47,7 @@ export const decimal = (decimals: number, example: string) =>
     },
   )
 
-/** A non-zero address, given in one case or with a right EIP-55 checksum; returned with checksum. */
+/** Takes a non-zero address, in one case or with a right EIP-55 checksum, and gives it with its checksum. */
 export const address = () =>
   setting(
     'must be a 20-byte hex address with 0x prefix (in one case, or with a right checksum), not zero',
@@ -57,14 +57,14 @@ export const address = () =>
     },
   )
 
-/** `http(s)://host[:port]`, returned without trailing slash. */
+/** Takes `http(s)://host[:port]` and gives it without trailing slash. */
 export const origin = () =>
   setting(
     'must be an http:// or https:// address without path, such as https://pay.example.com',
     parseOrigin,
   )
 
-/** A comma list of what `origin` takes. */
+/** Takes a comma list of origins. */
 export const originList = () =>
   setting(
     'must be a comma list of http:// or https:// addresses without path, such as https://agent.example.com',
@@ -74,7 +74,7 @@ export const originList = () =>
     },
   )
 
-/** A comma list of http(s) URLs. They may carry access keys, so a complaint names the position only. */
+/** Takes a comma list of http(s) URLs. They may carry access keys, so a complaint names only the position. */
 export const urlList = () =>
   z.string().transform((text, context): readonly string[] => {
     const urls = text.split(',').map((url) => url.trim())
@@ -89,7 +89,7 @@ export const urlList = () =>
     return concealed(urls)
   })
 
-/** Whom to believe about the caller's address: nobody, everybody, the last `n` proxies, or the named ones. */
+/** The proxies whose word about the caller's address is believed: none, all, the last `n`, or the named ones. */
 export type TrustProxy = boolean | number | readonly string[]
 
 export const trustProxy = () =>
@@ -113,7 +113,7 @@ function setting<T>(expected: string, parse: (text: string) => T | undefined) {
   })
 }
 
-/** A value pasted under the wrong name may be a key or an URL with one: neither is repeated. */
+/** Shows a value in a complaint, unless it may be a key, or a URL with one, that was pasted under the wrong name. */
 function shown(text: string): string {
   if (/[0-9a-f]{64}/i.test(text)) return 'a 32-byte hex value'
   if (/@|\w:\/\/[^/]+\/./.test(text)) return 'another text'
@@ -136,4 +136,42 @@ function isAddressRange(range: string): boolean {
   if (version === 0 || rest.length > 0) return false
   if (prefix === undefined) return true
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128)
+}
+
+/** The database that `DATABASE_URL` names. */
+type DatabaseUrl =
+  | { kind: 'sqlite'; path: string }
+  /** The URL as written; it may hold a password. */
+  | { kind: 'postgres'; url: string }
+
+/** Takes `sqlite:PATH` or `postgres://USER:PASSWORD@HOST:PORT/NAME`. A complaint repeats nothing of the value. */
+export const databaseUrl = () =>
+  z.string().transform((text, context): DatabaseUrl => {
+    const url = parseDatabaseUrl(text)
+    if (typeof url !== 'string') return url
+    context.addIssue({ code: 'custom', message: url })
+    return z.NEVER
+  })
+
+/** Returns the database, or a complaint about the text. */
+export function parseDatabaseUrl(text: string): DatabaseUrl | string {
+  if (/^postgres(ql)?:/i.test(text)) return parsePostgresUrl(text)
+  const path = /^sqlite:(.+)$/.exec(text)?.[1]
+  if (path === undefined) {
+    return 'must be sqlite:PATH, such as sqlite:./data/arcus.db, or postgres://USER:PASSWORD@HOST:PORT/NAME'
+  }
+  // `sqlite:///var/arcus.db` is how other tools write an absolute path.
+  return { kind: 'sqlite', path: path.replace(/^\/\/(?=\/)/, '') }
+}
+
+function parsePostgresUrl(text: string): DatabaseUrl | string {
+  const form = 'must be written postgres://USER:PASSWORD@HOST:PORT/NAME'
+  const url = /^postgres(ql)?:\/\//.test(text) ? parseUrl(text) : undefined
+  if (url === undefined) {
+    return `${form}; characters of a password other than letters and digits are percent-encoded`
+  }
+  const { pathname, hostname, searchParams } = url
+  if (hostname === '' && !searchParams.has('host')) return `${form}; the host is missing`
+  if (!/^\/[^/]+$/.test(pathname)) return `${form}; the name of the database is missing`
+  return { kind: 'postgres', url: text }
 }

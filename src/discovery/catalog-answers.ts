@@ -19,7 +19,7 @@ export interface CatalogAnswers {
   search(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/changes`: what a crawler must read again. */
   changes(query: RawQuery): Promise<CachedBody>
-  /** `GET /api/endpoints`. It is never kept, because a card tells of the last probe, and a probe is no change. */
+  /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
   browse(query: RawQuery): Promise<CachedBody>
 }
 

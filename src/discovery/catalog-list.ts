@@ -4,7 +4,7 @@ import { waitsForProbe } from '../store/ownership.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 
-/** A merchant that is neither hidden nor deleted, as far as a search looks at it. */
+/** The searchable parts of a merchant that is neither hidden nor deleted. */
 export interface ListedMerchant {
   id: string
   /** The folded name and description, with a line break between them: a word of a query has no blank in it. */
@@ -26,7 +26,7 @@ export interface Quote {
   payTo: string
 }
 
-/** An endpoint of a listed merchant, as far as a search looks at it. */
+/** The searchable parts of an endpoint of a listed merchant. */
 export interface ListedEndpoint
   extends Pick<IndexedEndpoint, 'id' | 'status' | 'method' | 'pricing' | 'hasSchema'> {
   merchant: ListedMerchant
@@ -119,7 +119,7 @@ export function createCatalogList(sequence: number): CatalogList {
   }
 }
 
-/** Returns where in a row in ascending order the first member stands that is not below `value`. */
+/** Returns the index of the first member that is not below `value`, in a row in ascending order. */
 export function lowerBound<Member>(
   row: readonly Member[],
   value: number,

@@ -31,7 +31,7 @@ export function isListedByDefault({ status, merchant }: ListedEndpoint): boolean
   return status === 'live' || (status === 'unverified' && !merchant.mustBeLive)
 }
 
-/** Tells whether the filter names a merchant, or the address it is paid at: then everything of it is shown. */
+/** Tells whether the filter names a merchant or its payTo. Then all its endpoints are shown. */
 export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
   return merchant !== undefined || payTo !== undefined
 }

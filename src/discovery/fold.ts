@@ -13,7 +13,7 @@ export function fold(text: string): string {
   return folded.normalize('NFC')
 }
 
-/** Lower case comes first, because `ẞ` has no other upper case. There is one sigma wherever in a word it stands. */
+/** Lower case comes first, because `ẞ` has no other upper case. The final sigma is the same letter as the other. */
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
@@ -34,7 +34,7 @@ export function foldUrl(url: string): string {
   return urlPieces(fold(url)).join(' ')
 }
 
-/** Returns the pieces of a word that are looked for in URLs, each in any piece of the URL. */
+/** Returns the pieces of a word for the search in URLs. Each may be in any piece of the URL. */
 export function urlPieces(folded: string): string[] {
   return folded
     .replace(/^https?:\/\//, '')

@@ -45,7 +45,7 @@ export interface RankedPage {
   ids: number[]
   /** Where to go on if there are more. */
   next: RankedPlace | null
-  /** What was looked for instead, where nothing has the words as typed. Every page says the same while the catalog does not change. */
+  /** The corrected query, if nothing has the words as typed. The same on every page while the catalog does not change. */
   correctedQuery?: string
 }
 
@@ -114,17 +114,17 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     })
   }
 
-  /** Tells whether anything that is shown has the word, whatever the rest of the filter is. */
+  /** Tells whether any public endpoint has the word, whatever the rest of the filter is. */
   function occurs(word: string, filter: CatalogFilter): boolean {
     const isShown = isAddressed(filter) ? () => true : isListedByDefault
-    // A query of this word alone was just looked for.
+    // The result of a query for this word alone may be known already.
     const known = isAddressed(filter) ? undefined : kept.get(rankKey({}, [word]))
     if (known !== undefined) return isAnything(known)
     const tierOf = createTierFinder(word)
     return list.endpoints.some((it) => isShown(it) && tierOf(it) !== TIERS.nowhere)
   }
 
-  /** Returns what to look for instead of a query that finds nothing, unless that would find nothing either. */
+  /** Returns the correction of a query that finds nothing, unless the correction finds nothing either. */
   function correct(filter: CatalogFilter, query: string): string | undefined {
     const words = [...new Set(tokensOf(fold(query)))].sort()
     const corrections = findCorrections(words, {

@@ -1,11 +1,11 @@
-/** What to look for instead of words that nothing has; empty when nothing would be found instead. */
+/** Corrections by word, for words that nothing has. Empty if the corrected query would find nothing either. */
 type Corrections = ReadonlyMap<string, string>
 
 /** What the list says of words. */
 interface Lookups {
-  /** Tells whether any endpoint that is shown has the word, whatever else is asked for. */
+  /** Tells whether any public endpoint has the word, whatever the other filters are. */
   occurs(word: string): boolean
-  /** Tells whether any endpoint has all the words and meets what else is asked for. */
+  /** Tells whether any endpoint has all the words and meets the filters. */
   isFound(words: readonly string[]): boolean
   words: Pick<WordCounts, 'near'>
 }
@@ -20,7 +20,10 @@ const LONG_WORD_CHARS = 8
 const correctable = /^[\p{L}\p{M}]{4,32}$/u
 const outerSigns = /^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu
 
-/** Finds corrections. Words that occur stand; for each other one the best neighbour is taken that is found together with those before. */
+/**
+ * Finds corrections. Words that occur are kept. Each other word is replaced by its best neighbour that is found together
+ * with the words before.
+ */
 export function findCorrections(words: readonly string[], lookups: Lookups): Corrections {
   const none: Corrections = new Map()
   const standing: string[] = []
@@ -46,7 +49,7 @@ export function findCorrections(words: readonly string[], lookups: Lookups): Cor
 }
 
 /**
- * Returns words to take instead, best first: whole ones before beginnings, then the nearest, then those that begin with
+ * Returns replacements of a word, best first: whole ones before beginnings, then the nearest, then those that begin with
  * the same letter, then the most frequent.
  */
 function optionsFor(word: string, { occurs, words }: Lookups, max: number): string[] {

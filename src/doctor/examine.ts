@@ -107,7 +107,7 @@ const PUBLIC_TIMEOUT_MS = 5_000
 async function checkPublicAddress(baseUrl: string): Promise<Finding> {
   const name = 'reachable'
   const mend =
-    'If the service runs, look at DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
+    'If the service runs, check DNS, TLS and proxy: callers come through BASE_URL. If it does not, start it.'
   try {
     const signal = AbortSignal.timeout(PUBLIC_TIMEOUT_MS)
     const response = await fetch(`${baseUrl}/health`, { signal, redirect: 'manual' })

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
-import type { Config } from '../config/config.js'
+import { type Config, SETTLE_COST } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import { SETTLE_COST } from '../config/warnings.js'
 import type { DatabaseInspection } from '../store/stores.js'
 import { formatNative } from '../x402/amounts.js'
 import { type Finding, fail, ok, warn } from './finding.js'

@@ -1,18 +1,19 @@
 import type { Address, Hex } from 'viem'
-import type { AnsweredPayment } from '../x402/payment-answer.js'
+import type { AnsweredPayment, PaymentAnswer } from '../x402/payment.js'
 import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
+import type { SettleResult } from './settler.js'
 
-/** VerifyResponse of x402 v2. */
+/** The VerifyResponse of x402 v2. */
 export interface VerifyAnswer {
   isValid: boolean
   invalidReason?: string
   invalidMessage?: string
   payer?: Address
-  /** State of the channel, for `batch-settlement`. */
+  /** The state of the channel, for `batch-settlement`. */
   extra?: Record<string, unknown>
 }
 
-/** SettleResponse of x402 v2; `transaction` is empty when nothing was broadcast. */
+/** The SettleResponse of x402 v2; `transaction` is empty when nothing was broadcast. */
 export interface SettleAnswer {
   success: boolean
   errorReason?: string
@@ -20,23 +21,20 @@ export interface SettleAnswer {
   payer?: Address
   transaction: Hex | ''
   network: string
-  /** What moved on chain, for `batch-settlement`; 6-decimal units. */
+  /** The amount that moved on chain, for `batch-settlement`; 6-decimal units. */
   amount?: string
   extra?: Record<string, unknown>
 }
 
-/** An answer and the HTTP status it goes with. */
+/** An answer with its HTTP status. */
 export interface Answered<Body> {
   status: number
   body: Body
-  /** What it is about, where the request could be read. */
+  /** The payment it is about, if the request could be read. */
   payment?: AnsweredPayment | undefined
 }
 
-/**
- * Verify's answer while no wallet could bring the payment on chain: nothing is wrong with the payment, so it is counted
- * nowhere.
- */
+/** Makes the answer of verify while no relayer can send. Nothing is wrong with the payment, so it is counted nowhere. */
 export function verifyUnavailable(payer?: Address): Answered<VerifyAnswer> {
   const message =
     'No relayer of this facilitator can pay for gas at present, so the payment could not be settled; try again later.'
@@ -51,19 +49,60 @@ export function verifyRejection(rejection: Rejection, payer?: Address): Answered
 
 export function settleRejection(
   rejection: Rejection,
-  told: { network: string; payer?: Address | undefined; transaction?: Hex | null | undefined },
+  {
+    network,
+    payer,
+    transaction,
+  }: { network: string; payer?: Address | undefined; transaction?: Hex | null | undefined },
 ): Answered<SettleAnswer> {
   const { code, status } = reasons[rejection.reason]
   const body = {
     success: false,
     errorReason: code,
     errorMessage: rejection.message,
-    transaction: told.transaction ?? ('' as const),
-    network: told.network,
+    transaction: transaction ?? ('' as const),
+    network,
   }
-  return { status, body: told.payer === undefined ? body : { ...body, payer: told.payer } }
+  return { status, body: payer === undefined ? body : { ...body, payer } }
 }
 
 export function isReasonKey(text: string | null): text is ReasonKey {
   return text !== null && Object.hasOwn(reasons, text)
+}
+
+/** Describes an answer of verify for metrics and activity; `undefined` for a body that could not be read. */
+export function reportVerify(
+  { body, payment }: Answered<VerifyAnswer>,
+  startedAt: number,
+): PaymentAnswer | undefined {
+  if (payment === undefined) return undefined
+  return {
+    kind: 'verify',
+    at: Date.now(),
+    latencyMs: performance.now() - startedAt,
+    payment,
+    state: body.isValid ? 'valid' : 'invalid',
+    reason: body.invalidReason ?? null,
+    transaction: null,
+    settlementId: null,
+    gasCost: null,
+  }
+}
+
+/** Describes an answer of settle. `startedAt` is `performance.now()` at the request. */
+export function reportSettle(result: SettleResult, startedAt: number): PaymentAnswer | undefined {
+  const { body, payment, settlementId = null, gasCost = null } = result
+  if (payment === undefined) return undefined
+  const isPending = body.errorReason === reasons.settlementPending.code
+  return {
+    kind: 'settle',
+    at: Date.now(),
+    latencyMs: performance.now() - startedAt,
+    payment,
+    state: body.success ? 'settled' : isPending ? 'pending' : 'failed',
+    reason: body.errorReason ?? null,
+    transaction: body.transaction === '' ? null : body.transaction,
+    settlementId,
+    gasCost,
+  }
 }

@@ -1,64 +1,64 @@
 import { randomUUID } from 'node:crypto'
 import { type DeliveryStore, RESTORED_KEY } from '../store/deliveries.js'
 
-/** The right to tell one caller of success. Exactly one of `complete` and `release` must follow. */
+/** The right to answer one caller with success. Exactly one of `complete` and `release` must follow. */
 export interface Delivery {
-  /** Tells whether the right still holds; to be asked right before the answer is written. */
+  /** Tells whether the right still holds. It must be called right before the answer is written. */
   isHeld(): Promise<boolean>
-  /** The answer has left completely. Resolves once that is kept, however long the store takes. */
+  /** Records that the answer has left completely. Resolves once this is stored, however long the store takes. */
   complete(): Promise<void>
-  /** The connection closed before; the next caller may be told. */
+  /** Gives the right back because the connection closed first; the next caller may be answered. */
   release(): Promise<void>
 }
 
 export type DeliveryTurn =
   | { state: 'granted'; delivery: Delivery }
   | { state: 'delivered'; key: string | null }
-  /** Another answer has been on its way for too long to wait for it. */
+  /** Another answer is still on its way after the longest wait. */
   | { state: 'busy' }
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   store: DeliveryStore
   /** Unix milliseconds. */
   now: () => number
   /**
-   * How often a lease that another process holds is looked at, milliseconds; `undefined` where no other process can hold
+   * How often to read a lease that another process holds, in milliseconds; `undefined` where no other process can hold
    * one.
    */
   pollMs?: number | undefined
   log: { error(details: object, message: string): void }
 }
 
-/** An answer is a few hundred bytes: a connection that takes longer is gone, or its process is. */
+/** An answer has a few hundred bytes: if it takes longer, the connection is gone or the process has died. */
 const LEASE_MS = 5_000
 /** A lease older than this is renewed before an answer is written under it. */
 const FRESH_MS = 2_000
-/** A store that is slower than a lease is asked this often before the success is withheld. */
+/** How many times to ask a store that is slower than a lease, before the success is withheld. */
 const MAX_RENEWALS = 3
-/** How long a caller waits for the answer to another one. */
+/** How long a caller waits while another one is answered. */
 const MAX_WAIT_MS = 10_000
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
 
 /**
- * Lets one caller after another try to be the one who is told "paid": whoever comes second waits until the first was told
- * or lost its connection. Within this process a grant that is out is never given twice, whatever the clock says; between
- * processes the store's own clock decides, and a grant that has become old is confirmed before it is used.
+ * Gives each success to one caller. The second caller waits until the first was answered or lost its connection. Within
+ * this process a right is never granted twice at a time, whatever the clock says. Between processes the store's own clock
+ * decides, and a right that has become old is confirmed before it is used.
  */
 export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions) {
   const isShared = pollMs !== undefined
-  /** The jobs whose success this process is telling, or asks the store to tell. */
-  const out = new Set<string>()
+  /** The jobs whose success this process is delivering, or asks the store for the right to deliver. */
+  const delivering = new Set<string>()
   const waiting = new Map<string, Set<(turn: DeliveryTurn | undefined) => void>>()
 
   function announce(jobId: string, turn?: DeliveryTurn): void {
-    out.delete(jobId)
+    delivering.delete(jobId)
     const listeners = waiting.get(jobId)
     waiting.delete(jobId)
     for (const listener of listeners ?? []) listener(turn)
   }
 
-  /** A change in this process is announced; looking again covers other processes, the lease's end covers a crash. */
+  /** Waits for a change, which this process announces; the time limit covers other processes and crashes. */
   function untilChange(jobId: string, ms: number): Promise<DeliveryTurn | undefined> {
     return new Promise((resolve) => {
       const listeners = waiting.get(jobId) ?? new Set()
@@ -73,7 +73,7 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
     })
   }
 
-  /** Leases until the store has answered in less time than the lease lasts. */
+  /** Asks for the lease until the store answers in less time than the lease lasts. */
   async function lease(jobId: string, token: string) {
     for (let i = 0; i < MAX_RENEWALS; i++) {
       const askedAt = performance.now()
@@ -84,24 +84,24 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
     throw new Error('the store takes longer to grant a delivery than the grant lasts')
   }
 
-  /** Resolves `undefined` when the caller's connection closes while it waits. */
+  /** Waits for the caller's turn. Resolves with `undefined` when the caller's connection closes meanwhile. */
   async function take(
     jobId: string,
     key: string | null,
     isConnected: () => boolean,
   ): Promise<DeliveryTurn | undefined> {
-    const patientUntil = performance.now() + MAX_WAIT_MS
+    const deadline = performance.now() + MAX_WAIT_MS
     for (;;) {
       if (!isConnected()) return undefined
-      const patience = patientUntil - performance.now()
-      if (patience <= 0) return { state: 'busy' }
-      if (out.has(jobId)) {
-        const turn = await untilChange(jobId, patience)
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0) return { state: 'busy' }
+      if (delivering.has(jobId)) {
+        const turn = await untilChange(jobId, leftMs)
         if (turn !== undefined) return turn
         continue
       }
       const token = randomUUID()
-      out.add(jobId)
+      delivering.add(jobId)
       const { answer, askedAt } = await lease(jobId, token).catch((error) => {
         announce(jobId)
         throw error
@@ -111,7 +111,7 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
       }
       announce(jobId, answer.state === 'delivered' ? answer : undefined)
       if (answer.state === 'delivered') return answer
-      await untilChange(jobId, Math.min(answer.leftMs, patience, pollMs ?? LEASE_MS))
+      await untilChange(jobId, Math.min(answer.leftMs, leftMs, pollMs ?? LEASE_MS))
     }
   }
 
@@ -138,13 +138,13 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
     }
   }
 
-  /** A success that was told and is not marked would be told again: the store is asked until it answers. */
+  /** Marks a delivered success, and tries until the store answers: a success that is not marked would be given again. */
   async function persistently(jobId: string, mark: () => Promise<void>): Promise<void> {
     for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         return await mark()
       } catch (err) {
-        log.error({ err, settlementId: jobId }, 'a success that was told is not marked yet')
+        log.error({ err, settlementId: jobId }, 'a delivered success is not marked yet')
         await new Promise((resolve) => setTimeout(resolve, wait).unref())
       }
     }
@@ -152,15 +152,18 @@ export function createDeliveries({ store, now, pollMs, log }: DeliveriesOptions)
 
   return {
     take,
-    /** Whether this process is telling a caller of the job's success at this moment. */
-    isOut: (jobId: string) => out.has(jobId),
+    /** Tells whether this process is answering a caller with the job's success at this moment. */
+    isDelivering: (jobId: string) => delivering.has(jobId),
   }
 }
 
 export type Deliveries = ReturnType<typeof createDeliveries>
 
-/** Returns the sentence for a payment whose success is not told any more; `key` is the one it was told to. */
-export function describeTold(transaction: string | null, key: string | null | undefined): string {
+/** Returns the sentence about a payment whose success was delivered to a caller with the Idempotency-Key `key`. */
+export function describeDelivered(
+  transaction: string | null,
+  key: string | null | undefined,
+): string {
   return key === RESTORED_KEY
     ? `This payment settled in ${transaction}. The database was restored since, so Arcus cannot say whether it was answered with success before.`
     : `This payment settled in ${transaction} and was already answered with success.`

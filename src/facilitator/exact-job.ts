@@ -9,17 +9,16 @@ import {
 import type { ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import type { Examination, JobKind, Settled } from '../relayer/job-kind.js'
+import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
-import { judgeFacts, reject } from './ladder.js'
-import { rejectionOfRevert } from './revert-reasons.js'
+import { checkFacts, reject } from './checks.js'
 
 export const EXACT = 'exact'
 
-/** What an `exact` job keeps of its payment. Amounts and times as decimal strings, seconds. */
-export interface ExactDetails {
+/** The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. */
+interface ExactDetails {
   asset: Address
   payer: Address
   payTo: Address
@@ -29,17 +28,17 @@ export interface ExactDetails {
   validBefore: string
   signature: Hex
   isAlone: boolean
-  /** When its settle was claimed, Unix milliseconds; missing in rows of older versions. */
+  /** The time of the claim, Unix milliseconds; missing in rows of older versions. */
   claimedAt?: number
   resourceUrl?: string
 }
 
-/** The job's key is what the token lets happen once. */
+/** Returns the key of a job: the token accepts each payer's nonce once. */
 export function exactKey(asset: Address, payer: Address, nonce: Hex): string {
   return `${asset}/${payer}/${nonce}`
 }
 
-/** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrap. */
+/** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrapper. */
 export function createExactJob(options: {
   id: string
   payment: Payment
@@ -47,7 +46,7 @@ export function createExactJob(options: {
   signature: Hex
   isAlone: boolean
   seenBlock: number
-  /** Unix milliseconds. */
+  /** The time of the claim, Unix milliseconds. */
   claimedAt: number
 }): NewJob {
   const { id, payment, digest, signature, isAlone, seenBlock, claimedAt } = options
@@ -83,15 +82,15 @@ export function readExactDetails(job: Job): ExactDetails {
   return JSON.parse(job.details) as ExactDetails
 }
 
-export function expectedTransfer(job: Job): ExpectedTransfer {
+function expectedTransfer(job: Job): ExpectedTransfer {
   const { asset, payer, payTo, value, nonce } = readExactDetails(job)
   return { asset, payer, payTo, value: BigInt(value), nonce }
 }
 
-/** Returns whether a transaction was signed here for this job. */
+/** Tells whether a transaction was signed here for this job. */
 export type IsOurs = (job: Job, transaction: Hex) => Promise<boolean>
 
-/** Makes `IsOurs` from the transactions that the journal keeps. */
+/** Makes `IsOurs` from the transactions in the journal. */
 export function createOwnTransactions(
   journal: Pick<SettlementJournal, 'findByTransaction'>,
 ): IsOurs {
@@ -101,19 +100,19 @@ export function createOwnTransactions(
   }
 }
 
-/** Returns when the settle of a job was claimed, Unix milliseconds. */
+/** Returns the time when a job was claimed, Unix milliseconds. */
 export function claimedAtOf(job: Job): number {
   return readExactDetails(job).claimedAt ?? job.createdAt
 }
 
-/** The handler of `exact` jobs for the relayer. */
+/** Makes the handler of `exact` jobs for the relayer. */
 export function createExactKind(
   findUse: FindAuthorizationUse,
   readFacts: ReadPaymentFacts,
   isOurs: IsOurs,
 ): JobKind {
   return {
-    ride(job) {
+    profile(job) {
       const { isAlone, payer, payTo, value } = readExactDetails(job)
       return { isAlone, payer, payTo, runners: [payer], value: BigInt(value) }
     },
@@ -125,7 +124,7 @@ export function createExactKind(
   }
 }
 
-/** Reads the transfer of an authorization's own use. */
+/** Finds the transfer that belongs to the use of an authorization in a receipt. */
 export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled | undefined {
   const transferLog = findOwnTransfer(receipt.logs, expected)
   return transferLog === undefined ? undefined : { transferLog }
@@ -156,14 +155,14 @@ async function examine(
     )
   }
   const { payer, payTo, asset, value, nonce } = expected
-  const rejection = judgeFacts(
+  const rejection = checkFacts(
     { asset, payTo, authorization: { from: payer, value, nonce } } as Payment,
     facts,
   )
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
-/** Decides by the transaction that used the nonce. */
+/** Decides the outcome of a job by the transaction that used the nonce. */
 async function examineUse(use: AuthorizationUse, job: Job, isOurs: IsOurs): Promise<Examination> {
   const usedBy = (transaction: Hex, message: string) => ({
     ...failed(reject('nonceAlreadyUsed', message)),
@@ -201,8 +200,8 @@ async function examineUse(use: AuthorizationUse, job: Job, isOurs: IsOurs): Prom
 }
 
 /**
- * Returns whether a use counts for the claim of this job: it is our own, or it landed afterwards. Afterwards is a later
- * block than the newest seen at the claim, and no earlier second: nodes that lag may have hidden blocks.
+ * Tells whether a use counts for the claim of this job: it is our own, or it was mined afterwards. Afterwards means a later
+ * block than the newest seen at the claim, and not an earlier second, because nodes that lag may have hidden blocks.
  */
 export async function isSinceClaim(
   { receipt, minedAt }: AuthorizationUse & { state: 'paid' },
@@ -214,11 +213,11 @@ export async function isSinceClaim(
   return isOurs(job, receipt.transactionHash)
 }
 
-/** Said when every block since the claim was searched, again and again, and no node shows the use. */
+/** The message when every block since the claim was searched repeatedly and no node shows the use. */
 export const USED_AND_NOT_FOUND =
   'The authorization was used on chain, and no node shows in which transaction.'
 
-/** The facts of a claim may be read one block behind the newest, so a use in that very block is searched for as well. */
+/** Returns where to begin the search: the facts of a claim may be a block old, so a use in that block counts as well. */
 export function blockBefore(seenBlock: number): number {
   return Math.max(0, seenBlock - 2)
 }
@@ -227,7 +226,27 @@ function failed(rejection: Rejection): { state: 'failed' } & Rejection {
   return { state: 'failed', ...rejection }
 }
 
-/** A uint256 of seconds as a number; what is past 2^53 is never. */
+/** Returns a uint256 of seconds as a number; a time past 2^53 never comes. */
 function toSafeSeconds(seconds: bigint): number {
   return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds)
+}
+
+/** The revert texts of Circle's FiatToken v2.2 and OpenZeppelin's errors; the first match counts. */
+const causes: readonly [RegExp, Rejection['reason']][] = [
+  [
+    /authorization is (used|canceled)|AuthorizationAlreadyUsed|AuthorizationUsedOrCanceled/i,
+    'nonceAlreadyUsed',
+  ],
+  [/authorization is expired|AuthorizationExpired/i, 'validBefore'],
+  [/authorization is not yet valid|AuthorizationNotYetValid/i, 'validAfter'],
+  [/exceeds balance|insufficient balance|ERC20InsufficientBalance/i, 'insufficientBalance'],
+  [/invalid signature|SignerMismatch|InvalidSignature/i, 'signature'],
+  [/paused/i, 'assetPaused'],
+]
+
+/** Returns the rejection for a revert of the transfer. Its message quotes the revert text, without URLs of nodes. */
+export function rejectionOfRevert(revert: string): Rejection {
+  const reason = causes.find(([wording]) => wording.test(revert))?.[1] ?? 'simulationFailed'
+  const text = JSON.stringify(revert.replace(/https?:\/\/\S+/g, '…'))
+  return { reason, message: `The simulated transfer reverted: ${text}.` }
 }

@@ -1,8 +1,13 @@
 import type { Address } from 'viem'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
-import { priceOf, quoteFees, RISKY_HEADROOM } from '../relayer/fees.js'
-import type { GasModel } from '../relayer/gas-model.js'
-import { type GasLimits, spentBudget } from '../relayer/wallet-gate.js'
+import {
+  type GasLimits,
+  type GasModel,
+  priceOf,
+  quoteFees,
+  RISKY_HEADROOM,
+  spentBudget,
+} from '../relayer/gas.js'
 import {
   type BudgetStore,
   dayOf,
@@ -14,30 +19,30 @@ import {
 } from '../store/budgets.js'
 import { formatNative, formatUnits, toNative } from '../x402/amounts.js'
 import type { Rejection } from '../x402/reasons.js'
-import { reject } from './ladder.js'
+import { reject } from './checks.js'
 
-/** What a settlement would spend gas on. */
-export interface GasQuestion {
-  /** Answers for gas that buys nothing. */
+/** The facts that decide whether the operator pays the gas of a settlement. */
+interface GasQuestion {
+  /** The account that is charged for gas spent without a settlement. */
   account: Address
-  /** Whether its code would run. */
+  /** Whether code of the account would run. */
   hasCode: boolean
-  /** What it moves, 6-decimal units; left out where that must bear its gas anyway. */
+  /** The amount that moves, 6-decimal units; left out where it is compared with its gas elsewhere. */
   amount?: bigint
 }
 
-/** Says no to what the operator would not pay the gas of; verify asks it before settle does. */
+/** Refuses a settlement whose gas the operator would not pay. Verify asks the same as settle. */
 export type GasGuard = (question: GasQuestion) => Promise<Rejection | undefined>
 
-export interface GasGuardOptions {
+interface GasGuardOptions {
   network: string
   budgets: BudgetStore
-  /** 18-decimal units a day for what settles; `undefined` is no ceiling. */
+  /** Gas for settlements a day, 18-decimal units; `undefined` is no ceiling. */
   dailyGasLimit: bigint | undefined
   limits: GasLimits
-  /** 18-decimal units a gas. */
+  /** 18-decimal units for one gas. */
   maxFeePerGas: bigint
-  /** The newest block's; undefined before the first. */
+  /** The base fee of the newest block; undefined before the first. */
   baseFeePerGas(): bigint | undefined
   gas: Pick<GasModel, 'perPayment' | 'aloneLimit'>
   /** Unix milliseconds. */
@@ -45,16 +50,17 @@ export interface GasGuardOptions {
 }
 
 /**
- * Half of the day's ceiling may go into settlements that move less than their gas. The other half is kept for those that
- * bear their gas, so that a flood of tiny payments shuts nobody out but tiny payments.
+ * Half of the day's ceiling may be spent on settlements that move less than their gas. The other half is kept for larger
+ * ones, so that a flood of tiny payments shuts out only tiny payments.
  */
 const SUBSIDISED_SHARE = 2n
 
-/** What of the day's ceiling may go into settlements that move less than their gas. */
+/** Returns how much of the day's ceiling may be spent on settlements that move less than their gas. */
 export function subsidisedLimit(dailyGasLimit: bigint | undefined): bigint | undefined {
   return dailyGasLimit === undefined ? undefined : dailyGasLimit / SUBSIDISED_SHARE
 }
 
+/** Makes the guard that checks the gas price, the budgets of wasted and subsidised gas, and the day's ceiling. */
 export function createGasGuard(options: GasGuardOptions): GasGuard {
   const { network, budgets, dailyGasLimit, limits, maxFeePerGas } = options
 
@@ -75,10 +81,10 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
     if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict })
     for (const bearer of bearers) {
       const burnt = await budgets.burntBy(network, day, bearer.name)
-      // Once something is burnt there must be room for the most a wallet may take: then verify says what settle would.
+      // Once gas was burnt there must be room for the most a wallet may use: then verify answers as settle would.
       const gasAtWorst = burnt > 0n ? WALLET_GAS_CAP : gas
       const amount = hasCode ? gasAtWorst * fees.maxFeePerGas : 0n
-      const refusal = judge({ ...bearer, amount }, burnt)
+      const refusal = checkBudget({ ...bearer, amount }, burnt)
       if (refusal !== undefined) return refusal
     }
     const { subsidised: limit } = limits
@@ -86,11 +92,11 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       const ceiling = quoteFees(baseFee, maxFeePerGas)?.maxFeePerGas ?? maxFeePerGas
       const most = options.gas.aloneLimit() * ceiling
       const bearer = { name: SUBSIDISED, amount: most, limit, isStrict: true }
-      const refusal = judge(bearer, await budgets.burntBy(network, day, SUBSIDISED))
+      const refusal = checkBudget(bearer, await budgets.burntBy(network, day, SUBSIDISED))
       if (refusal !== undefined) return refusal
     }
     if (dailyGasLimit === undefined) return undefined
-    // What bought nothing has a limit of its own, else it would be spent at the cost of what settles.
+    // Wasted gas has a limit of its own and is not counted here, so that it cannot use up the ceiling of settlements.
     const wasted = await budgets.burntBy(network, day, WASTED)
     const spent = (await budgets.spentOn(network, day)) - wasted
     if (spent < dailyGasLimit) return undefined
@@ -101,7 +107,7 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
   }
 }
 
-function judge(bearer: GasBearer, burnt: bigint): Rejection | undefined {
+function checkBudget(bearer: GasBearer, burnt: bigint): Rejection | undefined {
   try {
     requireBudget(bearer, burnt, 0n)
     return undefined

@@ -5,8 +5,8 @@ import {
   VerifyError,
   type VerifyResponse,
 } from '@x402/core/types'
-import type { PaymentAnswer } from '../x402/payment-answer.js'
-import { reportSettle, reportVerify } from './answer-report.js'
+import type { PaymentAnswer } from '../x402/payment.js'
+import { reportSettle, reportVerify } from './answers.js'
 import type { Settle } from './settler.js'
 import type { Verify } from './verifier.js'
 
@@ -14,21 +14,21 @@ export interface LocalClientOptions {
   verify: Verify
   settle: Settle
   onAnswer(answer: PaymentAnswer): void
-  /** Nothing is asked before it resolves. */
+  /** Calls wait until this resolves. */
   started: Promise<void>
 }
 
-/** The facilitator for a merchant in its own process: what the routes answer, without the way over the network. */
+/** Makes a facilitator client for a merchant in the same process. It answers as the routes do, without HTTP. */
 export function createLocalClient(options: LocalClientOptions): FacilitatorClient {
   const { verify, settle, started } = options
-  const tell = (answer: PaymentAnswer | undefined) => answer && options.onAnswer(answer)
+  const report = (answer: PaymentAnswer | undefined) => answer && options.onAnswer(answer)
 
   return {
     async verify(payload, requirements) {
       await started
       const startedAt = performance.now()
       const result = await verify(toBody(payload, requirements))
-      tell(reportVerify(result, startedAt))
+      report(reportVerify(result, startedAt))
       const body = result.body as VerifyResponse
       if (result.status === 200) return body
       throw new VerifyError(result.status, body)
@@ -41,7 +41,7 @@ export function createLocalClient(options: LocalClientOptions): FacilitatorClien
         idempotencyKey: undefined,
         isConnected: () => true,
       })
-      tell(reportSettle(result, startedAt))
+      report(reportSettle(result, startedAt))
       await result.delivery?.complete()
       const body = result.body as SettleResponse
       if (result.status === 200) return body
@@ -51,7 +51,7 @@ export function createLocalClient(options: LocalClientOptions): FacilitatorClien
   }
 }
 
-/** The body as it would arrive: without what JSON does not have. */
+/** Makes the body as it would arrive over HTTP: only members that JSON has. */
 function toBody(paymentPayload: { x402Version: number }, paymentRequirements: unknown): unknown {
   const { x402Version } = paymentPayload
   const body = { x402Version, paymentPayload, paymentRequirements }

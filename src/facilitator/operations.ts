@@ -1,11 +1,66 @@
 import { z } from 'zod'
-import { describeCodes } from '../api/errors.js'
-import { codesOf, settleAnswer, supportedAnswer, verifyAnswer } from '../api/payments.js'
+import { describeCodes, httpCodes } from '../api/errors.js'
+import {
+  codesOf,
+  paymentStatus,
+  settleAnswer,
+  supportedAnswer,
+  transactionAnswer,
+  verifyAnswer,
+} from '../api/payments.js'
 import type { Operation } from '../http/operation.js'
 import { paymentRequestSchema } from '../x402/request-schemas.js'
-import { unpaidPayment, wellFormedPayment } from './example-payments.js'
 
-const { payer } = wellFormedPayment
+/*
+ * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
+ * devnet only, so there the first payment really settles.
+ */
+const examplePayer = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+const examplePayTo = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const exampleNonce = `0x${'a5'.repeat(32)}`
+
+const requirement = {
+  scheme: 'exact',
+  network: 'eip155:5042',
+  amount: '10000',
+  asset: '0x3600000000000000000000000000000000000000',
+  payTo: examplePayTo,
+  maxTimeoutSeconds: 60,
+  extra: { name: 'USDC', version: '2' },
+}
+
+const paymentPayload = {
+  x402Version: 2,
+  resource: { url: 'https://api.example.com/quote', description: 'A quote' },
+  accepted: requirement,
+  payload: {
+    authorization: {
+      from: examplePayer,
+      to: examplePayTo,
+      value: '10000',
+      validAfter: '0',
+      validBefore: '4102444800',
+      nonce: exampleNonce,
+    },
+    signature:
+      '0x64e19fe0d46e59ec3256263a74b35dfcdb3751ee76fa595adc8a4c0b4a983f00031a85cffa7d26d0c6dbbc3f09bcebfd75ede0fe8d069630d5e347be5c3a75281c',
+  },
+}
+
+/** One cent, signed, valid until 2100. */
+const wellFormedPayment = {
+  payer: examplePayer,
+  payTo: examplePayTo,
+  nonce: exampleNonce,
+  body: { x402Version: 2, paymentPayload, paymentRequirements: requirement },
+}
+
+/** The same authorization for a price of two cents. */
+const unpaidPayment = {
+  body: { ...wellFormedPayment.body, paymentRequirements: { ...requirement, amount: '20000' } },
+}
+
+const { payer, nonce } = wellFormedPayment
 const transaction = '0xef502e9d01e181504e4fc174d71d78c091aeff95fe00364beaf6ec6e561cc4fe'
 const network = 'eip155:5042'
 
@@ -44,7 +99,7 @@ export const supportedOperation: Operation = {
 export const verifyOperation: Operation = {
   id: 'verifyPayment',
   tag: 'Payments',
-  summary: 'Judge a signed payment without changing anything',
+  summary: 'CheckPayment a signed payment without changing anything',
   description:
     'Call it before the work, and settle after the work has succeeded. A yes reserves nothing: keep the time between the two short.',
   body: paymentRequestSchema,
@@ -132,6 +187,111 @@ export const settleOperation: Operation = {
         errorMessage: version.message,
         transaction: '',
         network: '',
+      },
+    },
+  },
+}
+
+const bytes32 = /^0x[0-9a-fA-F]{64}$/
+
+/** Parameters of `/payments/{network}/{payer}/{nonce}`. */
+export const paymentParams = z.object({
+  network: z.string().describe('CAIP-2; eip155:5042 is Arc.'),
+  payer: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+    .describe('`authorization.from`.'),
+  nonce: z
+    .string()
+    .regex(bytes32, 'must be 32 bytes of hex with 0x prefix')
+    .describe('`authorization.nonce`.'),
+})
+
+/** Parameters of `/payments/{transaction}`. */
+export const transactionParams = z.object({
+  transaction: z
+    .string()
+    .regex(bytes32, 'must be 32 bytes of hex with 0x prefix')
+    .describe('As a settle was answered with.'),
+})
+
+const settledPayment = {
+  network,
+  asset: '0x3600000000000000000000000000000000000000',
+  payer,
+  payTo: wellFormedPayment.payTo,
+  nonce,
+  amount: '10000',
+  state: 'confirmed',
+  transaction,
+  explorerUrl: `https://explorer.arc.io/tx/${transaction}`,
+  blockNumber: 12,
+  errorReason: null,
+  errorMessage: null,
+  delivered: true,
+  createdAt: '2026-11-21T10:00:00.000Z',
+  updatedAt: '2026-11-21T10:00:01.000Z',
+  validAfter: '0',
+  validBefore: '4102444800',
+  gasUsd: '0.00226',
+}
+
+export const paymentOperation: Operation = {
+  id: 'getPayment',
+  tag: 'Payments',
+  summary: 'State, transaction, amount and times of a payment',
+  description: 'For anybody who knows its nonce.',
+  params: paymentParams,
+  answers: { 200: { description: 'The payment.', schema: paymentStatus } },
+  codes: [httpCodes.notFound],
+  examples: {
+    settled: {
+      summary: 'The payment above, once it is settled',
+      params: { network, payer, nonce },
+      status: 200,
+      answer: settledPayment,
+    },
+    unknown: {
+      summary: 'A nonce nobody used here',
+      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
+      status: 404,
+      answer: {
+        error: 'not_found',
+        message: 'No payment of this payer with this nonce was settled here.',
+      },
+    },
+  },
+}
+
+export const transactionOperation: Operation = {
+  id: 'listPaymentsOfTransaction',
+  tag: 'Payments',
+  summary: 'The same of every payment in a transaction',
+  params: transactionParams,
+  answers: {
+    200: {
+      description: 'The payments in their order; one that landed elsewhere after all says where.',
+      schema: transactionAnswer,
+    },
+  },
+  codes: [httpCodes.notFound],
+  examples: {
+    unknown: {
+      summary: 'A transaction that settled nothing here',
+      params: { transaction: `0x${'00'.repeat(32)}` },
+      status: 404,
+      answer: {
+        error: 'not_found',
+        message: 'No payment of this transaction was settled here.',
+      },
+    },
+    malformed: {
+      summary: 'Not a hash',
+      params: { transaction: '0x12' },
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'transaction must be 32 bytes of hex with 0x prefix.',
       },
     },
   },

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { Block, BlockStore } from '../store/sql/blocks.js'
 
-/** The operator's blocks as the ladder asks for them; a change by another process is obeyed within two seconds. */
+/** The operator's blocks, kept in memory. A change by another process takes effect within two seconds. */
 export interface OperatorBlocks {
   isBlocked(role: Block['role'], address: Address): boolean
   stop(): void
@@ -9,7 +9,7 @@ export interface OperatorBlocks {
 
 const REFRESH_MS = 2_000
 
-/** Reads the blocks and keeps them fresh. Rejects when they cannot be read the first time. */
+/** Reads the blocks and refreshes them. Rejects when they cannot be read the first time. */
 export async function watchOperatorBlocks(
   store: BlockStore,
   onError: (error: unknown) => void,

@@ -2,33 +2,31 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import '../http/operation.js'
-import { type BazaarStatus, encodeExtensionResponses } from '../x402/extension-responses.js'
-import type { PaymentAnswer } from '../x402/payment-answer.js'
-import { reportSettle, reportVerify } from './answer-report.js'
+import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
+import type { PaymentAnswer } from '../x402/payment.js'
+import { reportSettle, reportVerify } from './answers.js'
 import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
-import { paymentRoutes } from './payment-routes.js'
-import type { PaymentFinder } from './payment-status.js'
-import { createSettlePace, type Leave, type SettlePace } from './settle-pace.js'
+import { type PaymentFinder, paymentRoutes } from './payments.js'
+import { createSettlePace, type Leave, type SettlePace, type TakeVerified } from './settle-pace.js'
 import type { Settle, SettleRequest, SettleResult } from './settler.js'
-import type { TakeVerified } from './verified.js'
 import type { Verify } from './verifier.js'
 
 export interface FacilitatorRoutesOptions {
-  /** What is settled at present; a scheme may come and go with its contracts. */
+  /** Returns the schemes that are settled at present; a scheme may come and go with its contracts. */
   kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
   verify: Verify
   settle: Settle
-  /** Whether this body holds a payment that was verified here: it is not refused for the caller's pace. */
+  /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
   payments: PaymentFinder
   /** `undefined` where there is no limit. */
   limiter: RateLimiter | undefined
-  /** Told of every answer about a payment that could be read. */
+  /** Receives every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
-  /** Lists what settled payments were for. */
-  catalogue?: Catalogue | undefined
+  /** Lists the resources of settled payments. */
+  bazaar?: BazaarIntake | undefined
 }
 
 export interface SupportedKind {
@@ -37,10 +35,10 @@ export interface SupportedKind {
 }
 
 /**
- * Takes in the bazaar extension of payments: `prepare` of one that is valid, `expect` of one that may settle, `offer` of
- * one that has. None ever throws or rejects.
+ * Takes in the bazaar extension of payments: `prepare` when a payment is valid, `expect` when it may settle, `offer` when
+ * it has settled. None of them throws or rejects.
  */
-export interface Catalogue {
+export interface BazaarIntake {
   prepare(payload: unknown): void
   expect(payload: unknown): void
   offer(settled: {
@@ -55,18 +53,18 @@ export interface Catalogue {
   }): Promise<BazaarStatus> | undefined
 }
 
-/** `/supported`, `/verify`, `/settle` of x402 v2, and `/payments` to look one up. */
+/** Serves `/supported`, `/verify` and `/settle` of x402 v2, and `/payments` to look payments up. */
 export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
   const supported = () => ({
     kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
-    extensions: options.catalogue === undefined ? [] : ['bazaar'],
+    extensions: options.bazaar === undefined ? [] : ['bazaar'],
     signers: { 'eip155:*': options.relayerAddresses },
   })
 
-  const tell = (answer: PaymentAnswer | undefined) => {
+  const report = (answer: PaymentAnswer | undefined) => {
     if (answer !== undefined) options.onAnswer?.(answer)
   }
 
@@ -76,9 +74,9 @@ export async function facilitatorRoutes(
   app.post('/verify', { config: verifying }, async (request, reply) => {
     const startedAt = performance.now()
     const result = await options.verify(request.body)
-    await beside(request, () => {
-      tell(reportVerify(result, startedAt))
-      if (result.body.isValid) options.catalogue?.prepare(payloadOf(request.body))
+    await withoutFailing(request, () => {
+      report(reportVerify(result, startedAt))
+      if (result.body.isValid) options.bazaar?.prepare(payloadOf(request.body))
     })
     return reply.code(result.status).send(result.body)
   })
@@ -95,22 +93,22 @@ export async function facilitatorRoutes(
       idempotencyKey: readIdempotencyKey(request),
       isConnected: () => !reply.raw.destroyed,
     }
-    options.catalogue?.expect(payloadOf(request.body))
+    options.bazaar?.expect(payloadOf(request.body))
     let result = await settleBetween(leave, () => options.settle(asked))
     let success = trackDelivery(reply, result.delivery, request)
     request.log.info(
       { settlementId: result.settlementId, reason: result.body.errorReason },
       result.body.success ? 'settle answered with success' : 'settle refused',
     )
-    await beside(request, async () => {
-      tell(reportSettle(result, startedAt))
-      const bazaar = await offerResource(options.catalogue, request.body, result)
-      if (bazaar !== undefined) {
-        reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar }))
+    await withoutFailing(request, async () => {
+      report(reportSettle(result, startedAt))
+      const listed = await offerResource(options.bazaar, request.body, result)
+      if (listed !== undefined) {
+        reply.header('EXTENSION-RESPONSES', encodeExtensionResponses({ bazaar: listed }))
       }
     })
-    // The right to say "paid" may have passed to another process while this one stood still.
-    while (!(await success.mayBeTold())) {
+    // The right to answer with success may have passed to another process if this one was halted.
+    while (!(await success.mayBeSent())) {
       result = await options.settle(asked)
       success = trackDelivery(reply, result.delivery, request)
     }
@@ -120,7 +118,7 @@ export async function facilitatorRoutes(
   paymentRoutes(app, options.payments)
 }
 
-/** Whatever becomes of a settle that was let in, its turn is over. */
+/** Settles, and gives the caller's turn back however it ends. */
 async function settleBetween(leave: Leave, settle: () => Promise<SettleResult>) {
   let result: SettleResult | undefined
   try {
@@ -131,24 +129,27 @@ async function settleBetween(leave: Leave, settle: () => Promise<SettleResult>) 
   }
 }
 
-/** Counting and listing: whatever goes wrong there, a payment that landed is answered with its hash. */
-async function beside(request: FastifyRequest, work: () => void | Promise<void>): Promise<void> {
+/** Counts and lists an answer. A fault there must not keep a settled payment from being answered with its hash. */
+async function withoutFailing(
+  request: FastifyRequest,
+  record: () => void | Promise<void>,
+): Promise<void> {
   try {
-    await work()
+    await record()
   } catch (err) {
     request.log.error({ err }, 'an answer could not be counted or listed')
   }
 }
 
-/** Only what has settled is listed: the extension is a buyer's word. */
+/** Offers the resource of a settled payment to the catalog. Others are not listed, because the buyer wrote the extension. */
 function offerResource(
-  catalogue: Catalogue | undefined,
+  bazaar: BazaarIntake | undefined,
   body: unknown,
   { body: answer, payment, settlementId }: SettleResult,
 ): Promise<BazaarStatus> | undefined {
   if (!answer.success || payment === undefined || settlementId === undefined) return undefined
   const { network, asset, payTo, payer, amount } = payment
-  return catalogue?.offer({
+  return bazaar?.offer({
     network,
     asset,
     payTo,
@@ -165,26 +166,27 @@ function payloadOf(body: unknown): unknown {
 }
 
 /**
- * Marks a success as told once the last byte is handed to the network, and gives the right back when the connection closes
- * before. `mayBeTold` is to be asked right before the answer is sent; after a no, the right is given back already.
+ * Marks a success as delivered once the last byte is handed to the network, and gives the right back when the connection
+ * closes before. `mayBeSent` must be called right before the answer is sent; when it returns `false`, the right has been
+ * given back.
  */
 function trackDelivery(
   { raw }: FastifyReply,
   delivery: Delivery | undefined,
   request: FastifyRequest,
-): { mayBeTold(): Promise<boolean> } {
-  if (delivery === undefined) return { mayBeTold: async () => true }
+): { mayBeSent(): Promise<boolean> } {
+  if (delivery === undefined) return { mayBeSent: async () => true }
   let isOver = false
   const end = (how: 'complete' | 'release') => () => {
     if (isOver) return
     isOver = true
-    delivery[how]().catch((err) => request.log.error({ err }, 'delivery could not be marked'))
+    delivery[how]().catch((err) => request.log.error({ err }, 'the delivery could not be marked'))
   }
   if (raw.destroyed) end('release')()
   raw.once('finish', end('complete'))
   raw.once('close', end('release'))
   return {
-    async mayBeTold() {
+    async mayBeSent() {
       const isHeld = await delivery.isHeld().catch((err) => {
         request.log.error({ err }, 'the right to answer with success could not be confirmed')
         return false

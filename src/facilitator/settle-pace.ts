@@ -1,22 +1,25 @@
+import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../http/errors.js'
-import type { HeldRequest, RateLimiter } from '../http/rate-limit.js'
-import { callerOf } from '../http/rate-limit.js'
-import { createRecentMemory } from './recent-memory.js'
+import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
+import type { AuthorizationDigest } from '../x402/authorization-digest.js'
+import { parseRequest } from '../x402/parse-request.js'
+import type { Terms } from './checks.js'
 import type { SettleResult } from './settler.js'
-import type { TakeVerified } from './verified.js'
 
-/** Called once when a settle that was let in is over; without a result where it failed. */
+/** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void
 
-/** Lets settles in by the pace of their callers. Rejects with a `RequestFault` (429). */
+/** Lets a settle in under the caller's rate limit. Rejects with a `RequestFault` (429). */
 export type SettlePace = (request: Pick<FastifyRequest, 'ip' | 'body'>) => Promise<Leave>
 
-/** Answers about one payment that are not counted: its success, and some that say it is under way. */
+/** The number of answers about one payment that are not counted: its success, and some that say it is pending. */
 const FREE_ANSWERS = 8
-/** Payments whose answers are remembered. */
-const MAX_REMEMBERED = 20_000
-/** Settles of one caller that wait for room, and how long. */
+/** The number of payments whose answers are remembered. */
+const MAX_ANSWERED = 20_000
+/** The settles of one caller that may wait for room, and how long they wait. */
 const MAX_WAITING = 1_000
 const PATIENCE_MS = 10_000
 
@@ -25,21 +28,21 @@ interface Waiter {
   refuse(): void
 }
 
-/** What one caller has under way that nobody verified here. */
+/** The unverified settles of one caller: those in progress, and those that wait for room. */
 interface Queue {
   held: number
   waiting: Set<Waiter>
 }
 
 /**
- * A settle is counted as it comes in, and the count is taken back when it ends in success or pending, a few times for
- * each payment: so forged ones that come all at once are as many as the limit, and good ones are none. Where only what is
- * under way stands against another, it waits for that to end. What verify found valid here is let in uncounted, and
- * counted afterwards if it is refused.
+ * Applies the rate limit to settles. A settle is counted when it comes in, and the count is given back when it ends in
+ * success or pending, a few times for each payment: so a flood of forged settles meets the limit, and good ones do not.
+ * If only settles in progress fill the limit, the next one waits for them. Payments that verify found valid are let in
+ * uncounted, and counted afterwards if they are refused.
  */
 export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerified): SettlePace {
   const queues = new Map<string, Queue>()
-  const answered = createRecentMemory<string, number>(MAX_REMEMBERED)
+  const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
 
   function isFree(result: SettleResult | undefined): boolean {
     if (result?.settlementId === undefined || !isGood(result)) return false
@@ -90,7 +93,7 @@ export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerifie
       waiter.admit(held)
     }
     if (queue.held > 0) return
-    // Nothing is under way any more that could make room.
+    // No settle in progress is left that could make room.
     for (const waiter of queue.waiting) waiter.refuse()
     queues.delete(caller)
   }
@@ -111,4 +114,65 @@ export function createSettlePace(limiter: RateLimiter, takeVerified: TakeVerifie
 
 function isGood({ body }: SettleResult): boolean {
   return body.success || body.errorReason === 'settlement_pending'
+}
+
+/** A payment with the exact signature that verify accepted. */
+export interface SignedDigest {
+  /** CAIP-2. */
+  network: string
+  digest: Hex
+  signature: Hex
+}
+
+/** Payments that verify found valid. The rate limit does not refuse their settles. */
+export interface VerifiedPayments {
+  note(payment: SignedDigest): void
+  /** Uses up one turn of the payment; returns `false` if it has none. */
+  take(payment: SignedDigest): boolean
+}
+
+/** Some 4 MB at most. Settle follows verify within seconds, so few payments need to be remembered. */
+const MAX_VERIFIED = 20_000
+/** The settles that one valid verify is good for: a merchant settles again if an answer was lost. */
+const TURNS = 4
+
+/** Remembers valid payments in this process. The oldest are forgotten, and their settles are counted like any other. */
+export function createVerifiedPayments(): VerifiedPayments {
+  const turns = new LRUCache<string, number>({ max: MAX_VERIFIED })
+  return {
+    note(payment) {
+      const key = keyOf(payment)
+      if (turns.get(key) === undefined) turns.set(key, TURNS)
+    },
+    take(payment) {
+      const key = keyOf(payment)
+      const left = turns.get(key) ?? 0
+      if (left > 0) turns.set(key, left - 1)
+      return left > 0
+    },
+  }
+}
+
+/** Hashes a payment to a short key: the signature of a contract wallet may have thousands of bytes. */
+function keyOf({ network, digest, signature }: SignedDigest): string {
+  return createHash('sha256').update(network).update(digest).update(signature).digest('base64')
+}
+
+/** Uses up a turn of the payment in a body; returns `false` if verify did not find it valid or its turns are used up. */
+export type TakeVerified = (body: unknown) => boolean
+
+export function createVerifiedCheck(
+  verified: VerifiedPayments,
+  terms: ReadonlyMap<string, Terms>,
+  computeDigest: AuthorizationDigest,
+): TakeVerified {
+  return (body) => {
+    const parsed = parseRequest(body)
+    if (!parsed.ok) return false
+    const { network, authorization, signature } = parsed.payment
+    const token = terms.get(network)?.token
+    if (token === undefined) return false
+    const digest = bytesToHex(computeDigest(token.domainSeparator, authorization))
+    return verified.take({ network, digest, signature })
+  }
 }

@@ -1,39 +1,39 @@
+import { randomUUID } from 'node:crypto'
 import type { Address, Hex } from 'viem'
+import { confirmation } from '../relayer/outcomes.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DeliveryStore } from '../store/deliveries.js'
-import type { Job, SettlementJournal } from '../store/settlement-journal.js'
+import { isDecided, type Job, type SettlementJournal } from '../store/settlement-journal.js'
 import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
-import type { Payment } from '../x402/payment.js'
-import { toAnsweredPayment } from '../x402/payment-answer.js'
+import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
-import { type Deliveries, type Delivery, describeTold } from './deliveries.js'
-import { createJobObtainer, isPromising, type ObtainedJob } from './job-obtainer.js'
-import type { Judge } from './judge.js'
-import { reject, SETTLE_MARGIN_SECONDS } from './ladder.js'
-import { createOutcomeWait } from './outcome-wait.js'
+import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
+import { type Deliveries, type Delivery, describeDelivered } from './deliveries.js'
+import { claimedAtOf, createExactJob } from './exact-job.js'
+import type { CheckPayment, CheckResult, Intent } from './payment-check.js'
 
 export interface SettleRequest {
   body: unknown
   /** The `Idempotency-Key` header, if any. */
   idempotencyKey: string | undefined
-  /** Whether somebody still waits for the answer. */
+  /** Tells whether somebody still waits for the answer. */
   isConnected(): boolean
 }
 
 export interface SettleResult extends Answered<SettleAnswer> {
-  /** Present with a success that must be marked as told, or given back. */
+  /** The right to deliver this success: it must be completed or released. */
   delivery?: Delivery
-  /** The row behind the answer. */
+  /** The id of the row in the journal. */
   settlementId?: string
-  /** What a success cost, 18-decimal units. */
+  /** The gas of a success, 18-decimal units. */
   gasCost?: bigint | null
 }
 
 export type Settle = (request: SettleRequest) => Promise<SettleResult>
 
-export interface SettlerOptions {
-  judge: Judge
+interface SettlerOptions {
+  checkPayment: CheckPayment
   journal: SettlementJournal
   deliveryStore: DeliveryStore
   deliveries: Deliveries
@@ -50,7 +50,7 @@ export interface SettlerOptions {
  * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
  */
 export function createSettler(options: SettlerOptions): Settle {
-  const { judge, deliveries, checksum, now } = options
+  const { checkPayment, deliveries, checksum, now } = options
   const obtainJob = createJobObtainer(options)
   const waitForOutcome = createOutcomeWait(options)
 
@@ -58,8 +58,8 @@ export function createSettler(options: SettlerOptions): Settle {
     const parsed = parseRequest(request.body)
     if (!parsed.ok) {
       const payer = readPayer(request.body)
-      const told = { network: readNetwork(request.body), payer: payer && checksum(payer) }
-      return settleRejection(parsed.rejection, told)
+      const subject = { network: readNetwork(request.body), payer: payer && checksum(payer) }
+      return settleRejection(parsed.rejection, subject)
     }
     const keyProblem = checkKey(request.idempotencyKey)
     if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
@@ -74,54 +74,55 @@ export function createSettler(options: SettlerOptions): Settle {
     request: SettleRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const { judgement, obtained } = await judgeAndObtain(payment, request.idempotencyKey)
-    switch (judgement.state) {
+    const { result, obtained } = await checkAndObtain(payment, request.idempotencyKey)
+    switch (result.state) {
       case 'rejected':
-        return refuse(payment, withAddress(payment, judgement.rejection), judgement.transaction)
+        return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
       case 'unclear':
-        return refuse(payment, unclear, judgement.transaction)
+        return refuse(payment, unclear, result.transaction)
       case 'held':
-        return settleAfter(judgement.job, payment, request, deadline)
+        return settleAfter(result.job, payment, request, deadline)
     }
     if (obtained === 'keyConflict') return refuse(payment, keyConflict)
     if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
-    return answer(await seeThrough(obtained, deadline), payment, request)
+    return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
-  /** What is ready for the chain waits a moment for what comes with it. */
-  async function judgeAndObtain(payment: Payment, idempotencyKey: string | undefined) {
-    const arrived = options.relayers.get(payment.network)?.expect()
+  /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
+  async function checkAndObtain(payment: Payment, idempotencyKey: string | undefined) {
+    const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
-      const judgement = await judge(payment, SETTLE_MARGIN_SECONDS)
-      if (!isPromising(judgement)) return { judgement }
-      return { judgement, obtained: await obtainJob(judgement, idempotencyKey) }
+      const result = await checkPayment(payment, SETTLE_MARGIN_SECONDS)
+      if (!maySettle(result)) return { result }
+      return { result, obtained: await obtainJob(result, idempotencyKey) }
     } finally {
-      arrived?.()
+      stopExpecting?.()
     }
   }
 
-  /** Another authorization with the same nonce goes first; only its final failure lets this one try. */
+  /** Waits for another authorization with the same nonce; this one may only try if that one fails for good. */
   async function settleAfter(
     first: Job,
     payment: Payment,
     request: SettleRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const seen = await waitForOutcome(first, deadline, false)
-    if (seen.state === 'failed') return settle(payment, request, deadline)
-    const what =
-      seen.state === 'confirmed'
-        ? `Another authorization with the same nonce settled in ${seen.transaction}.`
+    const outcome = await waitForOutcome(first, deadline, false)
+    if (outcome.state === 'failed') return settle(payment, request, deadline)
+    const message =
+      outcome.state === 'confirmed'
+        ? `Another authorization with the same nonce settled in ${outcome.transaction}.`
         : 'Another authorization with the same nonce is being settled.'
-    return refuse(payment, withAddress(payment, reject('nonceAlreadyUsed', what)), seen.transaction)
+    const rejection = withPaymentUrl(payment, reject('nonceAlreadyUsed', message))
+    return refuse(payment, rejection, outcome.transaction)
   }
 
-  /** A store that fails must not hide that the payment may be on its way. */
-  async function seeThrough({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
+  /** Waits for the outcome. A store that fails must not hide that the payment may be on its way. */
+  async function waitSafely({ job, isOurs }: ObtainedJob, deadline: number): Promise<Job> {
     try {
       return await waitForOutcome(job, deadline, isOurs)
     } catch (err) {
-      options.log.error({ err, settlementId: job.id }, 'outcome could not be read')
+      options.log.error({ err, settlementId: job.id }, 'the outcome could not be read')
       return job
     }
   }
@@ -131,7 +132,10 @@ export function createSettler(options: SettlerOptions): Settle {
     if (job.state === 'failed') {
       const reason = isReasonKey(job.reason) ? job.reason : 'transactionFailed'
       const rejection = reject(reason, job.message ?? 'The payment did not settle.')
-      return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
+      return {
+        ...refuse(payment, withPaymentUrl(payment, rejection), job.transaction),
+        settlementId,
+      }
     }
     if (job.state !== 'confirmed') {
       return { ...refuse(payment, pendingOf(job), job.transaction), settlementId }
@@ -139,8 +143,8 @@ export function createSettler(options: SettlerOptions): Settle {
     const key = request.idempotencyKey ?? null
     const turn = await takeTurn(job, key, request)
     if (turn === 'unknown' || turn?.state === 'busy') {
-      const why = turn === 'unknown' ? landed : busy
-      return { ...refuse(payment, why, job.transaction), settlementId }
+      const rejection = turn === 'unknown' ? deliveryUnknown : deliveryBusy
+      return { ...refuse(payment, rejection, job.transaction), settlementId }
     }
     if (turn?.state === 'granted') {
       return { ...success(job, payment), settlementId, delivery: turn.delivery }
@@ -148,16 +152,19 @@ export function createSettler(options: SettlerOptions): Settle {
     if (turn !== undefined && key !== null && turn.key === key) {
       return { ...success(job, payment), settlementId }
     }
-    const rejection = reject('nonceAlreadyUsed', describeTold(job.transaction, turn?.key))
-    return { ...refuse(payment, withAddress(payment, rejection), job.transaction), settlementId }
+    const rejection = reject('nonceAlreadyUsed', describeDelivered(job.transaction, turn?.key))
+    return { ...refuse(payment, withPaymentUrl(payment, rejection), job.transaction), settlementId }
   }
 
-  /** A store that fails must not hide that the payment landed. */
+  /** Takes the right to answer with success. A store that fails must not hide that the payment settled. */
   async function takeTurn(job: Job, key: string | null, request: SettleRequest) {
     try {
       return await deliveries.take(job.id, key, request.isConnected)
     } catch (err) {
-      options.log.error({ err, settlementId: job.id }, 'success could not be handed out')
+      options.log.error(
+        { err, settlementId: job.id },
+        'the right to answer with success could not be obtained',
+      )
       return 'unknown'
     }
   }
@@ -180,7 +187,7 @@ export function createSettler(options: SettlerOptions): Settle {
     return settleRejection(rejection, { network: payment.network, payer, transaction })
   }
 
-  function withAddress(payment: Payment, rejection: Rejection): Rejection {
+  function withPaymentUrl(payment: Payment, rejection: Rejection): Rejection {
     if (rejection.reason !== 'nonceAlreadyUsed') return rejection
     const { from, nonce } = payment.authorization
     const url = options.paymentUrl(payment.network, checksum(from), nonce)
@@ -188,31 +195,31 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 }
 
-const onItsWay = reject(
+const pendingOnChain = reject(
   'settlementPending',
   'The payment is on its way and not mined yet; settle it again to wait on.',
 )
-const untaken = reject(
+const pendingUnsent = reject(
   'settlementPending',
   'No node of the chain has taken a transaction with it yet; settle it again to wait on.',
 )
 
-/** Of a job that is not decided: a transaction is named only while a node may have it. */
+/** Returns the pending answer of a job that is not decided. Its transaction is set only while a node may have it. */
 export function pendingOf({ transaction }: Job): Rejection {
-  return transaction === null ? untaken : onItsWay
+  return transaction === null ? pendingUnsent : pendingOnChain
 }
 
 const unclear = reject(
   'settlementPending',
-  'The authorization was used on chain and no node shows yet by whom; settle it again.',
+  'The authorization was used on chain and no node shows the transaction yet; settle it again.',
 )
-const busy = reject(
+const deliveryBusy = reject(
   'settlementPending',
-  'The payment landed, and another caller is being told so; settle the same payment again.',
+  'The payment settled, and another caller is being answered; settle the same payment again.',
 )
-const landed = reject(
+const deliveryUnknown = reject(
   'settlementPending',
-  'The payment landed, but who was told could not be kept; settle the same payment again.',
+  'The payment settled, but the right to answer could not be stored; settle the same payment again.',
 )
 const keyConflict = reject(
   'idempotencyKeyConflict',
@@ -225,4 +232,119 @@ function checkKey(key: string | undefined): Rejection | undefined {
     'invalidPayload',
     `Idempotency-Key must be 16 to 128 visible ASCII characters, got ${key.length}.`,
   )
+}
+
+/** The row of a payment. */
+interface ObtainedJob {
+  job: Job
+  /** Whether this request brought the job about, so that it may withdraw it. */
+  isOurs: boolean
+}
+
+/** The results with which a settle goes on. */
+type Settleable = Exclude<CheckResult, { state: 'rejected' | 'held' | 'unclear' }>
+
+function maySettle(result: CheckResult): result is Settleable {
+  return !['rejected', 'held', 'unclear'].includes(result.state)
+}
+
+/**
+ * Makes the function that finds, claims, reopens or records the row of a payment. It returns `raced` when another request
+ * was quicker, and then the payment is checked again. A key of another payment is noticed before anything is claimed.
+ */
+function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOptions) {
+  return async (
+    result: Settleable,
+    idempotencyKey: string | undefined,
+  ): Promise<ObtainedJob | 'keyConflict' | 'raced'> => {
+    const holder = result.state === 'known' ? result.job : result.intent.failedJob
+    if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
+    if (result.state === 'known') return { job: result.job, isOurs: false }
+    const { intent } = result
+    if (result.state === 'valid') {
+      return intent.failedJob === undefined
+        ? claim(intent, idempotencyKey)
+        : reopen(intent, intent.failedJob)
+    }
+    const { receipt, failedJob } = result
+    const outcome = confirmation(receipt, result, null)
+    const found = newJob(intent, claimedAtOf(failedJob))
+    const job = await journal.recordFound(found, failedJob, outcome, now())
+    return job === undefined ? 'raced' : { job, isOurs: false }
+  }
+
+  async function claim(intent: Intent, idempotencyKey: string | undefined) {
+    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now())
+    if (claim.state === 'keyConflict') return claim.state
+    return claim.state === 'held' ? 'raced' : begin(claim.job)
+  }
+
+  async function reopen(intent: Intent, failed: Job) {
+    const job = await journal.reopen(failed, newJob(intent, now()), now())
+    return job === undefined ? 'raced' : begin(job)
+  }
+
+  function begin(job: Job): ObtainedJob {
+    relayers.get(job.network)?.submit(job)
+    return { job, isOurs: true }
+  }
+
+  async function bindKey(key: string | undefined, jobId: string): Promise<boolean> {
+    if (key === undefined) return true
+    return (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
+  }
+}
+
+function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent, claimedAt: number) {
+  const id = randomUUID()
+  return createExactJob({ id, payment, digest, signature, isAlone, seenBlock, claimedAt })
+}
+
+/** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */
+const WITHDRAW_MS = 3_000
+
+/**
+ * Makes the wait for a job's outcome. It returns the row once it is decided, or as it is at the deadline (Unix
+ * milliseconds). A request that brought the job about withdraws it then, if nothing was signed.
+ */
+export function createOutcomeWait({
+  journal,
+  relayers,
+  now,
+}: Pick<SettlerOptions, 'journal' | 'relayers' | 'now'>) {
+  const refresh = async (job: Job) => (await journal.findJob(job.kind, job.network, job.key)) ?? job
+
+  return async (job: Job, deadline: number, mayWithdraw: boolean): Promise<Job> => {
+    if (isDecided(job)) return job
+    const relayer = relayers.get(job.network) as Relayer
+    for (;;) {
+      const left = deadline - now()
+      if (relayer.isTracking(job)) {
+        const decided = await withinMs(relayer.untilDecided(job), left)
+        if (decided !== undefined) return decided
+      } else {
+        const row = await refresh(job)
+        if (isDecided(row)) return row
+        // The job was claimed, but the request that claimed it failed before it handed the job to the relayer.
+        if (left > 0 && relayer.isSole && row.state === 'queued') relayer.submit(row)
+        else if (left > 0) await relayer.untilDecidedElsewhere(job.id, left)
+      }
+      if (now() < deadline) continue
+      const withdrawn = mayWithdraw ? await withinMs(relayer.withdraw(job), WITHDRAW_MS) : undefined
+      return withdrawn ?? refresh(job)
+    }
+  }
+}
+
+/** Resolves with the value, or with `undefined` when it takes longer. */
+async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -72,7 +72,7 @@ function pageHeaders(isSecure: boolean): Record<string, string> {
   }
 }
 
-/** Looks for a build once. Without one every page answers with a sentence that says so. */
+/** Opens the build of the console. Without one every page answers with a sentence that says so. */
 export function openConsole(options: ConsoleOptions): Console {
   const { folder = builtConsole, baseUrl, directoryUrl } = options
   const isBuilt = existsSync(`${folder}/${PAGE}`)

@@ -35,7 +35,7 @@ export function createTokenBuckets({ capacity, refillMs, now }: TokenBucketOptio
 const HOUR_MS = 3_600_000
 
 /** Counts by key within an hour, which begins with its first use. */
-export interface HourlyCounts {
+interface HourlyCounts {
   of(key: string): number
   /** Adds to a count, and returns how to take that back. Once the hour is over, taking it back does nothing. */
   add(key: string, count: number): () => void

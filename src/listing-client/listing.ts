@@ -1,10 +1,14 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { isChannelContract, zeroAddress } from '../x402/address.js'
+import {
+  addressProblem,
+  hasWrongChecksum,
+  isChannelContract,
+  zeroAddress,
+} from '../x402/address.js'
 import { parseUint256 } from '../x402/amounts.js'
-import { addressProblem, hasWrongChecksum } from '../x402/checksum.js'
+import { isObject, walkJson } from '../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../x402/json-schema.js'
-import { isObject, walkJson } from '../x402/json-walk.js'
 import { parseUrl } from '../x402/parse-url.js'
 import { countChars, findUnwelcome, hasVisible, normalizeText, quote } from './text.js'
 

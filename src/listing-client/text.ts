@@ -36,6 +36,7 @@ const plainLine = /^[ -~]*$/
 /** Characters that break a line or steer a terminal. */
 const breaking = /[\p{Cc}\p{Zl}\p{Zp}]/u
 const allBreaking = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+const allUnwelcome = /(?![\t\n\r])[\p{Cc}\p{Zl}\p{Zp}]/gu
 const breakingRuns = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 const surrogate = /[\ud800-\udfff]/
 const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
@@ -53,6 +54,11 @@ export function findHidden(text: string): string | undefined {
 /** Removes the hidden characters of a text. A second call changes nothing more. */
 export function stripHidden(text: string): string {
   return plainLines.test(text) ? text : text.replace(allHidden, '')
+}
+
+/** Removes hidden characters and controls, but keeps line breaks and tabs. */
+export function stripUnwelcome(text: string): string {
+  return plainLines.test(text) ? text : stripHidden(text.replace(allUnwelcome, ''))
 }
 
 /**

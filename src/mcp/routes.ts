@@ -4,19 +4,19 @@ import { RequestFault } from '../http/errors.js'
 import { callerOf } from '../http/rate-limit.js'
 import type { CatalogTools } from './tools.js'
 
-export interface McpRoutesOptions {
+interface McpRoutesOptions {
   tools: CatalogTools
-  /** Origins whose pages may call; programs send none. */
+  /** The origins whose pages may call; programs send no origin. */
   allowedOrigins: readonly string[]
 }
 
-/** A question, not a document. */
+/** Larger than any call of a tool needs. */
 const MAX_BODY_BYTES = 64 * 1024
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions; each answer is one JSON message.
- * GET and DELETE, which are for sessions and their streams, are 405 as the protocol has it.
+ * Serves `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions; each answer is one JSON message.
+ * GET and DELETE, which are for sessions and their streams, are answered with 405 as the protocol says.
  */
 export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions): Promise<void> {
   const { tools, allowedOrigins } = options
@@ -28,11 +28,11 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   }
 
-  // The protocol's own server says what is wrong with a body, in the protocol's words.
+  // The protocol's own server parses the body and reports its faults.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 
-  // A page that made a name of its own point at this service must not read it with its visitor's eyes.
+  // A page whose own host name points at this service (DNS rebinding) must not read it through its visitor's browser.
   app.addHook('onRequest', async ({ headers: { origin } }) => {
     if (origin === undefined || allowedOrigins.includes(origin)) return
     throw new RequestFault({
@@ -57,8 +57,8 @@ export async function mcpRoutes(app: FastifyInstance, options: McpRoutesOptions)
           message: 'Send one message a request: MCP has no batches since 2025-06-18.',
         })
       }
-      // Loaded by the first who asks: some 25 MB that a facilitator without agents need not hold.
-      const { answerMessage } = await import('./answer-message.js')
+      // Loaded at the first call: a facilitator without agents need not hold these 25 MB.
+      const { answerMessage } = await import('./server.js')
       const caller = callerOf(request.ip)
       const log = request.log
       const response = await answerMessage(toWebRequest(request, text), { tools, caller, log })

@@ -1,43 +1,43 @@
 import { RequestFault } from '../http/errors.js'
 import type { CatalogEntry, EndpointMethod, ListingReader } from '../store/listings.js'
-import { summarize } from './summary.js'
+import { formatAtomic } from '../x402/amounts.js'
 
 type JsonObject = Record<string, unknown>
-/** Parameters as a URL would have them. */
+/** The parameters of a URL. */
 type Query = Readonly<Record<string, string>>
 
-/** What a live 402 said, judged against the listing. */
-export interface TermsVerdict {
-  /** `live` when it is as listed, else what is wrong. */
+/** A live 402, compared with the listing. */
+interface LiveTerms {
+  /** `live` when it is as listed, else the fault. */
   state: string
   message: string
   warnings: readonly string[]
   quoted?: { accepts: readonly object[]; resource: object; bazaar: object | null }
 }
 
-/** What the tools read, none of it their own. */
-export interface ToolSources {
-  /** Answers of `/discovery/resources` and `/discovery/search` as JSON; a fault of the parameters is thrown. */
+/** The sources that the tools read. */
+interface ToolSources {
+  /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON; throws for wrong parameters. */
   answers: Record<'resources' | 'search', (query: Query) => Promise<{ bytes: Uint8Array }>>
   listings: Pick<ListingReader, 'findByUrl'>
-  /** A discovery item. */
+  /** Makes a discovery item. */
   toItem(entry: CatalogEntry): object
   /** Calls a listed endpoint without payment; throws a 429 when `caller` or the host must wait. */
   liveTerms(
     caller: string,
     entry: CatalogEntry,
     example?: { queryParams: JsonObject } | { body: unknown },
-  ): Promise<TermsVerdict>
+  ): Promise<LiveTerms>
 }
 
-export interface TermsRequest {
+interface TermsRequest {
   url: string
   method?: EndpointMethod | undefined
   queryParams?: JsonObject | undefined
   body?: unknown
 }
 
-/** The work of the tools, without the protocol around it. Faults of the caller are thrown as `RequestFault`. */
+/** The tools without the protocol around them. Faults of the caller are thrown as `RequestFault`. */
 export interface CatalogTools {
   search(query: Query): Promise<JsonObject>
   list(query: Query): Promise<JsonObject>
@@ -48,7 +48,7 @@ export interface CatalogTools {
 export function createCatalogTools(sources: ToolSources): CatalogTools {
   const { answers, listings, toItem, liveTerms } = sources
 
-  /** Listed endpoints of a URL; a caller may have left its own query on it. */
+  /** Finds the listed endpoints of a URL, also without its query, which the caller may have added. */
   async function find(url: string, method?: EndpointMethod): Promise<CatalogEntry[]> {
     const methods: EndpointMethod[] = method === undefined ? ['GET', 'POST'] : [method]
     const spellings = [...new Set([url, url.replace(/[?#].*$/s, '')])]
@@ -86,8 +86,8 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
       const entries = await find(url, method ?? methodOf(queryParams, body))
       const [entry] = entries as [CatalogEntry]
       const { endpoint, merchant } = entry
-      const verdict = await liveTerms(caller, entry, exampleOf(endpoint.method, queryParams, body))
-      const { state, message, warnings, quoted } = verdict
+      const example = exampleOf(endpoint.method, queryParams, body)
+      const { state, message, warnings, quoted } = await liveTerms(caller, entry, example)
       return {
         url: endpoint.url,
         method: endpoint.method,
@@ -110,7 +110,7 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
   }
 }
 
-/** Warnings of a 402 that is live and still asks for something else than the listing says. */
+/** Warnings that a live 402 asks for something else than the listing says. */
 const unlisted = ['price_drift', 'foreign_pay_to']
 
 function healthOf({ endpoint: { status, probe } }: CatalogEntry): JsonObject {
@@ -125,7 +125,7 @@ function methodOf(queryParams: unknown, body: unknown): EndpointMethod | undefin
   return queryParams === undefined ? undefined : 'GET'
 }
 
-/** JSON in UTF-8. */
+/** Parses an answer, which is JSON in UTF-8. */
 function parseBody({ bytes }: { bytes: Uint8Array }) {
   return JSON.parse(Buffer.from(bytes).toString())
 }
@@ -139,4 +139,50 @@ function exampleOf(method: EndpointMethod, queryParams: JsonObject | undefined, 
 
 function invalid(message: string): RequestFault {
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
+}
+
+const MAX_DESCRIPTION_CHARS = 300
+
+/** The members of a discovery item by which an agent chooses. */
+interface Item {
+  resource: string
+  accepts: readonly { scheme?: unknown; network?: unknown; asset?: unknown; amount?: unknown }[]
+  tags?: readonly string[]
+  metadata: {
+    title: string
+    description: string
+    merchant: { id: string; name: string; official: boolean }
+    pricing: string
+    hostedByArcus: boolean
+    input: { method: string }
+  }
+}
+
+/** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
+function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
+  const { title, description, merchant, pricing, hostedByArcus, input } = metadata
+  const { id, name, official } = merchant
+  return {
+    resource,
+    method: input.method,
+    title,
+    description: description.slice(0, MAX_DESCRIPTION_CHARS),
+    merchant: { id, name, official },
+    pricing,
+    hostedByArcus,
+    accepts: accepts.map(({ scheme, network, asset, amount }) => ({
+      scheme,
+      network,
+      asset,
+      amount,
+      ...priceOf(amount),
+    })),
+    ...(tags === undefined ? {} : { tags }),
+  }
+}
+
+/** Returns the price in dollars; every asset of the catalog is the stablecoin. */
+function priceOf(amount: unknown): { usd?: string } {
+  if (typeof amount !== 'string' || !/^\d{1,78}$/.test(amount)) return {}
+  return { usd: formatAtomic(BigInt(amount)) }
 }

@@ -1,10 +1,10 @@
+import { LRUCache } from 'lru-cache'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Address, Hex } from 'viem'
 import { exactKey } from '../facilitator/exact-job.js'
-import { createRecentMemory } from '../facilitator/recent-memory.js'
 import type { Settle } from '../facilitator/settler.js'
 import type { Verify } from '../facilitator/verifier.js'
-import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { RelayerEvents } from '../relayer/outcomes.js'
 import { isNetwork } from '../x402/networks.js'
 import { reasons } from '../x402/reasons.js'
 
@@ -41,7 +41,7 @@ const openReasons = new Set<string>(
 export function createAnswerMetrics(registry: Registry): AnswerMetrics {
   const { total, seconds, broken } = createInstruments(registry)
   // The payments verify said yes to and settle has not answered yet.
-  const promises = createRecentMemory<string, true>(MAX_PROMISES)
+  const promises = new LRUCache<string, true>({ max: MAX_PROMISES })
 
   function breakPromise(key: string | undefined, network: string, code: string): void {
     if (key !== undefined && promises.delete(key)) broken.inc({ network, reason: code })

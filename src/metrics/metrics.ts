@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { RpcObserver } from '../chain/rpc-node.js'
-import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { RpcObserver } from '../chain/rpc.js'
+import type { RelayerEvents } from '../relayer/outcomes.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import type { MetricsPage } from './routes.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
 import { EXACT } from '../facilitator/exact-job.js'
 import type { Lane } from '../relayer/lane.js'
-import type { RelayerEvents } from '../relayer/relayer-events.js'
+import type { RelayerEvents } from '../relayer/outcomes.js'
 import { knownRunway, type ReadRunway } from './gas-money.js'
 
 /** The state of one served network that a scrape reads. */

@@ -1,48 +1,80 @@
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import { isDecided } from '../store/settlement-journal.js'
+import { type Attempt, isDecided } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
-import type { OutcomeKeeper } from './outcome-keeper.js'
-import { confirmation, failure } from './outcomes.js'
-import type { TrackedJob } from './tracked-jobs.js'
+import type { GasModel } from './gas.js'
+import type { TrackedJob, TrackedJobs } from './jobs.js'
+import {
+  confirmation,
+  failure,
+  findSpending,
+  type OutcomeKeeper,
+  type RelayerEvents,
+  readSlotResult,
+  type SpendingOptions,
+} from './outcomes.js'
+import type { JobQueue } from './queue.js'
+import type { Slot } from './slot.js'
 
-/** Why a job is looked into. */
+/** Why a job is examined. */
 export interface Cause {
-  /** The words in which its simulation was refused. */
+  /** The text with which its simulation was refused. */
   revert?: string | undefined
   /** Why no gas is risked on it any more. */
   refusal?: Rejection
-  /** The mined transaction that did not bear it out. */
+  /** The mined transaction that did not settle it. */
   receipt?: Receipt
   /** Answers of nodes behind this block do not count. */
   atLeastBlock?: number
 }
 
-export type Examine = (entry: TrackedJob, cause: Cause) => Promise<void>
+/** Finds out what became of jobs. */
+export interface Examiner {
+  /**
+   * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
+   * somebody, failed for a reason that is proven, or to be sent again. While a transaction that was signed for it may
+   * land, only a final state decides it.
+   */
+  examine(entry: TrackedJob, cause: Cause): Promise<void>
+  /** Decides the jobs of a slot by the receipt of one of its attempts, and examines those that it does not settle. */
+  settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void>
+}
 
-/** How often a job may travel again after a transaction that did not decide it. */
+export interface ExaminerOptions extends SpendingOptions {
+  keeper: OutcomeKeeper
+  jobs: TrackedJobs
+  queue: JobQueue
+  gas: GasModel
+  events: RelayerEvents
+  /** Closes the slot of a lane with this receipt, if one has it; then its members are decided, each with its share. */
+  land(receipt: Receipt): boolean
+  log: { warn(o: object, m: string): void }
+}
+
+/** A job is sent again at most this often after transactions that did not decide it. */
 const MAX_RESENDS = 3
-/** A wallet that says yes to the simulation and no on chain is believed once more. */
+/** A wallet that accepts the simulation and refuses on chain is believed once more. */
 const MAX_WALLET_RESENDS = 1
-/** What only a transaction under way may still decide is looked into again after this. */
+/** A job that only a transaction under way may still decide is examined again after this. */
 const LATER_MS = 1_000
 
-/**
- * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
- * somebody, failed for a reason that is proven, or to be sent again. While a transaction that was signed for it may land,
- * only what holds for good is proven.
- */
-export function createExaminer(options: {
-  keeper: OutcomeKeeper
-  /** Closes the slot of a lane with this receipt, where one has it; then its members are decided, each with its share. */
-  land(receipt: Receipt): boolean
-  enqueue(entry: TrackedJob): void
-  resendAlone(entry: TrackedJob): void
-  log: { warn(o: object, m: string): void }
-}): Examine {
-  const { keeper, land, enqueue, resendAlone, log } = options
+export function createExaminer(options: ExaminerOptions): Examiner {
+  const { keeper, jobs, queue, gas, events, land, log } = options
 
   async function examine(entry: TrackedJob, cause: Cause): Promise<void> {
+    if (entry.isBeingExamined) return
+    entry.isBeingExamined = true
+    try {
+      await examineOnce(entry, cause)
+    } catch (err) {
+      // Only a relayer that stops gives up asking; the next start asks again.
+      log.warn({ err, settlementId: entry.job.id }, 'outcome left to the next start')
+    } finally {
+      entry.isBeingExamined = false
+    }
+  }
+
+  async function examineOnce(entry: TrackedJob, cause: Cause): Promise<void> {
     const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
     const { kind, job } = entry
     const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
@@ -60,7 +92,7 @@ export function createExaminer(options: {
     if (found.state === 'confirmed') {
       const isOwn = kind.findSettled(job, found.receipt) !== undefined
       if (isOwn && land(found.receipt)) return
-      // Others paid for this transaction: its gas is known as nothing of ours.
+      // Others paid for this transaction: its gas is not ours.
       const gasCost = entry.burntGas > 0n ? entry.burntGas : null
       return keeper.decide(entry, confirmation(found.receipt, found, gasCost))
     }
@@ -69,14 +101,15 @@ export function createExaminer(options: {
     }
     if (entry.liveSlots > 0) return
     const { refusal } = cause
-    const against = found.state === 'refused' ? found : (refusal ?? simulated ?? worn(entry))
+    const against =
+      found.state === 'refused' ? found : (refusal ?? simulated ?? refuseResend(entry))
     if (against === undefined) return resend(entry, receipt)
     const outcome = failedBy(against, against === refusal ? job.transaction : transaction)
     if (!(await keeper.refuse(entry, outcome))) examineLater(entry, cause)
   }
 
-  /** Why nothing is sent for it any more. */
-  function worn({ resends, coded }: TrackedJob): Rejection | undefined {
+  /** Returns why the job is not sent again, once it was sent as often as it may be. */
+  function refuseResend({ resends, coded }: TrackedJob): Rejection | undefined {
     if (resends < (coded.length > 0 ? MAX_WALLET_RESENDS : MAX_RESENDS)) return undefined
     const message = `The transaction failed ${resends + 1} times without a cause the token names.`
     return { reason: 'transactionFailed', message }
@@ -84,29 +117,46 @@ export function createExaminer(options: {
 
   function resend(entry: TrackedJob, receipt: Receipt | undefined): void {
     entry.resends++
-    if (receipt === undefined) enqueue(entry)
-    else resendAlone(entry)
+    if (receipt === undefined) queue.add(entry)
+    else queue.addAlone(entry)
   }
 
-  /** What a simulation said once may not hold then; what was decided meanwhile may be under way anew. */
+  /** Examines the job again, without the revert text, which may not hold then; it may also be decided by then. */
   function examineLater(entry: TrackedJob, cause: Cause): void {
     setTimeout(() => {
-      if (!isDecided(entry.job)) void look(entry, { ...cause, revert: undefined })
+      if (!isDecided(entry.job)) void examine(entry, { ...cause, revert: undefined })
     }, LATER_MS)
   }
 
-  async function look(entry: TrackedJob, cause: Cause): Promise<void> {
-    if (entry.isBeingExamined) return
-    entry.isBeingExamined = true
-    try {
-      await examine(entry, cause)
-    } catch (err) {
-      // Only a relayer that stops gives up asking; the next start asks again.
-      log.warn({ err, settlementId: entry.job.id }, 'outcome left to the next start')
-    } finally {
-      entry.isBeingExamined = false
+  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
+    // Jobs that the slot gave back are sent elsewhere, and its transaction may settle them all the same.
+    const entries = new Set([...jobs.leave(slot.jobIds), ...jobs.findAll(attempt.jobIds)])
+    const result = readSlotResult([...entries], attempt.jobIds, receipt)
+    const { settled, unsettled } = result
+    for (const { entry } of settled) {
+      entry.isSettled = true
+      queue.remove(entry)
+    }
+    const arePayments = settled.every(({ entry }) => entry.gas === undefined)
+    if (arePayments && settled.length === attempt.jobIds.length) {
+      gas.learn(
+        receipt.gasUsed,
+        settled.map(({ entry }) => entry.payTo),
+      )
+    }
+    for (const { entry, burnt } of unsettled) entry.burntGas += burnt
+    queue.dispatch()
+    const spending = await keeper.persistently(() =>
+      findSpending(options, attempt, receipt, result),
+    )
+    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
+    events.spent(spending.total, spending.wasted ?? 0n)
+    for (const { entry } of unsettled) {
+      if (entry.liveSlots > 0) continue
+      const wasIn = attempt.jobIds.includes(entry.job.id)
+      void examine(entry, wasIn ? { receipt } : { atLeastBlock: receipt.blockNumber })
     }
   }
 
-  return look
+  return { examine, settleSlot }
 }

@@ -1,18 +1,39 @@
+import type { Address, Hex } from 'viem'
+import { type ReadCoded, readActiveIn } from '../chain/accounts.js'
 import type { Receipt } from '../chain/receipts.js'
-import type { Outcome } from '../store/settlement-journal.js'
+import type { Rpc } from '../chain/rpc.js'
+import { RpcResponseError } from '../chain/rpc-errors.js'
+import { LeaseLostError } from '../store/leases.js'
+import type {
+  Attempt,
+  GasSpending,
+  Job,
+  Outcome,
+  SettlementJournal,
+} from '../store/settlement-journal.js'
+import { toNative } from '../x402/amounts.js'
 import type { ReasonKey } from '../x402/reasons.js'
-import type { Settled } from './job-kind.js'
-import type { TrackedJob } from './tracked-jobs.js'
+import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
 
-/** What a mined transaction means for the jobs of its slot. */
+/** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
+export interface RelayerEvents {
+  batched(members: number): void
+  decided(job: Job, outcome: Outcome): void
+  /** A transaction was mined and cost this much, and this much of it settled nothing; 18-decimal units. */
+  spent(cost: bigint, wasted: bigint): void
+}
+
+export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {}, spent() {} }
+
+/** The meaning of a mined transaction for the jobs of its slot. */
 export interface SlotResult {
   settled: { entry: TrackedJob; outcome: Outcome; cost: bigint }[]
-  /** Nothing in the receipt bears them out; each with its share of the gas. */
+  /** Jobs that nothing in the receipt settles, each with its share of the gas. */
   unsettled: { entry: TrackedJob; burnt: bigint }[]
 }
 
 /**
- * Reads a receipt for every job of a slot: settled by logs of the asset itself, never by the transaction's status
+ * Reads a receipt for every job of a slot. Logs of the asset itself settle a job, never the status of the transaction
  * alone. The members share its cost so that the shares add up to the last unit.
  */
 export function readSlotResult(
@@ -52,17 +73,17 @@ export function confirmation(
   }
 }
 
-/** A failure with what it burnt; `transaction` is the one that reverted, if any was sent. */
+/** Makes a failure with the gas it burnt; `transaction` is the one that reverted, if any was sent. */
 export function failure(
   reason: ReasonKey,
   message: string,
-  told: { transaction?: `0x${string}` | null; gasCost?: bigint } = {},
+  details: { transaction?: `0x${string}` | null; gasCost?: bigint } = {},
 ): Outcome {
-  const { transaction = null, gasCost = 0n } = told
+  const { transaction = null, gasCost = 0n } = details
   return { state: 'failed', reason, message, transaction, blockNumber: null, gasCost }
 }
 
-export function costOf(receipt: Receipt): bigint {
+function costOf(receipt: Receipt): bigint {
   return receipt.gasUsed * receipt.effectiveGasPrice
 }
 
@@ -70,4 +91,277 @@ function createGasShares(receipt: Receipt, members: number): (position: number) 
   const cost = costOf(receipt)
   const count = BigInt(Math.max(1, members))
   return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)
+}
+
+export interface SpendingOptions {
+  rpc: Rpc
+  readCoded: ReadCoded
+  journal: Pick<SettlementJournal, 'findByTransaction'>
+  jobs: TrackedJobs
+}
+
+type Spending = Omit<GasSpending, 'network'>
+
+/**
+ * Decides how much gas of a mined transaction settled nothing, and which accounts are charged for it. The payer of a
+ * member that failed alone is charged for it. A transaction that failed as a whole is charged to the accounts whose code
+ * can have made it fail: all of it to each of them, and nothing to the others that shared it. Rejects with
+ * `RpcUnavailableError` when no node could answer which accounts have code.
+ */
+export async function findSpending(
+  options: SpendingOptions,
+  attempt: Attempt,
+  receipt: Receipt,
+  result: SlotResult,
+): Promise<Spending> {
+  const total = costOf(receipt)
+  if (attempt.jobIds.length === 0) return { total, burnt: [] }
+  if (receipt.isSuccess) return spendingOfMembers(options, attempt, receipt, result)
+  return { total, wasted: total, ...(await chargeFailure(options, attempt, receipt)) }
+}
+
+/** Returns the spending of a transaction that succeeded. */
+function spendingOfMembers(
+  { jobs }: SpendingOptions,
+  { hash }: Attempt,
+  receipt: Receipt,
+  { settled, unsettled }: SlotResult,
+): Spending {
+  const burnt: Spending['burnt'] = []
+  let [wasted, subsidised, onReserved] = [0n, 0n, 0n]
+  for (const { entry, cost } of settled) {
+    const moved = entry.kind.movedIn(entry.job, receipt)
+    const lack = cost - toNative(moved)
+    if (lack <= 0n) continue
+    if (entry.value !== undefined && moved > 0n) {
+      subsidised += cost
+      continue
+    }
+    wasted += lack
+    onReserved += lack
+  }
+  for (const { entry, burnt: share } of unsettled) {
+    wasted += share
+    if (isSentTwice(jobs, entry.job.id)) continue
+    // The gas of a plain account's failed try is booked if its payment fails: others may have brought it on chain.
+    if (entry.gas === undefined && entry.isAlone) burnt.push({ payer: entry.payer, amount: share })
+    else if (entry.gas !== undefined) onReserved += share
+  }
+  const reserved = onReserved > 0n ? { reserved: { hash, amount: onReserved } } : {}
+  return { total: costOf(receipt), wasted, subsidised, burnt, ...reserved }
+}
+
+/** Finds the accounts that are charged for a transaction that failed as a whole. */
+async function chargeFailure(
+  options: SpendingOptions,
+  { hash, jobIds }: Attempt,
+  receipt: Receipt,
+): Promise<Pick<Spending, 'burnt' | 'reserved'>> {
+  const { rpc, journal, jobs } = options
+  const amount = costOf(receipt)
+  const rows = (await journal.findByTransaction(hash)).filter((row) => jobIds.includes(row.id))
+  const profiles = rows.filter((row) => !isSettledByUs(jobs, row, hash)).map(jobs.profileOf)
+  const runners = [...new Set(profiles.flatMap((profile) => profile.runners as Address[]))]
+  const coded = await findCoded(options, runners, receipt.blockNumber)
+  const toBurnt = (payers: readonly string[]) => payers.map((payer) => ({ payer, amount }))
+  const [only] = profiles
+  if (jobIds.length > 1) {
+    if (coded.length > 0) return { burnt: toBurnt(coded) }
+    // A delegation that was set and taken back within the block leaves nothing but used nonces.
+    return { burnt: toBurnt(await readActiveIn(rpc, runners, receipt.blockNumber)) }
+  }
+  if (only === undefined) return { burnt: [] }
+  const isPayment = only.gas === undefined
+  const payers = isPayment && only.isAlone ? new Set([only.payer, ...coded]) : coded
+  return { burnt: toBurnt([...payers]), reserved: { hash, amount } }
+}
+
+/** Returns whether two lanes sent the job, and the other transaction was first. */
+function isSettledByUs(jobs: TrackedJobs, row: Job, hash: string): boolean {
+  if (row.state === 'confirmed') return row.transaction !== hash && row.gasCost !== null
+  return isSentTwice(jobs, row.id)
+}
+
+/** Returns whether another transaction of ours settled the job, or may settle it. */
+function isSentTwice(jobs: TrackedJobs, jobId: string): boolean {
+  const entry = jobs.find(jobId)
+  return entry !== undefined && (entry.isSettled || entry.liveSlots > 0)
+}
+
+/** Returns the accounts with code before or after the block; nodes that keep no such state are asked for the newest. */
+async function findCoded(
+  { readCoded }: SpendingOptions,
+  accounts: readonly Address[],
+  block: number,
+): Promise<Address[]> {
+  const at = (when: number | 'latest') =>
+    readCoded(accounts, when).catch((error) => {
+      if (error instanceof RpcResponseError) return undefined
+      throw error
+    })
+  const [before, after] = await Promise.all([at(block - 1), at(block)])
+  const now = after ?? (await readCoded(accounts))
+  return accounts.filter((account) => now.has(account) || before?.has(account))
+}
+
+/** Writes the outcomes of jobs to the journal, and resolves the callers that wait for them. */
+export interface OutcomeKeeper {
+  /**
+   * Keeps outcomes, and the closed slot with them, in one commit; callers that wait get them only then. A job that another
+   * process works on by now is abandoned instead: that process finds its outcome.
+   */
+  keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void>
+  decide(entry: TrackedJob, outcome: Outcome): Promise<void>
+  /** Decides what the chain has not decided, unless a transaction signed for it may still land; returns whether it did. */
+  refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
+  /** Names this transaction, which a node took, in rows that name none because every node had refused it. */
+  markTaken(attempt: Attempt): Promise<void>
+  /**
+   * Removes this transaction, which no node has, from the rows that name it: no answer names it then. The signed bytes
+   * are kept all the same, because only the chain decides.
+   */
+  markRefused(attempt: Attempt): Promise<void>
+  /** Tries until it succeeds, ever more slowly; throws only once the relayer has stopped, or has lost the lease. */
+  persistently<Result>(attempt: () => Promise<Result>): Promise<Result>
+  stop(): void
+}
+
+export interface OutcomeKeeperOptions {
+  network: string
+  journal: SettlementJournal
+  jobs: TrackedJobs
+  events: RelayerEvents
+  /** Unix milliseconds. */
+  now: () => number
+  log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+}
+
+export interface Decision {
+  entry: TrackedJob
+  outcome: Outcome
+}
+
+/** A slot that its receipt closes, and what the transaction cost. */
+export interface ClosedSlot {
+  relayer: Address
+  relayerNonce: number
+  /** The epoch of the lease under which it was worked on. */
+  epoch: number
+  spending: Spending
+}
+
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 5_000
+
+/** Makes the keeper of outcomes. A disk or a node that refuses is asked until it answers: an outcome is never dropped. */
+export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeeper {
+  const { network, journal, jobs, events, now, log } = options
+  let isStopped = false
+
+  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (isStopped || error instanceof LeaseLostError) throw error
+        log.warn({ err: error }, 'not yet; trying again')
+        await new Promise((resolve) => setTimeout(resolve, wait))
+      }
+    }
+  }
+
+  async function keep(decisions: readonly Decision[], closed?: ClosedSlot): Promise<void> {
+    const outcomes = decisions.map(({ entry: { job }, outcome }) => ({
+      id: job.id,
+      round: job.round,
+      outcome,
+    }))
+    const change = {
+      ...(closed && { slot: { network, ...placeOf(closed) } }),
+      outcomes,
+      ...spendingOf(decisions, closed),
+    }
+    const kept = new Map((await resolve(change)).map(({ id, outcome }) => [id, outcome]))
+    for (const { entry } of decisions) {
+      const outcome = kept.get(entry.job.id)
+      if (outcome === undefined) {
+        jobs.abandon(entry.job.id, entry.job.round)
+        continue
+      }
+      const { state, reason, transaction } = outcome
+      log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
+      events.decided(entry.job, outcome)
+      // If the job was opened again since the commit, another entry tracks it.
+      entry.job = { ...entry.job, ...outcome, updatedAt: now() }
+      jobs.update(entry.job)
+    }
+  }
+
+  /** Returns the gas to book: that of a plain account only where its payment has failed, the rest with its slot. */
+  function spendingOf(decisions: readonly Decision[], closed?: ClosedSlot) {
+    const burnt = decisions.flatMap(({ entry, outcome }) =>
+      outcome.state === 'failed' && entry.gas === undefined && !entry.isAlone && entry.burntGas > 0n
+        ? [{ payer: entry.payer, amount: entry.burntGas }]
+        : [],
+    )
+    if (closed === undefined && burnt.length === 0) return {}
+    const own = closed?.spending ?? { total: 0n, burnt: [] }
+    return { spending: { network, ...own, burnt: [...own.burnt, ...burnt] } }
+  }
+
+  async function resolve(
+    change: Omit<Parameters<SettlementJournal['resolve']>[0], 'now'>,
+  ): ReturnType<SettlementJournal['resolve']> {
+    try {
+      return await persistently(() => journal.resolve({ ...change, now: now() }))
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+      log.warn({ err: error }, 'outcome left to the process that has the wallet now')
+      return []
+    }
+  }
+
+  /** Names another transaction in the row, unless the row changed meanwhile. */
+  async function rename(entry: TrackedJob, from: Hex | null, to: Hex | null): Promise<void> {
+    try {
+      const isNamed = await journal.nameTransaction(entry.job, from, to, now())
+      if (!isNamed || entry.job.transaction !== from) return
+      entry.isRefusedByAll = to === null
+      const state = to === null ? 'queued' : 'submitted'
+      jobs.update({ ...entry.job, state, transaction: to })
+    } catch (err) {
+      log.warn({ err, settlementId: entry.job.id }, 'the row still names the transaction it named')
+    }
+  }
+
+  return {
+    keep,
+    decide: (entry, outcome) => keep([{ entry, outcome }]),
+    async refuse(entry, outcome) {
+      // The journal also knows what other processes signed, and a write whose answer was lost.
+      if (await persistently(() => journal.mayLand(network, entry.job.id))) return false
+      await keep([{ entry, outcome }])
+      return true
+    },
+    async markTaken({ hash, jobIds }) {
+      for (const entry of jobs.findAll(jobIds)) {
+        entry.mayBeOut.add(hash)
+        if (entry.isRefusedByAll) await rename(entry, null, hash)
+      }
+    },
+    async markRefused({ hash, jobIds }) {
+      for (const entry of jobs.findAll(jobIds)) {
+        entry.mayBeOut.delete(hash)
+        if (entry.mayBeOut.size === 0 && !entry.isRefusedByAll) await rename(entry, hash, null)
+      }
+    },
+    persistently,
+    stop() {
+      isStopped = true
+    },
+  }
+}
+
+function placeOf({ relayer, relayerNonce, epoch }: ClosedSlot) {
+  return { relayer, relayerNonce, epoch }
 }

@@ -1,7 +1,21 @@
 import type { Address, Hex } from 'viem'
-import type { BlockFeed } from '../chain/block-feed.js'
+import {
+  decodeAggregate3,
+  encodeAggregate3,
+  multicall3Address,
+  parseQuantity,
+  toQuantity,
+} from '../chain/abi.js'
+import type { BlockFeed } from '../chain/blocks.js'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
 import type { Rpc } from '../chain/rpc.js'
+import {
+  decodeRevert,
+  isRevert,
+  RpcResponseError,
+  RpcUnavailableError,
+  revertText,
+} from '../chain/rpc-errors.js'
 import type { Outcome } from '../store/settlement-journal.js'
 import {
   type AtomicAmount,
@@ -11,58 +25,49 @@ import {
   toNative,
 } from '../x402/amounts.js'
 import type { Rejection } from '../x402/reasons.js'
-import type { Cause } from './examiner.js'
-import { priceOf } from './fees.js'
-import type { GasModel } from './gas-model.js'
-import { failure } from './outcomes.js'
-import { type Fate, simulateBatch, simulateSingle, toTransaction } from './simulation.js'
-import type { TrackedJob } from './tracked-jobs.js'
+import type { Examiner } from './examiner.js'
+import { type GasBudgets, type GasModel, priceOf } from './gas.js'
+import type { TrackedJob } from './jobs.js'
+import { failure, type OutcomeKeeper } from './outcomes.js'
+import type { JobQueue } from './queue.js'
+import type { SlotCall } from './slot.js'
 
-/** A transaction ready to be signed, and who rides in it. */
-export interface Prepared {
+/** A transaction ready to be signed, and the jobs in it. */
+export interface Prepared extends SlotCall {
   members: TrackedJob[]
-  to: Address
-  data: Hex
-  gasLimit: bigint
+}
+
+/** Turns a batch into a transaction that will land; a job that cannot land is dropped here, before gas is spent. */
+export interface Preparation {
+  /** Resolves with `undefined` when no job is left. Throws `RpcUnavailableError`. */
+  prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined>
+  /** Drops jobs that nobody waits for, and those that could not land in time by the chain's clock or ours. */
+  dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
 }
 
 export interface PreparationOptions {
   rpc: Rpc
   feed: BlockFeed
   gas: GasModel
+  budgets: GasBudgets
+  queue: JobQueue
+  keeper: Pick<OutcomeKeeper, 'refuse'>
+  examiner: Pick<Examiner, 'examine'>
   /** Unix milliseconds. */
   now: () => number
-  /** Fails it unless something signed for it may land; whether it did. */
-  refuse(entry: TrackedJob, outcome: Outcome): Promise<boolean>
-  /** The simulation refused it, or it is not worth its gas: find out the truth. */
-  examine(entry: TrackedJob, cause: Cause): void
-  /** Notes which accounts have code now. Throws `RpcUnavailableError`. */
-  look(entries: readonly TrackedJob[]): Promise<void>
-  /** It may pass by itself: it travels again, alone. */
-  resendAlone(entry: TrackedJob): void
-  /** The chain's clock has not reached it yet. */
-  sendLater(entry: TrackedJob): void
 }
 
-/** A plain payment takes about a tenth of this; more is a token gone wrong. */
+/** A plain payment takes about a tenth of this; more means that the token misbehaves. */
 const SINGLE_GAS_CAP = 1_000_000n
 
-export interface Preparation {
-  /** `undefined` when nobody is left. Throws `RpcUnavailableError`. */
-  prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined>
-  /** Drops what nobody waits for, and what could not land in time by the chain's clock or ours. */
-  dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]>
-}
-
-/** Turns a batch into a transaction that will land: who cannot is dropped here, with his own reason, before gas is spent. */
 export function createPreparation(options: PreparationOptions): Preparation {
-  const { rpc, feed, gas, now } = options
+  const { rpc, feed, gas, budgets, queue, keeper, examiner, now } = options
 
   async function prepare(from: Address, batch: TrackedJob[]): Promise<Prepared | undefined> {
-    const weighed = await weigh(from, await dropHopeless(batch))
-    const members = await dropHopeless(keepPlain(weighed.members))
+    const simulated = await simulate(from, await dropHopeless(batch))
+    const members = await dropHopeless(keepPlain(simulated.members))
     if (members.length === 0) return undefined
-    return { members, ...toTransaction(members.map(callOf)), gasLimit: weighed.gasLimit }
+    return { members, ...toTransaction(members.map(callOf)), gasLimit: simulated.gasLimit }
   }
 
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
@@ -71,75 +76,78 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const kept: TrackedJob[] = []
     for (const entry of members) {
       if (entry.isWithdrawn && entry.job.transaction === null) {
-        if (!(await options.refuse(entry, withdrawal()))) kept.push(entry)
+        if (!(await keeper.refuse(entry, withdrawal()))) kept.push(entry)
       } else if (entry.job.expiresAt <= seconds) {
         const message = `The authorization expired at ${entry.job.expiresAt}, before it could be sent; it is ${seconds} now.`
         const outcome = failure('validBefore', message, { gasCost: entry.burntGas })
-        if (entry.job.transaction === null && (await options.refuse(entry, outcome))) continue
-        // What was signed before may have landed, or may until the chain's clock is past its end: only the chain can tell.
-        if (entry.job.expiresAt <= chainSeconds) options.examine(entry, {})
-        else options.sendLater(entry)
+        if (entry.job.transaction === null && (await keeper.refuse(entry, outcome))) continue
+        // A transaction signed before may have landed, or may land until the chain's clock is past the end: only the chain can tell.
+        if (entry.job.expiresAt <= chainSeconds) void examiner.examine(entry, {})
+        else queue.addLater(entry)
       } else kept.push(entry)
     }
     return kept
   }
 
-  async function weigh(from: Address, members: TrackedJob[]) {
+  /** Simulates the transaction and returns the members that passed, with its gas limit. */
+  async function simulate(from: Address, members: TrackedJob[]) {
     const [only] = members
     if (only === undefined) return { members, gasLimit: 0n }
-    if (members.length === 1) {
-      const cap = only.gas?.most ?? (only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP)
-      const [fate, gain] = await Promise.all([
-        simulateSingle(rpc, from, callOf(only), cap),
-        only.kind.gain?.(only.job),
-        options.look(members),
-      ])
-      if (fate.ok && gain !== undefined && fate.gas < cap) {
-        const refusal = judgeGain(gain, fate.gas * priceOf(feed.latest()?.baseFeePerGas ?? 0n))
-        if (refusal !== undefined) {
-          options.examine(only, { refusal })
-          return { members: [], gasLimit: 0n }
-        }
-      }
-      if (!fate.ok) return { members: dropFailed(members, [fate]), gasLimit: cap }
-      const limit = atLeast(gas.singleLimit(fate.gas), only.gas?.least)
-      return { members, gasLimit: limit < cap ? limit : cap }
-    }
+    if (members.length === 1) return simulateAlone(from, only)
     const gasLimit = gas.batchLimit(members)
-    const [fates] = await Promise.all([
+    const [results] = await Promise.all([
       simulateBatch(rpc, from, members.map(callOf), gasLimit),
-      options.look(members),
+      budgets.readCodes(members),
     ])
-    return { members: dropFailed(members, fates), gasLimit }
+    return { members: dropFailed(members, results), gasLimit }
   }
 
-  /** Whoever has code by now travels alone: it could burn the gas of all who share the transaction. */
+  async function simulateAlone(from: Address, only: TrackedJob) {
+    const cap = only.gas?.most ?? (only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP)
+    const [result, gain] = await Promise.all([
+      simulateSingle(rpc, from, callOf(only), cap),
+      only.kind.gain?.(only.job),
+      budgets.readCodes([only]),
+    ])
+    if (!result.ok) return { members: dropFailed([only], [result]), gasLimit: cap }
+    if (gain !== undefined && result.gas < cap) {
+      const refusal = checkGain(gain, result.gas * priceOf(feed.latest()?.baseFeePerGas ?? 0n))
+      if (refusal !== undefined) {
+        void examiner.examine(only, { refusal })
+        return { members: [], gasLimit: 0n }
+      }
+    }
+    const limit = atLeast(gas.singleLimit(result.gas), only.gas?.least)
+    return { members: [only], gasLimit: limit < cap ? limit : cap }
+  }
+
+  /** Sends an account that has code by now alone: it could burn the gas of all that share the transaction. */
   function keepPlain(members: TrackedJob[]): TrackedJob[] {
     return members.filter((entry) => {
       if (entry.isAlone || entry.coded.length === 0) return true
-      options.resendAlone(entry)
+      queue.addAlone(entry)
       return false
     })
   }
 
-  function dropFailed(members: TrackedJob[], fates: Fate[]): TrackedJob[] {
+  function dropFailed(members: TrackedJob[], results: CallResult[]): TrackedJob[] {
     return members.filter((entry, i) => {
-      const fate = fates[i]
-      if (fate === undefined || fate.ok) return true
-      if (isEarly(fate.revert)) {
+      const result = results[i]
+      if (result === undefined || result.ok) return true
+      if (isEarly(result.revert)) {
         if (isDue(entry)) return true
-        options.sendLater(entry)
+        queue.addLater(entry)
       }
-      // Without words it ran out of gas, or out of room: that says nothing about the payment.
-      else if (fate.revert === undefined && members.length > 1) options.resendAlone(entry)
-      else options.examine(entry, { revert: fate.revert })
+      // A member without a revert text ran out of gas, or out of room: that says nothing about the payment.
+      else if (result.revert === undefined && members.length > 1) queue.addAlone(entry)
+      else void examiner.examine(entry, { revert: result.revert })
       return false
     })
   }
 
   /**
-   * A chain that makes blocks only on demand simulates in the past: what is valid by the wall clock is sent all
-   * the same. Whole seconds, both ends exclusive, as the token counts.
+   * Returns whether the job is valid by the wall clock, in whole seconds, both ends exclusive, as the token counts. Such a
+   * job is sent all the same, because a chain that makes blocks only on demand simulates in the past.
    */
   function isDue(entry: TrackedJob): boolean {
     return entry.kind.validAfter(entry.job) < Math.floor(now() / 1000)
@@ -148,11 +156,19 @@ export function createPreparation(options: PreparationOptions): Preparation {
   return { prepare, dropHopeless }
 }
 
-/** Why what must bear its gas does not; both in dollars on their own scales. */
-export function judgeGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection | undefined {
+/** Returns why a job that must bear its gas does not; both amounts are dollars, each on its own scale. */
+export function checkGain(gain: AtomicAmount, gasCost: NativeAmount): Rejection | undefined {
   if (toNative(gain) >= gasCost) return undefined
   const message = `It moves ${formatAtomic(gain)} dollars and would cost ${formatNative(gasCost)} of gas at present; wait until more has come together.`
   return { reason: 'amountBelowMinimum', message }
+}
+
+/** Makes the outcome of a job that nobody waits for any more and that was never signed. */
+export function withdrawal(): Outcome {
+  return failure(
+    'unexpectedSettleError',
+    'The chain could not be reached in time; nothing was sent.',
+  )
 }
 
 function atLeast(gasLimit: bigint, least = 0n): bigint {
@@ -163,14 +179,68 @@ function isEarly(revert: string | undefined): boolean {
   return /not yet valid/i.test(revert ?? '')
 }
 
-/** The outcome of what nobody waits for any more and was never signed. */
-export function withdrawal(): Outcome {
-  return failure(
-    'unexpectedSettleError',
-    'The chain could not be reached in time; nothing was sent.',
-  )
+function callOf({ job }: TrackedJob): Call {
+  return { to: job.to, data: job.calldata }
 }
 
-function callOf({ job }: TrackedJob): { to: Address; data: Hex } {
-  return { to: job.to, data: job.calldata }
+interface Call {
+  to: Address
+  data: Hex
+}
+
+/** The result of one member when its transaction was simulated. */
+type CallResult =
+  | { ok: true }
+  /** The token's reason; a member without a text ran out of gas or out of room. */
+  | { ok: false; revert: string | undefined }
+
+const SIMULATION_TIMEOUT_MS = 3_000
+
+/** Wraps several calls into one Multicall3 transaction in which each may fail alone; one call stays as it is. */
+function toTransaction(calls: readonly Call[]): Call {
+  const [only] = calls
+  if (calls.length === 1 && only !== undefined) return only
+  return { to: multicall3Address, data: encodeAggregate3(calls) }
+}
+
+/** Simulates a plain call and returns the gas it takes. Throws `RpcUnavailableError`. */
+export async function simulateSingle(
+  rpc: Rpc,
+  from: Address,
+  call: Call,
+  gasCap: bigint,
+): Promise<{ ok: true; gas: bigint } | { ok: false; revert: string | undefined }> {
+  try {
+    const gas = await rpc.request('eth_estimateGas', [{ from, ...call, gas: toQuantity(gasCap) }], {
+      timeoutMs: SIMULATION_TIMEOUT_MS,
+    })
+    return { ok: true, gas: parseQuantity(gas) }
+  } catch (error) {
+    if (isRevert(error)) return { ok: false, revert: revertText(error) }
+    // The sender's balance or the cap is the cause, not the payment: sending shows it, and has its own repair.
+    if (error instanceof RpcResponseError) return { ok: true, gas: gasCap }
+    throw error
+  }
+}
+
+/** Simulates a batch under the very gas limit it will have. Throws `RpcUnavailableError`. */
+async function simulateBatch(
+  rpc: Rpc,
+  from: Address,
+  calls: readonly Call[],
+  gasLimit: bigint,
+): Promise<CallResult[]> {
+  const transaction = { from, ...toTransaction(calls), gas: toQuantity(gasLimit) }
+  try {
+    const answer = await rpc.request('eth_call', [transaction, 'latest'], {
+      timeoutMs: SIMULATION_TIMEOUT_MS,
+    })
+    const members = decodeAggregate3(answer as Hex)
+    if (members.length !== calls.length) throw new RpcUnavailableError('a simulation lacks members')
+    return members.map(({ ok, data }) => (ok ? { ok } : { ok, revert: decodeRevert(data) }))
+  } catch (error) {
+    if (error instanceof RpcResponseError)
+      return calls.map(() => ({ ok: false, revert: undefined }))
+    throw error
+  }
 }

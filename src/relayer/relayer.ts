@@ -1,67 +1,65 @@
-import type { Address, Hex } from 'viem'
-import type { ReadCoded } from '../chain/account-codes.js'
-import type { BlockFeed } from '../chain/block-feed.js'
-import type { Receipt } from '../chain/receipts.js'
+import type { Address } from 'viem'
+import { asQuantity } from '../chain/abi.js'
+import type { ReadCoded } from '../chain/accounts.js'
+import type { Block, BlockFeed } from '../chain/blocks.js'
+import { createBlockReceiptsReader, type Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
-import { laneLease } from '../store/leases.js'
-import type { JobSharing } from '../store/settlement-journal.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import {
-  type Attempt,
   isDecided,
   type Job,
+  type JobSharing,
   type SettlementJournal,
 } from '../store/settlement-journal.js'
+import { formatNative } from '../x402/amounts.js'
 import type { Keccak256 } from '../x402/keccak.js'
-import { createBlockFollower } from './block-follower.js'
-import { createDecisionWatch } from './decision-watch.js'
 import { createDispatcher } from './dispatcher.js'
-import { createExaminer } from './examiner.js'
-import type { Fees } from './fees.js'
-import type { GasModel } from './gas-model.js'
-import { createJobIntake } from './job-intake.js'
-import type { JobKind } from './job-kind.js'
+import { createExaminer, type Examiner } from './examiner.js'
+import { createGasBudgets, type GasLimits, type GasModel, quoteFees } from './gas.js'
+import { createIntake } from './intake.js'
+import {
+  createTrackedJobs,
+  type JobKind,
+  type Round,
+  type TrackedJob,
+  type TrackedJobs,
+} from './jobs.js'
 import { createLane, type Lane } from './lane.js'
-import { createLaneShare } from './lane-share.js'
-import type { LeaseKeeper } from './lease-keeper.js'
-import { createLossJudge } from './losses.js'
-import { createOutcomeKeeper } from './outcome-keeper.js'
-import { readSlotResult } from './outcomes.js'
+import type { LeaseKeeper } from './leases.js'
+import { createOutcomeKeeper, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import { createPreparation, withdrawal } from './preparation.js'
-import { createPurseWatch } from './purse-watch.js'
-import type { RelayerEvents } from './relayer-events.js'
+import { createJobQueue } from './queue.js'
 import type { Signer } from './signer.js'
-import type { Slot } from './slot.js'
-import { createTrackedJobs, type Round, type TrackedJob } from './tracked-jobs.js'
-import { createWalletGate, type GasLimits } from './wallet-gate.js'
 
+/** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export interface Relayer {
   network: string
   addresses: readonly Address[]
-  /** Takes over a claimed job, once; its outcome is told by `untilDecided`. */
+  /** Works on a claimed job, once; `untilDecided` resolves with its outcome. */
   submit(job: Job): void
-  /** Says that a payment is being judged, so that others may wait for it; to be called back when it was submitted, or will not be. */
+  /** Announces a payment that is being verified, so that others may wait for it; the caller calls back when it was submitted or will not be. */
   expect(): () => void
   /** Resolves with the row when it is confirmed or failed; with `undefined` when another process works on it by now. */
   untilDecided(job: Round): Promise<Job | undefined>
-  /** Of a job another process works on: resolves when it may have an outcome, or after so many milliseconds. */
+  /** Resolves when a job of another process may have an outcome, or after so many milliseconds. */
   untilDecidedElsewhere(id: string, ms: number): Promise<void>
-  /** Whether this process is working on the job, in this round or a later one. */
+  /** Returns whether this process is working on the job, in this round or a later one. */
   isTracking(job: Round): boolean
-  /** Whether no other process can be working on any job. */
+  /** True when no other process can be working on any job. */
   isSole: boolean
   /**
-   * Takes a job back that was never signed; resolves with the row when it is withdrawn, decided, or has a hash after all,
-   * with `undefined` when that could not be done here.
+   * Withdraws a job that was never signed. Resolves with the row when it is withdrawn, decided, or has a hash after all,
+   * and with `undefined` when that could not be done here.
    */
   withdraw(job: Job): Promise<Job | undefined>
   /**
-   * Whether some wallet can pay for a settlement now, as far as is known: of wallets that other processes work for only the
-   * purse is.
+   * Returns whether some wallet can pay for a settlement now, as far as is known: of wallets that other processes hold,
+   * only the balance is.
    */
   canSend(): boolean
   lanes(): readonly Lane[]
   queueLength(): number
-  /** Takes up what an earlier process left, then follows the chain. */
+  /** Resumes what an earlier process left, then follows the chain. */
   start(): Promise<void>
   stop(): void
 }
@@ -91,234 +89,68 @@ export interface RelayerOptions {
 
 const TICK_MS = 500
 
-/** Brings jobs on chain: a queue, batches, lanes, and the truth about each outcome. */
 export function createRelayer(options: RelayerOptions): Relayer {
-  const { network, feed, kinds, gas, now, log, leases, sharing } = options
-  const tracked = createTrackedJobs(now)
-  const keeper = createOutcomeKeeper({ ...options, tracked })
-  const gate = createWalletGate({ ...options, tracked, limits: options.gasLimits })
-  const judgeLosses = createLossJudge({
-    ...options,
-    tracked,
-    rideOf: (job) => kindOf(job).ride(job),
-  })
-  const lanes = options.signers.map((signer) =>
-    createLane({
-      ...options,
-      signer,
-      onSigned,
-      onLanded: (slot, attempt, receipt) => void settleSlot(slot, attempt, receipt),
-      onLost: (slot) => release(slot, (entry) => void examine(entry, {})),
-      onRefused: (slot) => release(slot, (entry) => dispatcher.enqueue(entry)),
-      onTaken: (attempt) => void onTaken(attempt),
-      onUntaken,
-      isUndecided: (id) => tracked.find(id) !== undefined,
-      gate: {
-        maySignAgain,
-        bearersOf,
-        headroomFor: (ids) => gate.headroomFor(tracked.findAll(ids)),
-      },
-      heldEpoch: () => leases.held(laneLease(network, signer.address)),
-    }),
-  )
-  const preparation = createPreparation({
-    ...options,
-    refuse: keeper.refuse,
-    resendAlone: (entry) => dispatcher.resendAlone(entry),
-    sendLater: (entry) => dispatcher.enqueueLater(entry),
-    examine: (entry, cause) => void examine(entry, cause),
-    look: gate.look,
-  })
-  const dispatcher = createDispatcher({
-    ...options,
-    lanes,
-    preparation,
-    keeper,
-    tracked,
-    gate,
-    examine: (entry, cause) => void examine(entry, cause),
-  })
-  const examine = createExaminer({
-    keeper,
-    land: (receipt) => lanes.some((lane) => lane.land(receipt)),
-    enqueue: dispatcher.enqueue,
-    resendAlone: dispatcher.resendAlone,
-    log,
-  })
-  const blocks = createBlockFollower({ ...options, lanes, tracked, keeper, examine })
-  const purses = createPurseWatch({ ...options, lanes })
-  const share = createLaneShare({ ...options, lanes, tracked, track })
-  const intake = createJobIntake({ ...options, lanes, tracked, dispatcher, begin })
-  const elsewhere = createDecisionWatch(sharing)
+  const { network, feed, now, log, sharing } = options
+  const { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake } =
+    assemble(options)
   let timer: NodeJS.Timeout | undefined
-
-  function onSigned({ hash, jobIds }: Attempt): void {
-    for (const entry of tracked.findAll(jobIds)) {
-      entry.mayBeOut.add(hash)
-      entry.isUntaken = false
-      tracked.update({ ...entry.job, state: 'submitted', transaction: hash })
-    }
-  }
-
-  async function onTaken({ hash, jobIds }: Attempt): Promise<void> {
-    for (const entry of tracked.findAll(jobIds)) {
-      entry.mayBeOut.add(hash)
-      if (entry.isUntaken) await tell(entry, null, hash)
-    }
-  }
-
-  /** Nobody is told a hash that no node has; what was signed is kept all the same, for only the chain decides. */
-  async function onUntaken({ hash, jobIds }: Attempt): Promise<void> {
-    for (const entry of tracked.findAll(jobIds)) {
-      entry.mayBeOut.delete(hash)
-      if (entry.mayBeOut.size === 0 && !entry.isUntaken) await tell(entry, hash, null)
-    }
-  }
-
-  /** Names another transaction in the row, unless it changed meanwhile. */
-  async function tell(entry: TrackedJob, from: Hex | null, to: Hex | null): Promise<void> {
-    try {
-      const isNamed = await options.journal.nameTransaction(entry.job, from, to, now())
-      if (!isNamed || entry.job.transaction !== from) return
-      entry.isUntaken = to === null
-      const state = to === null ? 'queued' : 'submitted'
-      tracked.update({ ...entry.job, state, transaction: to })
-    } catch (err) {
-      log.warn({ err, settlementId: entry.job.id }, 'transaction left as it was named')
-    }
-  }
-
-  async function settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void> {
-    // Those it gave back travel elsewhere, and may be settled by it all the same.
-    const entries = new Set([...leave(slot), ...tracked.findAll(attempt.jobIds)])
-    const result = readSlotResult([...entries], attempt.jobIds, receipt)
-    const { settled, unsettled } = result
-    for (const { entry } of settled) {
-      entry.isSettled = true
-      dispatcher.remove(entry)
-    }
-    const arePayments = settled.every(({ entry }) => entry.gas === undefined)
-    if (arePayments && settled.length === attempt.jobIds.length) {
-      gas.learn(
-        receipt.gasUsed,
-        settled.map(({ entry }) => entry.payTo),
-      )
-    }
-    for (const { entry, burnt } of unsettled) entry.burntGas += burnt
-    dispatcher.pump()
-    const spending = await keeper.persistently(() => judgeLosses(attempt, receipt, result))
-    await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
-    options.events.spent(spending.total, spending.wasted ?? 0n)
-    for (const { entry } of unsettled) {
-      if (entry.liveSlots > 0) continue
-      const wasIn = attempt.jobIds.includes(entry.job.id)
-      void examine(entry, wasIn ? { receipt } : { atLeastBlock: receipt.blockNumber })
-    }
-  }
-
-  function bearersOf(ids: readonly string[], gasLimit: bigint, fees: Fees) {
-    return gate.bearersOf(tracked.findAll(ids), gasLimit, fees)
-  }
-
-  /** What shares a transaction must be plain, also when it is signed once more. */
-  async function maySignAgain(ids: readonly string[]): Promise<boolean> {
-    const entries = tracked.findAll(ids)
-    await gate.look(entries)
-    return entries.length === 1 || entries.every(({ coded }) => coded.length === 0)
-  }
-
-  /** The slot holds its jobs no longer. */
-  function leave(slot: Slot): TrackedJob[] {
-    const entries = tracked.findAll(slot.jobIds)
-    for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
-    return entries
-  }
-
-  function release(slot: Slot, next: (entry: TrackedJob) => void): void {
-    for (const entry of leave(slot)) if (entry.liveSlots === 0) next(entry)
-    dispatcher.pump()
-  }
 
   function tick(): void {
     blocks.pace()
-    blocks.lookAtStuck()
-    void purses.look()
-    share.follow().catch((err) => log.warn({ err }, 'a lane could not be taken up; trying again'))
+    blocks.examineStuck()
+    void balances.check()
+    intake
+      .followLeases()
+      .catch((err) => log.warn({ err }, 'a lane could not be taken; trying again'))
     for (const lane of lanes) {
       const onError = (err: unknown) =>
         log.warn({ err, relayer: lane.address }, 'lane could not be checked')
       lane.tick().catch(onError)
     }
     dispatcher.giveUpStranded()
-    dispatcher.pump()
-  }
-
-  /** What is claimed is sent, what was signed and is in no lane's hands is looked into. */
-  function begin(job: Job): void {
-    const entry = track(job)
-    if (entry.liveSlots > 0) return
-    if (entry.job.state === 'queued') dispatcher.enqueue(entry)
-    else void examine(entry, {})
-  }
-
-  /** A job that was opened again is another one: what becomes of its earlier round does not concern it. */
-  function track(job: Job): TrackedJob {
-    const known = tracked.find(job.id)
-    return known !== undefined && known.job.round >= job.round
-      ? known
-      : tracked.add(job, kindOf(job))
-  }
-
-  function isTracking({ id, round }: Round): boolean {
-    return (tracked.find(id)?.job.round ?? -1) >= round
-  }
-
-  function kindOf(job: Job): JobKind {
-    const kind = kinds[job.kind]
-    if (kind === undefined) throw new Error(`no handler for jobs of kind ${job.kind}`)
-    return kind
+    queue.dispatch()
   }
 
   return {
     network,
     addresses: lanes.map((lane) => lane.address),
     submit(job) {
-      if (!isTracking(job) && !intake.passOn(job)) dispatcher.enqueue(track(job))
+      if (!jobs.isTracking(job) && !intake.passOn(job)) queue.add(jobs.track(job))
     },
     expect: dispatcher.expect,
-    untilDecided: (job) => tracked.until(job, isDecided),
-    untilDecidedElsewhere: elsewhere.untilDecided,
-    isTracking,
+    untilDecided: (job) => jobs.until(job, isDecided),
+    untilDecidedElsewhere: intake.untilDecidedElsewhere,
+    isTracking: jobs.isTracking,
     isSole: sharing.isSole,
     async withdraw(job) {
-      const entry = tracked.find(job.id)
+      const entry = jobs.find(job.id)
       if (entry === undefined) return sharing.withdraw(job, withdrawal(), now())
-      // Opened again by somebody else, who waits for it.
+      // Another caller opened it again and waits for it.
       if (entry.job.round > job.round) return undefined
-      // What was signed once may be on chain already: it keeps its place.
+      // A job that was signed once may be on chain already: it keeps its place.
       if (entry.job.transaction === null) {
         entry.isWithdrawn = true
-        if (dispatcher.remove(entry)) {
-          for (const kept of await preparation.dropHopeless([entry])) dispatcher.enqueue(kept)
+        if (queue.remove(entry)) {
+          for (const kept of await preparation.dropHopeless([entry])) queue.add(kept)
         }
-        if (entry.isUntaken) return entry.job
+        if (entry.isRefusedByAll) return entry.job
       }
-      return tracked.until(job, (job) => isDecided(job) || job.transaction !== null)
+      return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },
     canSend: () =>
       lanes.some((lane) =>
         lane.epoch() === undefined
-          ? !purses.isDry(lane.address)
+          ? !balances.isTooLow(lane.address)
           : lane.closedBecause() === undefined,
       ),
     lanes: () => lanes,
-    queueLength: dispatcher.queueLength,
+    queueLength: queue.length,
     async start() {
       await feed.start()
       blocks.start()
-      await purses.look()
-      await share.follow()
-      await purses.look()
+      await balances.check()
+      await intake.followLeases()
+      await balances.check()
       await intake.takeOrphans()
       intake.start()
       blocks.pace()
@@ -331,5 +163,166 @@ export function createRelayer(options: RelayerOptions): Relayer {
       dispatcher.stop()
       feed.stop()
     },
+  }
+}
+
+/** Makes the parts of a relayer; each gets those that were made before it. */
+function assemble(options: RelayerOptions) {
+  const jobs = createTrackedJobs(options.kinds, options.now)
+  const queue = createJobQueue()
+  const budgets = createGasBudgets({ ...options, jobs })
+  const keeper = createOutcomeKeeper({ ...options, jobs })
+  const land = (receipt: Receipt) => lanes.some((lane) => lane.land(receipt))
+  const examiner = createExaminer({ ...options, jobs, queue, keeper, land })
+  const parts = { ...options, jobs, queue, budgets, keeper, examiner }
+  const lanes: Lane[] = options.signers.map((signer) => createLane({ ...parts, signer }))
+  const preparation = createPreparation(parts)
+  const dispatcher = createDispatcher({ ...parts, lanes, preparation })
+  const blocks = createBlockFollower({ ...parts, lanes })
+  const balances = createBalanceWatch({ ...parts, lanes })
+  const intake = createIntake({ ...parts, lanes, dispatcher })
+  return { jobs, queue, keeper, lanes, preparation, dispatcher, blocks, balances, intake }
+}
+
+/** Finds in the blocks of the chain what became of our transactions. */
+export interface BlockFollower {
+  start(): void
+  /** Has the feed poll often while a block may hold a transaction of ours. */
+  pace(): void
+  /** Examines jobs that have been under way for long: others may have brought them on chain. */
+  examineStuck(): void
+}
+
+export interface BlockFollowerOptions {
+  rpc: Rpc
+  feed: BlockFeed
+  lanes: readonly Lane[]
+  jobs: TrackedJobs
+  keeper: OutcomeKeeper
+  examiner: Pick<Examiner, 'examine'>
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(o: object, m: string): void }
+}
+
+/** A job that has been under way for this long may have been brought on chain by others; it is examined as often. */
+const OVERTAKEN_MS = 3_000
+
+export function createBlockFollower(options: BlockFollowerOptions): BlockFollower {
+  const { feed, lanes, jobs, keeper, examiner, now, log } = options
+  const examinedAt = new WeakMap<TrackedJob, number>()
+  const readBlockReceipts = createBlockReceiptsReader(options.rpc)
+
+  function pace(): void {
+    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0 && !lane.closedBecause()))
+  }
+
+  /** Lands our transactions in a block. A listed one is mined, so a receipt that no node shows yet is asked for again. */
+  async function landThoseIn({ number, transactions }: Block): Promise<void> {
+    const ours = () => transactions.filter((hash) => lanes.some((lane) => lane.holds(hash)))
+    if (ours().length === 0) return
+    for (const receipt of await readBlockReceipts(number, ours())) {
+      for (const lane of lanes) lane.land(receipt)
+    }
+    if (ours().length > 0) throw new RpcUnavailableError('a block lacks receipts of transactions')
+  }
+
+  async function onBlock(block: Block): Promise<void> {
+    await keeper.persistently(() => landThoseIn(block))
+    pace()
+    // Past its end an authorization cannot land any more: if it is still unused, that is final.
+    for (const entry of jobs.all()) {
+      const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt
+      if (isOver) void examiner.examine(entry, { atLeastBlock: block.number })
+    }
+  }
+
+  return {
+    pace,
+    examineStuck() {
+      const atLeastBlock = feed.latest()?.number ?? 0
+      for (const entry of jobs.all()) {
+        const isStuck = now() - (examinedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
+        if (entry.liveSlots === 0 || !isStuck) continue
+        examinedAt.set(entry, now())
+        void examiner.examine(entry, { atLeastBlock })
+      }
+    },
+    start() {
+      feed.onBlock((block) => {
+        const onError = (err: unknown) =>
+          log.warn({ err, block: block.number }, 'block left to the watchdog')
+        onBlock(block).catch(onError)
+      })
+    },
+  }
+}
+
+/** Knows which relayer wallets cannot pay for one settlement, whichever process holds them. */
+interface BalanceWatch {
+  /** Reads the balances, every few seconds at most, and closes idle lanes that cannot pay. Never rejects. */
+  check(): Promise<void>
+  /** Returns whether the wallet cannot pay; false as well while nothing could be read. */
+  isTooLow(address: Address): boolean
+}
+
+interface BalanceWatchOptions {
+  network: string
+  lanes: readonly Lane[]
+  rpc: Rpc
+  feed: BlockFeed
+  gas: GasModel
+  maxFeePerGas: bigint
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(o: object, m: string): void }
+}
+
+/** One call reads all wallets; a wallet that is emptied in between is found when it is to sign. */
+const CHECK_BALANCES_MS = 3_000
+
+function createBalanceWatch(options: BalanceWatchOptions): BalanceWatch {
+  const { network, lanes, rpc, feed, gas, now, log } = options
+  let tooLow = new Set<Address>()
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const fees = quoteFees(feed.latest()?.baseFeePerGas ?? 0n, options.maxFeePerGas)
+    // Above the fee cap nothing is sent, whatever the wallets hold.
+    if (fees === undefined) return
+    const needed = gas.singleLimit(gas.perPayment()) * fees.maxFeePerGas
+    const params = lanes.map(({ address }) => [address, 'latest'])
+    const answers = await rpc.batch(params.map((it) => ({ method: 'eth_getBalance', params: it })))
+    const found = new Set<Address>()
+    for (const [i, { address }] of lanes.entries()) {
+      const answer = answers[i]
+      const held = answer?.ok ? asQuantity(answer.value) : undefined
+      if (held === undefined ? !tooLow.has(address) : held >= needed) continue
+      found.add(address)
+      if (held !== undefined && !tooLow.has(address)) warn(address, held, needed)
+    }
+    tooLow = found
+  }
+
+  function warn(relayer: Address, held: bigint, needed: bigint): void {
+    const [has, wants] = [formatNative(held), formatNative(needed)]
+    log.warn(
+      { relayer },
+      `relayer wallet ${relayer} holds ${has} USDC on ${network}, too little for one settlement (${wants}): send USDC to it on this network`,
+    )
+  }
+
+  return {
+    async check() {
+      if (now() - checkedAt >= CHECK_BALANCES_MS) {
+        checkedAt = now()
+        // A balance that could not be read is read again soon; sending finds it out as well.
+        checking = read().catch(() => {})
+      }
+      await checking
+      for (const lane of lanes) if (tooLow.has(lane.address)) lane.closeIdle()
+    },
+    isTooLow: (address) => tooLow.has(address),
   }
 }

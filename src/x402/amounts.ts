@@ -1,13 +1,13 @@
 /**
  * Money on Arc has two scales that must never meet in one sum: the ERC-20 view of the stablecoin counts
- * millionths of a dollar (6 decimals), gas counts 10^-18 dollars. The brands keep the compiler watching.
+ * millionths of a dollar (6 decimals), gas counts 10^-18 dollars. The brands let the compiler refuse a mix.
  */
 export type AtomicAmount = bigint & { readonly scale?: 'atomic-6' }
 export type NativeAmount = bigint & { readonly scale?: 'native-18' }
 
 const NATIVE_PER_ATOMIC = 10n ** 12n
 
-/** The same dollars on the scale on which gas is counted. */
+/** Converts an amount to the scale on which gas is counted. */
 export function toNative(amount: AtomicAmount): NativeAmount {
   return amount * NATIVE_PER_ATOMIC
 }
@@ -34,12 +34,12 @@ export function formatUnits(value: bigint, decimals: number): string {
   return `${negative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Atomic stablecoin units (6 decimals) as dollars. */
+/** Renders atomic stablecoin units (6 decimals) as dollars. */
 export function formatAtomic(amount: AtomicAmount): string {
   return formatUnits(amount, 6)
 }
 
-/** Native gas units (18 decimals) as dollars. */
+/** Renders native gas units (18 decimals) as dollars. */
 export function formatNative(amount: NativeAmount): string {
   return formatUnits(amount, 18)
 }

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { writeHex } from './hex-bytes.js'
 import type { Keccak256 } from './keccak.js'
 
-/** What a payer signs (EIP-3009): times in Unix seconds, value in atomic units, nonce of 32 bytes. */
+/** The message a payer signs (EIP-3009): times in Unix seconds, value in atomic units, nonce of 32 bytes. */
 export interface Authorization {
   from: Address
   to: Address
@@ -37,7 +37,7 @@ const ADDRESS_PADDING_BYTES = WORD_BYTES - ADDRESS_BYTES
 const UINT64_MASK = 2n ** 64n - 1n
 const UINT256_MAX = 2n ** 256n - 1n
 
-/** Hashes an EIP-712 domain to its 32-byte separator; once per token, not per payment. */
+/** Hashes an EIP-712 domain to its 32-byte separator. It is needed once per token, not per payment. */
 export function computeDomainSeparator(keccak256: Keccak256, domain: Eip712Domain): Uint8Array {
   const text = new TextEncoder()
   const words = createWords(5)
@@ -50,9 +50,9 @@ export function computeDomainSeparator(keccak256: Keccak256, domain: Eip712Domai
 }
 
 /**
- * Makes the EIP-712 digest of `TransferWithAuthorization` over buffers that every call reuses. Addresses may be
- * in either case, checksums are not looked at. Throws a `TypeError` for what no parsed authorization holds: a field
- * of another length, digits that are not hexadecimal, a number outside uint256.
+ * Makes the function that hashes a `TransferWithAuthorization` to its EIP-712 digest, over buffers that every call
+ * reuses. Addresses may be in either case; checksums are not checked. The function throws a `TypeError` for input that
+ * no parsed authorization holds: a field of another length, digits that are not hexadecimal, a number outside uint256.
  */
 export function createAuthorizationDigest(keccak256: Keccak256): AuthorizationDigest {
   const struct = createWords(7)
@@ -74,7 +74,7 @@ export function createAuthorizationDigest(keccak256: Keccak256): AuthorizationDi
   }
 }
 
-/** A reusable run of ABI words. The upper bytes of an address word are never written, so they stay zero. */
+/** Makes a reusable run of ABI words. The upper bytes of an address word are never written, so they stay zero. */
 function createWords(count: number) {
   const bytes = new Uint8Array(count * WORD_BYTES)
   const view = new DataView(bytes.buffer)

@@ -5,13 +5,16 @@ import {
   type BatchRequirements,
   batchRequirementsSchema,
   claimSchema,
+  type Deposit,
   depositSchema,
   enrichedRefundSchema,
   refundSchema,
   settleSchema,
   voucherSchema,
 } from './batch-schemas.js'
-import { badShape, malformed, quote, readResourceUrl, versionProblem } from './parse-request.js'
+import { quote } from './json.js'
+import { badShape, malformed, readResourceUrl, versionProblem } from './parse-request.js'
+import type { AnsweredPayment } from './payment.js'
 import type { Rejection } from './reasons.js'
 import { paymentPayloadSchema } from './request-schemas.js'
 
@@ -24,22 +27,22 @@ export interface BatchRequest {
   acceptedScheme: string
   acceptedNetwork: string
   payload: BatchPayload
-  /** URL of the paid resource as the payload tells it; unauthenticated. */
+  /** URL of the paid resource as the payload states it; the payer does not sign it. */
   resourceUrl?: string
 }
 
-export type ParsedBatchRequest =
+type ParsedBatchRequest =
   | { ok: true; request: BatchRequest }
   | { ok: false; rejection: Rejection; payer?: Address }
 
-/** Whether a body is this scheme's to judge: the requirement names it, and the version is one to be judged at all. */
+/** Tells whether a body is for this scheme: the requirement names it, and the version is 2. */
 export function isBatchBody(body: unknown): boolean {
   const { x402Version, paymentRequirements } = (body ?? {}) as Record<string, unknown>
   const scheme = (paymentRequirements as { scheme?: unknown } | null | undefined)?.scheme
   return x402Version === 2 && scheme === BATCH_SETTLEMENT
 }
 
-/** Parses a body of `/verify` or `/settle` that `isBatchBody`; unknown members are dropped. */
+/** Parses a body of `/verify` or `/settle` that `isBatchBody` accepts; unknown members are dropped. */
 export function parseBatchRequest(body: unknown): ParsedBatchRequest {
   const parts = body as Record<string, unknown>
   const version = versionProblem(parts)
@@ -71,7 +74,7 @@ export function parseBatchRequest(body: unknown): ParsedBatchRequest {
   }
 }
 
-/** Who pays, where one payer does. */
+/** Returns the payer of a payload that is about one channel. */
 export function payerOf(payload: BatchPayload): Address | undefined {
   return 'channelConfig' in payload ? payload.channelConfig.payer : undefined
 }
@@ -83,7 +86,7 @@ function findSchema(payload: Record<string, unknown>): z.ZodType<BatchPayload> |
     case 'voucher':
       return voucherSchema
     case 'refund':
-      // The merchant's members come together; with one of them the others are missed, not ignored.
+      // The merchant's members come together: if one of them is there, the others are required.
       return 'refundNonce' in payload || 'claims' in payload ? enrichedRefundSchema : refundSchema
     case 'claim':
       return claimSchema
@@ -105,4 +108,33 @@ function hasPermit2(payload: Record<string, unknown>): boolean {
 const permit2: Rejection = {
   reason: 'unsupportedPayloadType',
   message: 'Permit2 deposits are not settled here; expected an erc3009Authorization.',
+}
+
+/**
+ * Makes the summary of a request: a deposit or a voucher pays for one call at the price of its requirement. Claims,
+ * payouts and refunds are no sales, so they have none.
+ */
+export function toAnsweredBatchPayment(request: BatchRequest): AnsweredPayment | undefined {
+  const { payload, requirements, network, resourceUrl } = request
+  const payer = payerOf(payload)
+  if (payer === undefined || payload.type === 'refund') return undefined
+  const { asset, payTo } = requirements
+  const amount =
+    payload.type === 'deposit' ? paidBy(payload, requirements.amount) : requirements.amount
+  const proof = 'voucher' in payload ? payload.voucher.signature : undefined
+  return {
+    network,
+    asset,
+    payTo,
+    payer,
+    amount,
+    ...(proof && { proof }),
+    ...(resourceUrl && { resourceUrl }),
+  }
+}
+
+/** Limits the price, which the caller states, to what the voucher grants and the deposit brings. */
+function paidBy({ voucher, deposit }: Deposit, price: bigint): bigint {
+  const bounds = [price, BigInt(voucher.maxClaimableAmount), BigInt(deposit.amount)]
+  return bounds.reduce((least, bound) => (bound < least ? bound : least))
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { parseUint256 } from './amounts.js'
-import { canonicalSignature } from './canonical-signature.js'
 import {
   address,
   bytes32,
@@ -8,14 +7,15 @@ import {
   signature,
   statedAddress,
 } from './request-schemas.js'
+import { canonicalSignature } from './signature-forms.js'
 
-/** Rows of one claim: what fits a transaction of a third of a block with room to spare. */
-export const MAX_CLAIMS = 150
+/** The most rows of one claim: they fit a transaction of a third of a block with room to spare. */
+const MAX_CLAIMS = 150
 
 const MAX_UINT128 = 2n ** 128n - 1n
 const MAX_UINT40 = 2 ** 40 - 1
 
-/** Plain decimal digits; they stay a string, as the scheme takes them. */
+/** Plain decimal digits. They stay a string, because the scheme of the official package takes strings. */
 const uint256 = z
   .string()
   .refine((text) => parseUint256(text) !== undefined, 'must be plain decimal digits of a uint256')
@@ -45,8 +45,8 @@ export const voucherFieldsSchema = z.object({
 })
 
 /**
- * What merchants post is what the official package let their buyers in with and kept as it came. It reads amounts with
- * `BigInt`, and leaves salt and signature to viem, which takes some in other words: a claim must not fail for these.
+ * Merchants post vouchers as the official package accepted and stored them. It reads amounts with `BigInt` and leaves salt
+ * and signature to viem, which accepts more spellings than our schemas do. A claim must not fail for such a spelling.
  */
 const keptChannel = channelConfigSchema.extend({
   salt: z.preprocess(
@@ -90,7 +90,7 @@ export const voucherSchema = z.object({
   voucher: voucherFieldsSchema,
 })
 
-/** As the buyer sends it; the merchant adds the rest before it is settled. */
+/** A refund as the buyer sends it; the merchant adds the rest before it is settled. */
 export const refundSchema = z.object({
   type: z.literal('refund'),
   channelConfig: channelConfigSchema,
@@ -123,7 +123,7 @@ export const settleSchema = z.object({
   token: address,
 })
 
-/** The channel manager asks with an amount of "0" and no time at all. */
+/** The channel manager of the official package sends an amount of "0" and a timeout of 0. */
 export const batchRequirementsSchema = paymentRequirementsSchema.extend({
   maxTimeoutSeconds: z
     .number()
@@ -152,7 +152,7 @@ export type ReceiverSettle = z.infer<typeof settleSchema>
 export type BatchPayload = Deposit | Voucher | Refund | EnrichedRefund | Claim | ReceiverSettle
 export type BatchRequirements = z.infer<typeof batchRequirementsSchema>
 
-/** Longer texts are no amounts, and slow to read as such. */
+/** Longer texts are no amounts, and slow to parse. */
 const MAX_AMOUNT_CHARS = 100
 
 function readAsBigInt(value: unknown): unknown {

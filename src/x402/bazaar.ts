@@ -1,13 +1,10 @@
+import { isObject, type JsonLimits, memberOf, quote, sizeProblem } from './json.js'
 import { findOutsideReference } from './json-schema.js'
-import { isObject, type JsonLimits, memberOf, sizeProblem } from './json-walk.js'
-import { quote } from './parse-request.js'
 import { parseUrl } from './parse-url.js'
-import { isRouteTemplate } from './route-template.js'
-import { readServiceMetadata, type ServiceMetadata } from './service-metadata.js'
 
-/** A resource as a payment's bazaar extension describes it: bounded, its words still a stranger's. */
+/** A resource as a payment's bazaar extension describes it: bounded in size, its texts written by a stranger. */
 export interface BazaarResource extends ServiceMetadata {
-  /** Origin and path, or valid route template, of the paid URL; neither query nor fragment. */
+  /** Origin and path, or valid route template, of the paid URL; without query and fragment. */
   url: string
   method: 'GET' | 'POST'
   routeTemplate?: string
@@ -15,15 +12,13 @@ export interface BazaarResource extends ServiceMetadata {
   /** `queryParams` of a GET, body of a POST; `undefined` when the extension has none. */
   example: unknown
   info: Record<string, unknown>
-  /** JSON Schema of `info`; refers to nothing outside itself, and is not yet compiled. */
+  /** JSON Schema of `info`. It refers to nothing outside itself and is not compiled yet. */
   schema: Record<string, unknown>
 }
 
-export type ParsedBazaar =
-  | { ok: true; resource: BazaarResource }
-  | { ok: false; rejectedReason: string }
+type ParsedBazaar = { ok: true; resource: BazaarResource } | { ok: false; rejectedReason: string }
 
-/** Of `info`, `schema` and `routeTemplate` together: a description, not a document. */
+/** The limits of `info`, `schema` and `routeTemplate` together. */
 export const bazaarLimits: JsonLimits = { maxBytes: 32_768, maxDepth: 24, maxNodes: 2_000 }
 const MAX_URL_CHARS = 2_048
 const MAX_DESCRIPTION_CHARS = 4_096
@@ -32,14 +27,14 @@ const queryMethods = ['GET', 'HEAD', 'DELETE']
 const bodyMethods = ['POST', 'PUT', 'PATCH']
 const bodyTypes = ['json', 'form-data', 'text']
 
-/** The extension of a payload as it came; `undefined` when there is none. */
+/** Returns the extension of a payload as it came; `undefined` when there is none. */
 export function bazaarOf(payload: unknown): unknown {
   return memberOf(memberOf(payload, 'extensions'), 'bazaar') ?? undefined
 }
 
 /**
- * Reads the bazaar extension of a v2 payment payload; `undefined` when it carries none. Whatever is wrong with it is
- * a reason for the merchant, never for the payment.
+ * Reads the bazaar extension of a v2 payment payload; `undefined` when it carries none. A fault in it is reported to the
+ * merchant and never makes the payment fail.
  */
 export function parseBazaar(payload: unknown): ParsedBazaar | undefined {
   const bazaar = bazaarOf(payload)
@@ -98,14 +93,14 @@ function readResource(
   }
 }
 
-/** Under which URL a resource is kept: of all calls of one route the same; `undefined` when there can be none. */
+/** Returns the URL under which a resource is listed, the same for all calls of one route; `undefined` if there is none. */
 export function canonicalUrl(url: unknown, routeTemplate?: string): string | undefined {
   if (typeof url !== 'string' || url.length > MAX_URL_CHARS) return undefined
   const parsed = parseUrl(url)
   if (parsed === undefined) return undefined
   const { protocol, origin, pathname } = parsed
   if (protocol !== 'https:' && protocol !== 'http:') return undefined
-  // Parsed again, so that it reads as an owner's spelling of the same URL would.
+  // The URL is parsed again, so that it is spelled like an owner's entry of the same URL.
   const { href } = new URL(origin + (routeTemplate ?? pathname))
   return href.length > MAX_URL_CHARS ? undefined : href
 }
@@ -142,4 +137,124 @@ function readInput(input: unknown): Input | { rejectedReason: string } {
 
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {
   return { ok: false, rejectedReason: `${rejectedReason}.` }
+}
+
+const template = /^\/[a-zA-Z0-9_/:.\-~%]+$/
+/** An honest template needs one pass; each further pass uncovers one more layer of escapes. */
+const MAX_DECODE_PASSES = 5
+const MAX_TEMPLATE_CHARS = 1_024
+
+/**
+ * Tells whether a route template such as `/weather/:city` may stand for a path. A buyer could have altered it, so the
+ * fully decoded text must neither climb (`..`) nor lead to another host (`://`). Source: bazaar extension.
+ */
+export function isRouteTemplate(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > MAX_TEMPLATE_CHARS || !template.test(value))
+    return false
+  const decoded = decodeToFixedPoint(value)
+  return decoded !== undefined && !decoded.includes('..') && !decoded.includes('://')
+}
+
+/** Decodes until nothing changes; `undefined` when an escape is malformed or five passes are not enough. */
+function decodeToFixedPoint(value: string): string | undefined {
+  let decoded = value
+  for (let pass = 0; pass < MAX_DECODE_PASSES; pass++) {
+    let next: string
+    try {
+      next = decodeURIComponent(decoded)
+    } catch {
+      return undefined
+    }
+    if (next === decoded) return decoded
+    decoded = next
+  }
+  return undefined
+}
+
+/** The members of a resource that describe the service behind it; only those that keep their rules. */
+export interface ServiceMetadata {
+  serviceName?: string
+  tags?: string[]
+  iconUrl?: string
+  mimeType?: string
+}
+
+/** ASCII only: its characters count the same in every programming language. */
+const printable = /^[\x20-\x7e]{1,32}$/
+const mimeType = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(; ?[\w-]{1,32}=[\w.-]{1,32})?$/
+const MAX_TAGS = 5
+/** The most entries that are read to find those tags. */
+const MAX_TAGS_READ = 100
+const MAX_ICON_URL_CHARS = 2_048
+const loopbackHosts = ['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback']
+
+/** Reads `resource` of a payload and leaves out every member that breaks its rule. Source: bazaar extension. */
+export function readServiceMetadata(resource: unknown): ServiceMetadata {
+  const serviceName = memberOf(resource, 'serviceName')
+  const iconUrl = memberOf(resource, 'iconUrl')
+  const mime = memberOf(resource, 'mimeType')
+  const tags = readTags(memberOf(resource, 'tags'))
+  return {
+    ...(isPrintable(serviceName) ? { serviceName } : {}),
+    ...(tags.length > 0 ? { tags } : {}),
+    ...(isIconUrl(iconUrl) ? { iconUrl } : {}),
+    ...(typeof mime === 'string' && mimeType.test(mime) ? { mimeType: mime } : {}),
+  }
+}
+
+/** Returns the first five good tags; of tags that differ in case only, the first. */
+function readTags(value: unknown): string[] {
+  if (!Array.isArray(value)) return []
+  const tags = new Map<string, string>()
+  for (const tag of value.slice(0, MAX_TAGS_READ)) {
+    if (!isPrintable(tag) || tags.has(tag.toLowerCase())) continue
+    tags.set(tag.toLowerCase(), tag)
+    if (tags.size === MAX_TAGS) break
+  }
+  return [...tags.values()]
+}
+
+function isPrintable(value: unknown): value is string {
+  return typeof value === 'string' && printable.test(value) && value.trim() !== ''
+}
+
+/**
+ * Tells whether a page may load an icon from this URL: http or https, without a login, from a host with a name. The URL
+ * parser decodes the host first, so full-width, octal, hexadecimal and short spellings of an IP address are recognised.
+ */
+export function isIconUrl(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > MAX_ICON_URL_CHARS) return false
+  if (!/^[^\p{Cc}\p{Cs}\s\\]+$/u.test(value)) return false
+  const url = parseUrl(value)
+  if (url === undefined) return false
+  const { protocol, username, password, hostname } = url
+  if (protocol !== 'https:' && protocol !== 'http:') return false
+  if (username !== '' || password !== '') return false
+  const host = hostname.toLowerCase().replace(/\.$/, '')
+  if (host === '' || host.startsWith('[')) return false
+  if (loopbackHosts.includes(host) || host.endsWith('.localhost')) return false
+  return !/^(\d+\.){0,3}\d+$/.test(host) && !/^0x[0-9a-f]*$/.test(host)
+}
+
+/** The outcome of listing a payment's bazaar extension. */
+export type BazaarStatus =
+  /** `success`: the catalog has this description; `processing`: it is being checked. */
+  { status: 'success' | 'processing' } | { status: 'rejected'; rejectedReason: string }
+
+/** Longer ones would not fit beside other headers in what proxies take. */
+const MAX_REASON_CHARS = 300
+
+/** Encodes the header `EXTENSION-RESPONSES`: base64 of JSON, keyed by extension. It is for the merchant, not the buyer. */
+export function encodeExtensionResponses(responses: { bazaar: BazaarStatus }): string {
+  const { bazaar } = responses
+  const shown =
+    bazaar.status === 'rejected'
+      ? { ...bazaar, rejectedReason: toAscii(bazaar.rejectedReason) }
+      : bazaar
+  return Buffer.from(JSON.stringify({ bazaar: shown })).toString('base64')
+}
+
+/** Replaces all but printable ASCII: merchants log this text, and a stranger wrote parts of it. */
+function toAscii(reason: string): string {
+  return reason.slice(0, MAX_REASON_CHARS).replace(/[^\x20-\x7e]/g, '?')
 }

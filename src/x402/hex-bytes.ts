@@ -1,6 +1,6 @@
 const NOT_A_DIGIT = 0xff
 
-/** Value of each ASCII hexadecimal digit, by character code. */
+/** The value of each ASCII hexadecimal digit, by character code. */
 const digitValues = new Uint8Array(128).fill(NOT_A_DIGIT)
 for (let value = 0; value < 16; value++) {
   const digit = value.toString(16)
@@ -9,12 +9,12 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Writes the `length` bytes that `hex` spells into `target` at `offset`, allocating nothing. False, with `target`
- * in an unspecified state, unless `hex` is `0x` and exactly that many bytes, in either case.
+ * Writes the `length` bytes that `hex` spells into `target` at `offset` and allocates nothing. Returns `false`, with
+ * `target` in an unspecified state, unless `hex` is `0x` and exactly that many bytes, in either case.
  */
 export function writeHex(hex: string, target: Uint8Array, offset: number, length: number): boolean {
   if (hex.length !== 2 + 2 * length || !hex.startsWith('0x')) return false
-  // Buffer's own decoder is not used: it looks at the low byte of a character only, so it takes U+0130 for a zero.
+  // Buffer's own decoder is not used: it reads only the low byte of a character, so it takes U+0130 for a zero.
   for (let index = 0; index < length; index++) {
     const high = digitValues[hex.charCodeAt(2 + 2 * index)] ?? NOT_A_DIGIT
     const low = digitValues[hex.charCodeAt(3 + 2 * index)] ?? NOT_A_DIGIT

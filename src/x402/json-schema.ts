@@ -1,4 +1,4 @@
-import { isObject } from './json-walk.js'
+import { isObject } from './json.js'
 
 /** Keywords of JSON Schema 2020-12 whose value holds schemas by names that an author chooses. */
 export const schemasByName: ReadonlySet<string> = new Set([
@@ -9,7 +9,7 @@ export const schemasByName: ReadonlySet<string> = new Set([
   'definitions',
 ])
 
-/** Keywords whose value is data, whatever it looks like. */
+/** Keywords whose value is data, even if it looks like a schema. */
 const dataKeywords: ReadonlySet<string> = new Set([
   'const',
   'enum',
@@ -20,7 +20,7 @@ const dataKeywords: ReadonlySet<string> = new Set([
   'dependentRequired',
 ])
 
-/** Keywords by which a schema names or reaches another document. */
+/** Keywords by which a schema refers to another document. */
 const references: ReadonlySet<string> = new Set(['$ref', '$id', '$dynamicRef', '$recursiveRef'])
 
 /**
@@ -42,7 +42,7 @@ export function* schemaKeywords(schema: unknown): Generator<[keyword: string, va
   }
 }
 
-/** Finds a keyword that leads out of the schema. Whoever followed it would call an address of a stranger's choice. */
+/** Finds a keyword that leads out of the schema: following it would call an address that a stranger chose. */
 export function findOutsideReference(schema: unknown): string | undefined {
   for (const [keyword, value] of schemaKeywords(schema)) {
     if (!references.has(keyword)) continue

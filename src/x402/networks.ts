@@ -1,12 +1,12 @@
-/** A CAIP-2 identifier this software knows. */
+/** The CAIP-2 identifiers this software knows. */
 export type Network = 'eip155:5042' | 'eip155:5042002'
 
-export interface NetworkFacts {
+interface NetworkFacts {
   network: Network
   chainId: number
   name: string
   explorerUrl: string
-  /** A node open to everybody, for wallets to add the chain with. */
+  /** A public node, which wallets use when they add the chain. */
   publicRpcUrl: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads a URL; `undefined` for what is none. `URL.canParse` is not asked: once its caller is compiled, Node 20 takes
- * letters such as ü for broken ones.
+ * Parses a URL; `undefined` when the text is none. `URL.canParse` is not used: once its caller is compiled, Node 20
+ * misreads letters such as ü.
  */
 export function parseUrl(text: string, base?: URL): URL | undefined {
   try {

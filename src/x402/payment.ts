@@ -2,37 +2,60 @@ import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
 
 /**
- * A payment as the core sees it: parsed, bounded, in bigints and seconds.
- * Addresses and the nonce are lower-case; the wire form is made at the edge.
+ * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
+ * form is made at the edge.
  */
 export interface Payment {
   scheme: 'exact'
-  /** CAIP-2, as the requirement names it; known and served only once the ladder said so. */
+  /** CAIP-2, as the requirement names it; it may be unknown or not served. */
   network: string
   asset: Address
   payTo: Address
-  /** What the requirement asks for, in 6-decimal units. */
+  /** The amount that the requirement asks for, in 6-decimal units. */
   amount: bigint
   maxTimeoutSeconds: number
-  /** The EIP-712 domain the merchant quotes in `extra`; judged, never used to verify. */
+  /** The EIP-712 domain the merchant quotes in `extra`; compared with the token's, never used to verify. */
   quotedDomain: { name?: string; version?: string }
   acceptedScheme: string
   acceptedNetwork: string
   authorization: Authorization
   signature: Hex
-  /** URL of the paid resource as the payload tells it; unauthenticated. */
+  /** URL of the paid resource as the payload states it; the payer does not sign it. */
   resourceUrl?: string
 }
 
-/** The on-chain identity of a payment: the token forgets everything else. */
-export interface PaymentKey {
-  network: string
-  asset: Address
+/** The payment an answer is about, of any scheme. Amounts in 6-decimal units. */
+export type AnsweredPayment = Pick<
+  Payment,
+  'network' | 'asset' | 'payTo' | 'amount' | 'resourceUrl'
+> & {
   payer: Address
-  nonce: Hex
+  /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
+  proof?: string
 }
 
-export function paymentKey(payment: Payment): PaymentKey {
-  const { from, nonce } = payment.authorization
-  return { network: payment.network, asset: payment.asset, payer: from, nonce }
+/** Makes the summary of an `exact` payment. */
+export function toAnsweredPayment(payment: Payment): AnsweredPayment {
+  const { network, asset, payTo, amount, authorization, signature, resourceUrl } = payment
+  const payer = authorization.from
+  const proof = `${authorization.nonce}${signature}`
+  return { network, asset, payTo, amount, payer, proof, ...(resourceUrl && { resourceUrl }) }
+}
+
+/** An answer about a payment, for metrics, activity and the catalog. */
+export interface PaymentAnswer {
+  kind: 'verify' | 'settle'
+  /** Unix milliseconds. */
+  at: number
+  latencyMs: number
+  payment: AnsweredPayment
+  /** `failed` is any final refusal of settle, of sound and unsound payments alike. */
+  state: 'valid' | 'invalid' | 'settled' | 'failed' | 'pending'
+  /** The wire code of a refusal. */
+  reason: string | null
+  transaction: Hex | null
+  /** The id of the row in the journal; the same for every answer about one payment. */
+  settlementId: string | null
+  /** This payment's share of the gas, 18-decimal units; `null` where it is not known. */
+  gasCost: bigint | null
 }

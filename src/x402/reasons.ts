@@ -1,7 +1,16 @@
-import { batchReasons } from './batch-reasons.js'
-import type { Reason } from './reason.js'
+/** A code of the wire, with the HTTP status it is answered with. */
+interface Reason {
+  code: string
+  status: 200 | 400 | 413 | 429 | 500
+  /** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
+  source: 'x402' | 'x402-spec' | 'arcus'
+  /** One sentence that says when the code is given; rendered into the documentation. */
+  meaning: string
+}
 
-/** Every code Arcus can answer, once. */
+const batch = 'invalid_batch_settlement_evm'
+
+/** The table of every code that Arcus can answer. */
 export const reasons = {
   invalidX402Version: {
     code: 'invalid_x402_version',
@@ -238,7 +247,204 @@ export const reasons = {
     meaning:
       'The chain could not be reached, or no relayer can pay for gas; nothing was sent for this payment.',
   },
-  ...batchReasons,
+  // The scheme `batch-settlement`, as in the current reference.
+  batchScheme: {
+    code: `${batch}_scheme`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The scheme the payer accepted is not `batch-settlement`.',
+  },
+  batchNetworkMismatch: {
+    code: `${batch}_network_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning:
+      'For `batch-settlement`, the payer accepted another network than the requirement names.',
+  },
+  batchPayloadType: {
+    code: `${batch}_payload_type`,
+    status: 200,
+    source: 'x402',
+    meaning:
+      'The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).',
+  },
+  batchChannelIdMismatch: {
+    code: `${batch}_channel_id_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The channel id is not the EIP-712 digest of the channel configuration on this chain.',
+  },
+  batchReceiverMismatch: {
+    code: `${batch}_receiver_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning: "The channel's receiver is not payTo.",
+  },
+  batchReceiverAuthorizerMismatch: {
+    code: `${batch}_receiver_authorizer_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning: 'extra.receiverAuthorizer is missing, zero, or not that of the channel.',
+  },
+  batchTokenMismatch: {
+    code: `${batch}_token_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning: "The channel's token is not the asset.",
+  },
+  batchWithdrawDelayMismatch: {
+    code: `${batch}_withdraw_delay_mismatch`,
+    status: 200,
+    source: 'x402',
+    meaning: "The channel's withdrawDelay is not extra.withdrawDelay.",
+  },
+  batchWithdrawDelayOutOfRange: {
+    code: `${batch}_withdraw_delay_out_of_range`,
+    status: 200,
+    source: 'x402',
+    meaning: 'withdrawDelay is not between 900 and 2592000 seconds.',
+  },
+  batchVoucherSignature: {
+    code: `${batch}_voucher_signature`,
+    status: 200,
+    source: 'x402',
+    meaning:
+      "The voucher is not signed by the channel's payerAuthorizer, or by the payer if there is none.",
+  },
+  batchChannelNotFound: {
+    code: `${batch}_channel_not_found`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The channel holds nothing: no deposit has landed.',
+  },
+  batchCumulativeExceedsBalance: {
+    code: `${batch}_cumulative_exceeds_balance`,
+    status: 200,
+    source: 'x402',
+    meaning: 'maxClaimableAmount is more than the channel holds, with the deposit if there is one.',
+  },
+  batchCumulativeBelowClaimed: {
+    code: `${batch}_cumulative_below_claimed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'maxClaimableAmount is not above what was claimed already; for a refund, below it.',
+  },
+  batchInsufficientBalance: {
+    code: `${batch}_insufficient_balance`,
+    status: 200,
+    source: 'x402',
+    meaning: "The payer's balance does not cover the deposit.",
+  },
+  batchMissingEip712Domain: {
+    code: `${batch}_missing_eip712_domain`,
+    status: 200,
+    source: 'x402',
+    meaning: 'A deposit came without extra.name or extra.version.',
+  },
+  batchValidBefore: {
+    code: `${batch}_payload_authorization_valid_before`,
+    status: 200,
+    source: 'x402',
+    meaning: "The deposit's authorization has expired or expires too soon to land.",
+  },
+  batchValidAfter: {
+    code: `${batch}_payload_authorization_valid_after`,
+    status: 200,
+    source: 'x402',
+    meaning: "The deposit's authorization is not valid yet.",
+  },
+  batchReceiveAuthorizationSignature: {
+    code: `${batch}_receive_authorization_signature`,
+    status: 200,
+    source: 'x402',
+    meaning: "The deposit's authorization is not signed by the payer.",
+  },
+  batchFactoryNotAllowed: {
+    code: `${batch}_eip6492_factory_not_allowed`,
+    status: 200,
+    source: 'x402',
+    meaning: "The deposit's signature deploys a wallet (ERC-6492); no factory is allowed here.",
+  },
+  batchDepositSimulationFailed: {
+    code: `${batch}_deposit_simulation_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The simulated deposit reverted.',
+  },
+  batchDepositTransactionFailed: {
+    code: `${batch}_deposit_transaction_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The deposit reverted on chain without a more specific cause.',
+  },
+  batchClaimSimulationFailed: {
+    code: `${batch}_claim_simulation_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The simulated claim reverted.',
+  },
+  batchClaimTransactionFailed: {
+    code: `${batch}_claim_transaction_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The claim reverted on chain without a more specific cause.',
+  },
+  nothingToClaim: {
+    code: 'nothing_to_claim',
+    status: 200,
+    source: 'arcus',
+    meaning: 'Every total of the claim was claimed before; a transaction would change nothing.',
+  },
+  batchRepeatedChannel: {
+    code: 'repeated_channel',
+    status: 200,
+    source: 'arcus',
+    meaning:
+      'Several rows of the claim are of the same channel; send one row for each channel, with its highest total.',
+  },
+  batchSettleSimulationFailed: {
+    code: `${batch}_settle_simulation_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The simulated payout to the receiver reverted.',
+  },
+  batchSettleTransactionFailed: {
+    code: `${batch}_settle_transaction_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The payout to the receiver reverted on chain without a more specific cause.',
+  },
+  batchNothingToSettle: {
+    code: `${batch}_nothing_to_settle`,
+    status: 200,
+    source: 'x402',
+    meaning: 'Everything claimed for this receiver and token was paid out before.',
+  },
+  batchRefundSimulationFailed: {
+    code: `${batch}_refund_simulation_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The simulated refund reverted, often because its nonce was used.',
+  },
+  batchRefundTransactionFailed: {
+    code: `${batch}_refund_transaction_failed`,
+    status: 200,
+    source: 'x402',
+    meaning: 'The refund reverted on chain without a more specific cause.',
+  },
+  batchRefundNoBalance: {
+    code: `${batch}_refund_no_balance`,
+    status: 200,
+    source: 'x402',
+    meaning: 'Nothing that is not claimed is left in the channel.',
+  },
+  batchAuthorizerNotConfigured: {
+    code: `${batch}_authorizer_not_configured`,
+    status: 200,
+    source: 'x402',
+    meaning:
+      "A claim or refund came without the receiverAuthorizer's signature; this facilitator signs none for others.",
+  },
 } as const satisfies Record<string, Reason>
 
 export type ReasonKey = keyof typeof reasons
@@ -249,3 +455,30 @@ export interface Rejection {
   /** One sentence with the expected and the actual value, safe to show to anybody. */
   message: string
 }
+
+/** The codes of the protocol that this service never gives, each with the reason. */
+export const reasonsNotProduced = {
+  asset_not_deployed_contract: 'one asset is pinned per network and checked at start',
+  invalid_exact_evm_eip3009_not_supported: 'the pinned asset is checked for EIP-3009 at start',
+  smart_wallet_deployment_failed: 'ERC-6492 deployments are refused before',
+  invalid_exact_evm_failed_to_parse_signature: 'a signature is checked as bytes, never parsed late',
+  invalid_exact_evm_payload_undeployed_smart_wallet: 'not given by the reference either',
+  invalid_transaction_state: 'every failure of `exact` has a code of its own',
+  invalid_scheme: 'unsupported_scheme and invalid_exact_evm_scheme are more specific',
+  insufficient_funds: 'invalid_exact_evm_insufficient_balance is more specific',
+  invalid_exact_evm_payload_signature: 'the current reference says invalid_exact_evm_signature',
+  invalid_exact_evm_payload_recipient_mismatch:
+    'the current reference says invalid_exact_evm_recipient_mismatch',
+  'invalid_batch_settlement_evm_permit2_*, _eip2612_*, _erc20_approval_unavailable':
+    'Permit2 deposits are refused as unsupported_payload_type',
+  invalid_batch_settlement_evm_erc3009_authorization_required:
+    'a deposit without an authorization is malformed: invalid_payload',
+  invalid_batch_settlement_evm_smart_wallet_deployment_failed:
+    'ERC-6492 deployments are refused before',
+  invalid_batch_settlement_evm_rpc_read_failed:
+    'a chain that cannot be read is a 500: unexpected_verify_error or unexpected_settle_error',
+  invalid_batch_settlement_evm_authorizer_address_mismatch:
+    'this facilitator has no authorizer of its own whose address could differ',
+  'invalid_batch_settlement_evm_cumulative_amount_mismatch, _channel_busy, _missing_channel and the like':
+    "the merchant's own package gives them",
+} as const

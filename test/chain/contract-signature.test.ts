@@ -15,7 +15,7 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isContractSignature } from '../../src/chain/contract-signature.js'
+import { isContractSignature } from '../../src/chain/contract-wallet.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { devnetPayer } from '../../src/devnet/accounts.js'

@@ -35,7 +35,7 @@ import {
   readArtifact,
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
-import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/batch/typed-data.js'
+import { hashChannel, hashClaims, hashRefund } from '../../src/facilitator/batch/jobs.js'
 import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
 
 const { batchSettlement: address, erc3009Collector, usdc } = devnetContracts

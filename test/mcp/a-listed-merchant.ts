@@ -6,7 +6,7 @@ import { createListingClient } from '../../src/listing-client/client.js'
 import type { Listing } from '../../src/listing-client/listing.js'
 import type { World } from '../support/arcus.js'
 
-/** What a call without payment brought. */
+/** The outcome of a call without payment. */
 export interface Call {
   method: string | undefined
   url: string | undefined

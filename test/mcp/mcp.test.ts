@@ -65,7 +65,7 @@ async function call(name: string, args: object): Promise<any> {
 }
 
 describe('the tools', () => {
-  it('are told to the official client, each as one that only reads', async () => {
+  it('are listed for the official client, each as read-only', async () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual([
       'search_resources',
@@ -130,7 +130,7 @@ describe('the tools', () => {
     ])
   })
 
-  it('mark what sellers wrote, and let no text pass for anything but a value', async () => {
+  it('mark the texts of sellers, and let no text pass for anything but a value', async () => {
     const url = `${api.url}/weather`
     api.required = { resource: { url, description: `\u2066${HOSTILE}\u200b` } }
     for (const [tool, args] of [
@@ -172,7 +172,7 @@ describe('the 402 of a resource', () => {
     }
   })
 
-  it('is judged against the listing', async () => {
+  it('is compared with the listing', async () => {
     api.required = { accepts: [{ ...requirement, payTo: `0x${'ab'.repeat(20)}` }] }
     const { structuredContent } = await call('get_payment_terms', { url: `${api.url}/weather` })
     expect(structuredContent).toMatchObject({
@@ -192,7 +192,7 @@ describe('the 402 of a resource', () => {
     expect(structuredContent).toMatchObject({ isAsListed: false, verdict: 'live' })
   })
 
-  it('is asked of nobody who is not in the catalog', async () => {
+  it('is requested only from resources of the catalog', async () => {
     for (const url of [
       `${api.url}/secret`,
       'http://169.254.169.254/latest',
@@ -205,7 +205,7 @@ describe('the 402 of a resource', () => {
     expect(api.calls).toEqual([])
   })
 
-  it('is not asked for without end', async () => {
+  it('is not requested without limit', async () => {
     const asked = Array.from({ length: 24 }, () =>
       call('get_payment_terms', { url: `${api.url}/weather` }),
     )
@@ -233,7 +233,7 @@ describe('bad calls', () => {
     ],
     ['a long body', 'get_payment_terms', { url: 'u', body: 'x'.repeat(20_000) }, /bytes/],
     ['an unknown tool', 'no_such_tool', {}, /no_such_tool/],
-  ])('that have %s are told what is wrong', async (_, name, args, said) => {
+  ])('with %s are answered with what is wrong', async (_, name, args, said) => {
     const { isError, text } = await call(name, args)
     expect(isError).toBe(true)
     expect(text).toMatch(said)
@@ -272,7 +272,7 @@ describe('POST /mcp', () => {
     ['a caller that takes no JSON', ping, { accept: 'text/html' }, 406, -32000],
     ['a protocol nobody knows', ping, { 'mcp-protocol-version': '1999-01-01' }, 400, -32000],
     ['too much', `"${'x'.repeat(70_000)}"`, {}, 413, -32000],
-  ])('answers %s in the words of JSON-RPC', async (_, body, headers, status, code) => {
+  ])('answers %s with an error of JSON-RPC', async (_, body, headers, status, code) => {
     const answer = await post(body, headers as Record<string, string>)
     expect(answer.status).toBe(status)
     const said = (await answer.json()) as { error: { code: number; message: string } }

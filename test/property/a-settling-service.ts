@@ -5,11 +5,11 @@ import type { Log } from '../../src/chain/receipts.js'
 import type { Rpc } from '../../src/chain/rpc.js'
 import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { createDeliveries } from '../../src/facilitator/deliveries.js'
-import { createJudge } from '../../src/facilitator/judge.js'
+import { EXACT } from '../../src/facilitator/exact-job.js'
+import { createPaymentCheck } from '../../src/facilitator/payment-check.js'
 import { createSettler } from '../../src/facilitator/settler.js'
-import type { JobKind } from '../../src/relayer/job-kind.js'
+import { createTrackedJobs, type JobKind } from '../../src/relayer/jobs.js'
 import type { Relayer } from '../../src/relayer/relayer.js'
-import { createTrackedJobs } from '../../src/relayer/tracked-jobs.js'
 import {
   isDecided,
   type Job,
@@ -39,7 +39,7 @@ const failure = anOutcome({
   gasCost: null,
 })
 
-/** Where a caller of the world may be made to wait; a test decides for how long. */
+/** A point where a caller waits; a test decides for how long. */
 export type Gate = (label: string) => Promise<void>
 
 export interface World {
@@ -51,7 +51,7 @@ export interface World {
 }
 
 /**
- * The real settler, judge, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
+ * The real settler, checkPayment, deliveries and SQLite rows for one payment, over a chain and a relayer made of gates.
  * No timers and no disk: only the gates decide what happens before what.
  */
 export function aSettlingService(payment: Payment, world: World) {
@@ -72,7 +72,7 @@ export function aSettlingService(payment: Payment, world: World) {
   const chain = aChain(payment, world)
   const relayer = aRelayer(journal, chain, world)
   const now = () => nowSeconds * 1_000
-  const judge = createJudge({
+  const checkPayment = createPaymentCheck({
     served: new Map([[network, chain.network]]),
     journal,
     computeDigest: createAuthorizationDigest(keccak256),
@@ -80,7 +80,7 @@ export function aSettlingService(payment: Payment, world: World) {
     now,
   })
   const settle = createSettler({
-    judge,
+    checkPayment,
     journal,
     deliveryStore,
     deliveries: createDeliveries({ store: deliveryStore, now, log: { error: () => {} } }),
@@ -93,7 +93,7 @@ export function aSettlingService(payment: Payment, world: World) {
   })
   return {
     settle,
-    judge,
+    checkPayment,
     submitted: relayer.submitted,
     landings: chain.landings,
     close: () => database.close(),
@@ -177,11 +177,11 @@ function aRelayer(
   { gate, failures = 0 }: World,
 ) {
   let failuresLeft = failures
-  const tracked = createTrackedJobs(() => 0)
   const submitted: string[] = []
   const kind = {
-    ride: () => ({ isAlone: false, payer: '', payTo: '' }),
+    profile: () => ({ isAlone: false, payer: '', payTo: '' }),
   } as unknown as JobKind
+  const tracked = createTrackedJobs({ [EXACT]: kind }, () => 0)
 
   async function decide(job: Job, outcome: Outcome): Promise<void> {
     await journal.resolve({ outcomes: [{ id: job.id, round: job.round, outcome }], now: 0 })
@@ -214,11 +214,11 @@ function aRelayer(
     expect: () => () => {},
     submit(job: Job) {
       submitted.push(job.id)
-      tracked.add(job, kind)
+      tracked.track(job)
       void bringOnChain(job)
     },
     untilDecided: (job: Job) => tracked.until(job, isDecided),
-    isTracking: ({ id, round }: Job) => (tracked.find(id)?.job.round ?? -1) >= round,
+    isTracking: tracked.isTracking,
   } as unknown as Relayer
   return { relayer, submitted }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
-import { createJudge, type Judge } from '../../src/facilitator/judge.js'
+import { type CheckPayment, createPaymentCheck } from '../../src/facilitator/payment-check.js'
 import { openSqliteStores } from '../../src/store/sqlite/stores.js'
 import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
 import type { Payment } from '../../src/x402/payment.js'
@@ -10,11 +10,11 @@ import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
 import { aPayment, network, nowSeconds, signPayment } from '../unit/x402/a-payment.js'
 
 const stores = openSqliteStores(':memory:')
-let judge: Judge
+let checkPayment: CheckPayment
 let signed: Payment
 
 beforeAll(async () => {
-  judge = createJudge({
+  checkPayment = createPaymentCheck({
     served: new Map([[network, aNetwork()]]),
     journal: stores.journal,
     computeDigest: createAuthorizationDigest(keccak256),
@@ -37,7 +37,7 @@ function withAuthorization(changes: Partial<Payment['authorization']>): Partial<
   return { authorization: { ...signed.authorization, ...changes } }
 }
 
-/** One lie each; a liar may mend every other member so that only the signature is left to tell. */
+/** The alterations. Each may adapt the other members too, so that only the signature shows it. */
 const lies: Record<string, fc.Arbitrary<() => Partial<Payment>>> = {
   from: address.map((from) => () => withAuthorization({ from })),
   to: address.map((to) => () => withAuthorization({ to })),
@@ -75,7 +75,7 @@ const fingerprint = (payment: Payment) =>
   JSON.stringify(payment, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 
 it('finds the payment valid as it was signed', async () => {
-  expect((await judge(signed, 6)).state).toBe('valid')
+  expect((await checkPayment(signed, 6)).state).toBe('valid')
 })
 
 it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', async (name) => {
@@ -83,7 +83,7 @@ it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', as
     fc.asyncProperty(lies[name] as (typeof lies)[string], async (lie) => {
       const altered = { ...signed, ...lie() }
       fc.pre(fingerprint(altered) !== fingerprint(signed))
-      expect((await judge(altered, 6)).state).toBe('rejected')
+      expect((await checkPayment(altered, 6)).state).toBe('rejected')
     }),
     { numRuns: 60 },
   )

@@ -1,8 +1,7 @@
 import { isValidRouteTemplate } from '@x402/extensions/bazaar'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { canonicalUrl } from '../../src/x402/bazaar.js'
-import { isRouteTemplate } from '../../src/x402/route-template.js'
+import { canonicalUrl, isRouteTemplate } from '../../src/x402/bazaar.js'
 
 const runs = { numRuns: 500 }
 

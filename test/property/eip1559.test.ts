@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { bytesToHex, type Hex, serializeTransaction } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { encodeTransaction } from '../../src/relayer/eip1559.js'
+import { encodeTransaction } from '../../src/relayer/signer.js'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const asHex = (value: Uint8Array): Hex => bytesToHex(value)

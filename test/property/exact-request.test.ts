@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readExactRequest } from '../../src/x402/exact-request.js'
-import { parseClosely, parseRequest } from '../../src/x402/parse-request.js'
+import { parseClosely, parseRequest, readExactRequest } from '../../src/x402/parse-request.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 
 const sound = await aSignedPayment()
@@ -45,7 +44,7 @@ describe('the compiled check of a request', () => {
     expect(readExactRequest(sound)).toBeDefined()
   })
 
-  it('says yes only where the close look says yes, and reads the same payment', () => {
+  it('accepts only requests that zod accepts, and reads the same payment', () => {
     const body = fc
       .array(fc.tuple(fc.constantFrom(...placesOf(sound)), oddValue), {
         minLength: 1,
@@ -70,7 +69,7 @@ describe('the compiled check of a request', () => {
     )
   })
 
-  it('leaves a Permit2 payload to the close look', () => {
+  it('leaves a Permit2 payload to zod', () => {
     const { payload } = sound.paymentPayload
     const permit = {
       ...sound,

@@ -17,11 +17,11 @@ interface Caller {
   /** Presents the same authorization with a signature of its own making. */
   lies: boolean
   isConnected: boolean
-  /** What it was told, once the whole answer has reached it. */
-  told?: { success: boolean; errorReason?: string; transaction: string }
+  /** The answer, once it has reached the caller completely. */
+  answer?: { success: boolean; errorReason?: string; transaction: string }
 }
 
-/** A caller as the route serves it: told when the answer is out, its right given back when it is gone by then. */
+/** Serves a caller as the route does: the right is completed with the answer, or released if the caller is gone. */
 async function call(service: Service, s: fc.Scheduler, caller: Caller, idempotencyKey?: string) {
   await s.schedule(Promise.resolve(), 'request arrives')
   const { body, delivery } = await service.settle({
@@ -31,7 +31,7 @@ async function call(service: Service, s: fc.Scheduler, caller: Caller, idempoten
   })
   await s.schedule(Promise.resolve(), 'answer is written')
   if (!caller.isConnected) return delivery?.release()
-  caller.told = body
+  caller.answer = body
   await delivery?.complete()
 }
 
@@ -68,7 +68,7 @@ const someCallers = (lies: fc.Arbitrary<boolean> = fc.constant(false)) =>
     { minLength: 1, maxLength: 6 },
   )
 
-it('submits once and tells one connected caller of success, whatever comes before what', async () => {
+it('submits once and answers one connected caller with success, in every order of events', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -76,12 +76,12 @@ it('submits once and tells one connected caller of success, whatever comes befor
       fc.boolean(),
       async (s, callers, isContract) => {
         const service = await serve(s, callers, { isContract })
-        const told = callers.flatMap((caller) => caller.told ?? [])
-        const paid = told.filter(({ success }) => success)
+        const answers = callers.flatMap((caller) => caller.answer ?? [])
+        const paid = answers.filter(({ success }) => success)
         expect(service.submitted).toHaveLength(1)
         expect(paid.length).toBeLessThanOrEqual(1)
         if (callers.some(({ waits }) => waits)) expect(paid).toHaveLength(1)
-        for (const answer of told) {
+        for (const answer of answers) {
           expect(answer.transaction).toMatch(/^0x(aa){32}$/)
           if (!answer.success) expect(answer.errorReason).toBe(reasons.nonceAlreadyUsed.code)
         }
@@ -91,24 +91,24 @@ it('submits once and tells one connected caller of success, whatever comes befor
   )
 })
 
-it('tells nobody of success who cannot show the signature, and loses nobody who can', async () => {
+it('answers only callers with the right signature with success, and loses none of them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), someCallers(fc.boolean()), async (s, callers) => {
       const service = await serve(s, callers)
       const honest = callers.filter(({ lies }) => !lies)
       expect(service.submitted).toHaveLength(honest.length > 0 ? 1 : 0)
-      for (const { lies, told } of callers) {
-        if (lies && told !== undefined) expect(told.errorReason).toBe(reasons.signature.code)
+      for (const { lies, answer } of callers) {
+        if (lies && answer !== undefined) expect(answer.errorReason).toBe(reasons.signature.code)
       }
       if (honest.some(({ waits }) => waits)) {
-        expect(honest.filter(({ told }) => told?.success)).toHaveLength(1)
+        expect(honest.filter(({ answer }) => answer?.success)).toHaveLength(1)
       }
     }),
     { numRuns: 200 },
   )
 })
 
-it('lands once and tells of success once when earlier tries failed for good', async () => {
+it('settles once and answers once with success when earlier tries failed for good', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -116,7 +116,7 @@ it('lands once and tells of success once when earlier tries failed for good', as
       fc.integer({ min: 1, max: 3 }),
       async (s, callers, failures) => {
         const service = await serve(s, callers, { failures })
-        const paid = callers.filter(({ told }) => told?.success)
+        const paid = callers.filter(({ answer }) => answer?.success)
         expect(service.landings()).toBeLessThanOrEqual(1)
         expect(paid.length).toBeLessThanOrEqual(service.landings())
         expect(service.submitted.length).toBeLessThanOrEqual(failures + 1)
@@ -126,34 +126,34 @@ it('lands once and tells of success once when earlier tries failed for good', as
   )
 })
 
-it('tells every connected caller with the same Idempotency-Key of the one success', async () => {
+it('answers every connected caller with the same Idempotency-Key with the one success', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), someCallers(), async (s, callers) => {
       const service = await serve(s, callers, { idempotencyKey: 'the-key-of-the-merchant' })
       expect(service.submitted).toHaveLength(1)
-      for (const { waits, told } of callers) {
-        if (waits) expect(told?.success).toBe(true)
-        if (told !== undefined) expect(told.success).toBe(true)
+      for (const { waits, answer } of callers) {
+        if (waits) expect(answer?.success).toBe(true)
+        if (answer !== undefined) expect(answer.success).toBe(true)
       }
     }),
     { numRuns: 200 },
   )
 })
 
-it('never judges a payment bad that is being settled, whenever it is asked', async () => {
+it('never rejects a payment that is being settled, whenever it is checked', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), fc.boolean(), async (s, isContract) => {
       const gate = (label: string) => s.schedule(Promise.resolve(), label)
       const service = aSettlingService(payment, { gate, isContract })
       const caller: Caller = { waits: true, lies: false, isConnected: true }
-      const judge = async () => {
+      const checkPayment = async () => {
         await s.schedule(Promise.resolve(), 'verify arrives')
-        return (await service.judge(payment, 6)).state
+        return (await service.checkPayment(payment, 6)).state
       }
       try {
-        const judgements = Promise.all([judge(), judge(), judge()])
-        await s.waitFor(Promise.all([judgements, call(service, s, caller)]))
-        for (const state of await judgements) expect(['valid', 'known']).toContain(state)
+        const results = Promise.all([checkPayment(), checkPayment(), checkPayment()])
+        await s.waitFor(Promise.all([results, call(service, s, caller)]))
+        for (const state of await results) expect(['valid', 'known']).toContain(state)
       } finally {
         service.close()
       }

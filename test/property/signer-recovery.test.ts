@@ -18,8 +18,11 @@ import {
   type Eip712Domain,
 } from '../../src/x402/authorization-digest.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
-import { signerRecoveryImplementations } from '../../src/x402/public-key-recovery.js'
-import { loadSignerRecovery, type SignerRecovery } from '../../src/x402/signer-recovery.js'
+import {
+  loadSignerRecovery,
+  type SignerRecovery,
+  signerRecoveryImplementations,
+} from '../../src/x402/signer-recovery.js'
 import { authorizationTypes as types } from '../support/authorization-types.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -131,7 +134,7 @@ it('no longer matches under any other domain', async () => {
   )
 })
 
-it('judges random and mutated signatures as the token does, in every implementation', async () => {
+it('accepts and refuses random and mutated signatures as the token does, in every implementation', async () => {
   await fc.assert(
     fc.asyncProperty(privateKey, unsigned, mutation, async (key, fields, mutate) => {
       const { authorization, signature: original } = await signed(key, fields)
@@ -153,7 +156,7 @@ const scalar = fc.oneof(fc.constantFrom(...scalarEdges, UINT256_MAX), uint256)
 const parityByte = fc.oneof(fc.constantFrom(0, 1, 26, 27, 28, 29), fc.nat(255))
 const byteHex = (value: number) => value.toString(16).padStart(2, '0')
 
-/** What an adversary or a careless wallet does to a signature. */
+/** The changes that an adversary or a careless wallet makes to a signature. */
 const mutation: fc.Arbitrary<(signature: Hex) => Hex> = fc.oneof(
   bytes(65).map((random) => () => random),
   fc.tuple(bytes(64), fc.constantFrom('1b', '1c')).map(

@@ -17,7 +17,7 @@ export async function run(command: string, cwd: string, env: Record<string, stri
 export function start(command: string, cwd: string, env: Record<string, string> = {}) {
   const child = spawn('sh', ['-e', '-c', command], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...ownEnv(), ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -31,11 +31,34 @@ export function start(command: string, cwd: string, env: Record<string, string> 
   return { child, printed: () => text, stop: () => stop(child) }
 }
 
+/** The environment of a person's terminal: the test runner adds settings of its own, such as BASE_URL. */
+function ownEnv(): Record<string, string> {
+  const isKept = (name: string) => ['PATH', 'HOME', 'TMPDIR'].includes(name) || /^npm_/i.test(name)
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      isKept(name) && value !== undefined ? [[name, value]] : [],
+    ),
+  )
+}
+
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  process.kill(-child.pid, 'SIGTERM')
-  await ended
+  const group = -child.pid
+  process.kill(group, 'SIGTERM')
+  await until(
+    () => !isAlive(group),
+    () => 'a command goes on after SIGTERM',
+    20_000,
+  ).catch(() => process.kill(group, 'SIGKILL'))
+}
+
+/** Whether any process of a group lives. */
+function isAlive(group: number): boolean {
+  try {
+    return process.kill(group, 0)
+  } catch {
+    return false
+  }
 }
 
 /** An empty folder with the files of a section. */
@@ -51,7 +74,7 @@ export function openFolder(blocks: readonly Block[]): string {
 }
 
 export function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
 /** Resolves once the condition holds. Throws with `describe()` after the time given. */

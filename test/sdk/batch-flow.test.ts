@@ -91,7 +91,7 @@ it('says in /supported that it settles the scheme, after exact and without an au
   ])
 })
 
-it('the stock buyer pays the stock merchant: one deposit, a hundred vouchers, claim, settle, refund', async () => {
+it('the official buyer pays the official merchant: one deposit, a hundred vouchers, claim, settle, refund', async () => {
   const first = await pay(`${merchantUrl}/paid`)
   expect(first.status).toBe(200)
   expect(await first.json()).toEqual({ goods: true })
@@ -121,7 +121,7 @@ it('the stock buyer pays the stock merchant: one deposit, a hundred vouchers, cl
   expect(await balanceOf(settlement)).toBe(0n)
 })
 
-it('a buyer of a new process goes on with his channel, also after a refund, if his client has a node to ask', async () => {
+it('a buyer in a new process goes on with the old channel, also after a refund, if the client has a node', async () => {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(world.chainUrl, account.address, 1_000_000n)
   const chain = createPublicClient({ transport: http(world.chainUrl) })

@@ -49,7 +49,7 @@ it('searches page by page', async () => {
   expect(rest.pagination).toEqual({ limit: 1, cursor: null })
 })
 
-it('finds what was misspelled', async () => {
+it('corrects a misspelled word', async () => {
   const found = await bazaar.search({ query: 'wether huose' })
   expect(found).toEqual({
     ...(await bazaar.search({ query: 'weather house' })),
@@ -58,7 +58,7 @@ it('finds what was misspelled', async () => {
   expect(found.resources).toHaveLength(2)
 })
 
-it('tells the client what was wrong', async () => {
+it('answers a wrong query with what is wrong', async () => {
   await expect(bazaar.listResources({ limit: 101 })).rejects.toThrow(
     'limit must be an integer from 1 to 100.',
   )

@@ -91,7 +91,7 @@ async function aBuyer(how: Bend, isBent: Bends) {
 }
 
 const earned = () => usdcBalance(world.chainUrl, receiver)
-/** What the payer has signed for by now: the amount of a voucher. */
+/** The total that the payer has signed for by now: the amount of a voucher. */
 const amountOf = ({ primaryType, message }: Parameters<NonNullable<Bends>>[0]) =>
   primaryType === 'Voucher' ? (message as { maxClaimableAmount: bigint }).maxClaimableAmount : 0n
 
@@ -132,7 +132,7 @@ it('one buyer with vouchers in another form holds back no claim of others', asyn
   expect(await earned()).toBe(4n * PRICE)
 })
 
-it('the claims of the documented sample go past a channel that cannot be claimed, and say so', async () => {
+it('the claims of the documented sample skip a channel that cannot be claimed, and report it', async () => {
   await openMerchant()
   for (let i = 0; i < 3; i++) {
     const { call } = await aBuyer('v of 0 or 1', () => false)
@@ -169,7 +169,7 @@ it('the documented sample serves no channel without a payerAuthorizer', async ()
   expect((await wrapFetchWithPayment(fetch, client)(url)).status).toBe(402)
 })
 
-it('what the official package keeps of a voucher in other words is claimed all the same', async () => {
+it('a voucher that the official package stores in another spelling is claimed all the same', async () => {
   await openMerchant()
   const { call } = await aBuyer('v of 0 or 1', () => false)
   for (let i = 0; i < 2; i++) expect(await call()).toBe(200)

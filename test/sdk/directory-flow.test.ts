@@ -146,7 +146,7 @@ it('counts a payment for its endpoint, once, and shows it to the owner who signs
   ])
 })
 
-it('shows nothing of what somebody is paid to whoever lists his address, until his key says so', async () => {
+it('shows the income of an address to nobody who lists it, until the key of the address consents', async () => {
   const copyist = devnetPayer
   await client(copyist.account).save('copy-house', { ...listing(), name: 'Copy house' })
   expect((await pay(`${paidUrl}/weather?city=Porto`)).body.success).toBe(true)
@@ -170,7 +170,7 @@ it('shows nothing of what somebody is paid to whoever lists his address, until h
   await client(copyist.account).delete('copy-house')
 })
 
-it('tells people how it stands, and their browsers where they are', async () => {
+it('shows its status to people, and tells their browsers where they are', async () => {
   const { body } = await world.get('/api/status')
   expect(body).toMatchObject({
     status: 'ready',
@@ -200,7 +200,7 @@ it('tells people how it stands, and their browsers where they are', async () => 
   }
 })
 
-it('lists what a payment was for until an owner does, and says so to the merchant', async () => {
+it('lists the resource of a payment until an owner lists it, and says so to the merchant', async () => {
   const bazaar = {
     info: {
       input: { type: 'http', method: 'GET', queryParams: { star: 'Vega' } },

@@ -72,7 +72,7 @@ function aBuyer() {
 
 const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
 
-it('the stock buyer pays the stock merchant and gets goods and transaction', async () => {
+it('the official buyer pays the official merchant and gets the answer and the transaction', async () => {
   const before = await merchantBalance()
   const response = await aBuyer()(`${merchantUrl}/paid`)
   expect(response.status).toBe(200)

@@ -61,7 +61,7 @@ it('reads a 400 and a 429 as errors with our codes', async () => {
     expect(error).toBeInstanceOf(VerifyError)
     expect(error).toMatchObject({ statusCode: 429, invalidReason: 'rate_limited' })
   }
-  // What was verified here is settled whatever the caller's pace; what was not is refused.
+  // A verified payment settles whatever the caller's rate is; an unverified one is refused.
   expect(await client.settle(...good)).toMatchObject({ success: true })
   await expect(client.settle(...(await wished()))).rejects.toSatisfy(
     (error) => error instanceof SettleError && error.errorReason === 'rate_limited',

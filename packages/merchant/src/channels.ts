@@ -7,11 +7,10 @@ import {
   type ChannelStorage,
 } from '@x402/evm/batch-settlement/server'
 import { FileChannelStorage } from '@x402/evm/batch-settlement/server/file-storage'
-import { zeroAddress } from '../../../src/x402/address.js'
+import { addressProblem, zeroAddress } from '../../../src/x402/address.js'
 import { channelConfigSchema, voucherFieldsSchema } from '../../../src/x402/batch-schemas.js'
-import { canonicalSignature } from '../../../src/x402/canonical-signature.js'
-import { addressProblem } from '../../../src/x402/checksum.js'
 import type { Network } from '../../../src/x402/networks.js'
+import { canonicalSignature } from '../../../src/x402/signature-forms.js'
 import { createFacilitatorClient } from './facilitator.js'
 import { stablecoinOf } from './price.js'
 

@@ -1,4 +1,4 @@
-import { isRouteTemplate } from '../../../src/x402/route-template.js'
+import { isRouteTemplate } from '../../../src/x402/bazaar.js'
 import type { RoutePrice } from './options.js'
 
 type JsonObject = Record<string, unknown>

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { decodePaymentSignatureHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { FastifyReply } from 'fastify'
-import { isObject } from '../../../src/x402/json-walk.js'
+import { isObject } from '../../../src/x402/json.js'
 
 type PresentedPayment =
   | { kind: 'none' }

@@ -1,4 +1,4 @@
-import { addressProblem } from '../../../src/x402/checksum.js'
+import { addressProblem } from '../../../src/x402/address.js'
 import type { Network } from '../../../src/x402/networks.js'
 
 /**

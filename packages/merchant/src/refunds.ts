@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
-import { addressProblem } from '../../../src/x402/checksum.js'
+import { addressProblem } from '../../../src/x402/address.js'
 import { createFacilitatorClient } from './facilitator.js'
 
 export interface RefundsOptions {

@@ -21,7 +21,7 @@ import type {
   Merchant,
   QuotedRequirement,
 } from '../../store/listings.js'
-import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 import { CommandError } from '../operator-command.js'
 import { everyMerchant, type OperatorStores, officialProblem } from './operator-stores.js'
 

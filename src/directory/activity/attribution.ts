@@ -133,7 +133,7 @@ export function canonicalResource(url: URL | undefined): string | null {
 }
 
 /** Finds the endpoint of a listing that a paid URL belongs to. */
-export interface PathIndex {
+interface PathIndex {
   find(url: URL): number | undefined
 }
 

@@ -30,7 +30,7 @@ export function createActivityFeed(): ActivityFeed {
   }
 }
 
-/** How often the store is read for activity that other processes kept. */
+/** Interval of reading the activity that other processes kept. */
 const FOLLOW_MS = 1_000
 
 /** Announces activity that other processes kept. Returns how to stop. Reads nothing while nobody listens. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { createHourlyCounts } from '../../http/limiter.js'
 import type { ActivityState, ActivityStore, NewActivity } from '../../store/activity.js'
-import type { PaymentAnswer } from '../../x402/payment-answer.js'
+import type { PaymentAnswer } from '../../x402/payment.js'
 import { reasons } from '../../x402/reasons.js'
 import {
   type Attribution,
@@ -12,7 +12,7 @@ import {
   readResource,
 } from './attribution.js'
 
-export interface ActivityRecorderOptions {
+interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
   /** Lower-case. */
@@ -31,7 +31,7 @@ export interface ActivityRecorderOptions {
   log: { warn(details: object, message: string): void }
 }
 
-export interface ActivityRecorder {
+interface ActivityRecorder {
   /** Takes in an answer; as cheap as a push, and never throws. */
   record(answer: PaymentAnswer): void
   /** Counts the answers that were dropped: they came too fast, the store failed, or the disk is nearly full. */
@@ -263,7 +263,7 @@ function createMemory() {
   }
 }
 
-/** How much of an answer is kept. */
+/** The part of an answer that is kept. */
 type Keeping =
   /** The answer itself, and the sums of its endpoint. */
   | 'row'

@@ -141,7 +141,7 @@ const statsOperation: Operation = {
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
-export interface ActivityRoutesOptions {
+interface ActivityRoutesOptions {
   store: ActivityStore
   listings: Pick<ListingReader, 'findMerchant'>
   sessions: Sessions

@@ -10,7 +10,7 @@ import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/se
 import type { ActivityFeed } from './feed.js'
 import { ofOwner, ownerCodes } from './routes.js'
 
-export interface ActivityStreamOptions extends OwnerCheckOptions {
+interface ActivityStreamOptions extends OwnerCheckOptions {
   feed: ActivityFeed
   /** For tests; 25 s otherwise. */
   heartbeatMs?: number

@@ -175,7 +175,7 @@ export function rate(part: number, whole: number): number | null {
 
 /** The ranges of the figures, each read from sums by hour or by day. */
 export const activityRanges = ['24h', '7d', '30d', 'all'] as const
-export type ActivityRange = (typeof activityRanges)[number]
+type ActivityRange = (typeof activityRanges)[number]
 
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
@@ -206,7 +206,7 @@ function floorTo(seconds: number, step: number): number {
   return seconds - (seconds % step)
 }
 
-export interface PublicTotalsOptions {
+interface PublicTotalsOptions {
   store: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
   /** Unix milliseconds. */
   now: () => number

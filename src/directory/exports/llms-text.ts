@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { costOf, paramNames } from '../listings/published.js'
 
-export interface LlmsTextOptions {
+interface LlmsTextOptions {
   /** `BASE_URL`. */
   facilitator: string
   checksum: (address: Address) => Address

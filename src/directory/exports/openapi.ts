@@ -2,14 +2,14 @@ import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { isObject } from '../../x402/json.js'
 import { schemaKeywords, schemasByName } from '../../x402/json-schema.js'
-import { isObject } from '../../x402/json-walk.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { createPause } from '../listings/pause.js'
 import { propertiesOf, publishedIdentity } from '../listings/published.js'
 import { nameTools } from './tools.js'
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   facilitator: string
   checksum: (address: Address) => Address
 }

@@ -55,7 +55,7 @@ const merchantLlmsOperation: Operation = {
   examples: { unknown: unknownMerchant },
 }
 
-export interface ExportRoutesOptions {
+interface ExportRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   /** `BASE_URL`. */
   facilitator: string

@@ -6,7 +6,7 @@ import { costOf, livePrices, priceUsd } from '../listings/published.js'
 
 /** `function` is the form of most language models, `mcp` the answer to `tools/list`. */
 export const toolFormats = ['function', 'mcp'] as const
-export type ToolFormat = (typeof toolFormats)[number]
+type ToolFormat = (typeof toolFormats)[number]
 
 /** Returns a merchant's endpoints as tools, and by name the parts of a call of each. */
 export function toTools(

@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { createHourlyCounts } from '../../http/limiter.js'
 import { asSentence } from '../../listing-client/text.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
-import { bazaarOf, parseBazaar } from '../../x402/bazaar.js'
-import type { BazaarStatus } from '../../x402/extension-responses.js'
+import { type BazaarStatus, bazaarOf, parseBazaar } from '../../x402/bazaar.js'
 import { draftUnclaimed } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
@@ -50,7 +49,7 @@ const MAX_WAITING = 500
 const MAX_WAITING_PER_PAY_TO = 20
 /** New entries in an hour. One payTo has at most fifty entries; a host may serve several merchants. */
 const growthBounds: GrowthBounds = { inAll: 1_000, perPayer: 50, perPayTo: 50, perHost: 100 }
-/** How long an answer is repeated for the same offer; a rejection as long as discovery may be cached. */
+/** Times for which the same offer gets the same answer; for a rejection as long as discovery may be cached. */
 const STANDING_MS = 1_000
 const REJECTED_MS = 60_000
 /** The answer to a payment waits no longer than this for the catalog. */

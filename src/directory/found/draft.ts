@@ -9,7 +9,7 @@ import type {
 } from '../../store/listings.js'
 import { unclaimedId, unclaimedName } from '../../store/ownership.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
-import { isObject, memberOf } from '../../x402/json-walk.js'
+import { isObject, memberOf } from '../../x402/json.js'
 import { cleanJson } from '../probe/clean-json.js'
 import { readInputSchema } from '../probe/payment-required.js'
 

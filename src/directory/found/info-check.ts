@@ -11,7 +11,7 @@ export type InfoVerdict =
   | { ok: false; rejectedReason: string; isSlow?: boolean }
 
 /** Parts of an extension that `parseBazaar` read, so bounded in bytes, depth and count. */
-export interface Described {
+interface Described {
   info: Record<string, unknown>
   schema: Record<string, unknown>
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
 import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
-import { memberOf } from '../../x402/json-walk.js'
+import { memberOf } from '../../x402/json.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 

@@ -1,13 +1,13 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
-import { memberOf } from '../../x402/json-walk.js'
+import { memberOf } from '../../x402/json.js'
 import { nextHealth } from '../probe/health.js'
 import type { ProbeResult } from '../probe/probe.js'
 import type { ProbeEffect } from '../probe/probe-schedule.js'
 import { describeEndpoint, type EndpointClaims } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 
-export interface ProbeEffectsOptions {
+interface ProbeEffectsOptions {
   infoCheck: Pick<InfoCheck, 'check'>
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number

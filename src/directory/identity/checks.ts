@@ -135,7 +135,7 @@ function failed(detail: string): Finding {
   return { passed: false, detail }
 }
 
-export interface ReadIdentityOptions {
+interface ReadIdentityOptions {
   registry: Pick<IdentityRegistry, 'address' | 'name' | 'isServed' | 'readAgent'>
   get: GuardedGet
   /** Unix milliseconds. */

@@ -4,11 +4,11 @@ import type { ListingStore, Merchant } from '../../store/listings.js'
 import type { ReadIdentity } from './checks.js'
 import type { IdentityRegistry } from './registry.js'
 
-/** How often events of the registry are read and due checks run: a lost badge disappears about this late. */
+/** Interval of reading the registry's events and running due checks: a lost badge disappears about this late. */
 const TICK_MS = 15_000
 /** The same while the registry cannot be read. */
 const SILENT_TICK_MS = 60_000
-/** How often the registry itself and the list of merchants are read again. */
+/** Interval of reading the registry itself and the list of merchants. */
 const REFRESH_MS = 3_600_000
 /** Time until a check that failed for the chain is tried again. */
 const RETRY_MS = 300_000
@@ -17,7 +17,7 @@ const CONCURRENT_CHECKS = 4
 /** Tries of a check whose merchant changes meanwhile; after them the next recheck does it. */
 const MAX_ATTEMPTS = 3
 
-export interface IdentityWatchOptions {
+interface IdentityWatchOptions {
   store: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'merchantsWithAgent' | 'saveIdentity'>
   registry: Pick<IdentityRegistry, 'address' | 'refresh' | 'readChanges'>
   readIdentity: ReadIdentity

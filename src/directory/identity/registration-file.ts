@@ -1,5 +1,5 @@
 import { parseUint256 } from '../../x402/amounts.js'
-import { isObject } from '../../x402/json-walk.js'
+import { isObject } from '../../x402/json.js'
 import type { GuardedFetch } from '../probe/guarded-fetch.js'
 
 /** A GET through the SSRF guard, without redirects and with a bound on the answer. */

@@ -7,21 +7,18 @@ import {
   readAgentChanges,
   readRegistryVersion,
 } from '../../chain/identity-registry.js'
+import { LOG_RANGE_BLOCKS } from '../../chain/receipts.js'
 import type { Rpc } from '../../chain/rpc.js'
-import { RpcResponseError } from '../../chain/rpc-errors.js'
 
 /** The only chain whose registry is read: the specification has identities on the mainnet only. */
 export const IDENTITY_NETWORK = 'eip155:5042'
 
 /** The major version whose calls are known. */
 const KNOWN_VERSION = /^2\./
-/** Nodes bound the range of a log query. After a refusal the range is halved, down to the least. */
-const MAX_RANGE_BLOCKS = 5_000
-const LEAST_RANGE_BLOCKS = 500
 /** Blocks that the first read of events goes back: about five and a half hours at two blocks a second. */
 const LOOK_BACK_BLOCKS = 40_000
 
-export interface IdentityRegistryOptions {
+interface IdentityRegistryOptions {
   /** A node of `eip155:5042`; `undefined` where that network is not served. */
   rpc: Rpc | undefined
   registry: Address
@@ -49,25 +46,11 @@ export function createIdentityRegistry(options: IdentityRegistryOptions): Identi
   const { rpc, registry: address } = options
   let isServed: boolean | undefined
   let nextBlock: number | undefined
-  let rangeBlocks = MAX_RANGE_BLOCKS
 
   async function refresh() {
     const version = rpc === undefined ? undefined : await readRegistryVersion(rpc, address)
     isServed = version !== undefined && KNOWN_VERSION.test(version)
     return { isServed, version }
-  }
-
-  async function readRange(from: number, head: number) {
-    for (;;) {
-      const to = Math.min(head, from + rangeBlocks - 1)
-      try {
-        return { to, found: await readAgentChanges(required(rpc), address, from, to) }
-      } catch (error) {
-        const isTooLong = error instanceof RpcResponseError && rangeBlocks > LEAST_RANGE_BLOCKS
-        if (!isTooLong) throw error
-        rangeBlocks = Math.floor(rangeBlocks / 2)
-      }
-    }
   }
 
   return {
@@ -81,7 +64,8 @@ export function createIdentityRegistry(options: IdentityRegistryOptions): Identi
       const head = (await readBlock(required(rpc), 'latest'))?.number ?? -1
       let from = Math.max(nextBlock ?? 0, head - LOOK_BACK_BLOCKS + 1, 0)
       while (from <= head) {
-        const { to, found } = await readRange(from, head)
+        const to = Math.min(head, from + LOG_RANGE_BLOCKS - 1)
+        const found = await readAgentChanges(required(rpc), address, { from, to })
         for (const id of found.agentIds) changes.agentIds.add(id)
         for (const operator of found.operators) changes.operators.add(operator)
         from = to + 1

@@ -49,7 +49,7 @@ const ownerOperation: Operation = {
   },
 }
 
-export interface CatalogRoutesOptions extends OwnerRoutesOptions {
+interface CatalogRoutesOptions extends OwnerRoutesOptions {
   catalog: Catalog
   /** `BASE_URL`. */
   facilitator: string

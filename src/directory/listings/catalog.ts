@@ -25,7 +25,7 @@ export interface CatalogOptions {
 }
 
 /** The catalog at one moment; later changes do not affect it. */
-export interface CatalogSnapshot {
+interface CatalogSnapshot {
   /** The number of the last change in it. */
   sequence: number
   blocks: readonly Block[]

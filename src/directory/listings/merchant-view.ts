@@ -6,7 +6,7 @@ import { tellLivePrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf } from '../../store/ownership.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
-export type ListingWarning = MerchantView['warnings'][number]
+type ListingWarning = MerchantView['warnings'][number]
 
 export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 

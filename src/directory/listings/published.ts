@@ -2,7 +2,7 @@ import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
-import { isObject } from '../../x402/json-walk.js'
+import { isObject } from '../../x402/json.js'
 
 /** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
 export function publishedIdentity({ agentId, identity }: Merchant): { agentId: string } | null {

@@ -6,7 +6,7 @@ import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { listingBody, listingLimits } from '../../listing-client/listing.js'
 import type { ListingAction } from '../../listing-client/listing-write.js'
-import type { ListingReader } from '../../store/listings.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
 import {
   answerWithDetails,
   missingFault,
@@ -19,6 +19,7 @@ import {
 import { type createHistoryReader, historyQuery } from './history.js'
 import type { ViewMerchant } from './merchant-view.js'
 import { confirmationBody, emptyBody, linkBody, offerBody, writeEnvelope } from './signed-write.js'
+import { writeActions } from './signing-terms.js'
 import type { Writes } from './writes.js'
 
 const { merchantNotFound, merchantDeleted } = writeCodes
@@ -59,32 +60,23 @@ const historyOperation: Operation = {
 }
 
 const owner = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
-
-const bodies: Record<ListingAction, unknown> = {
-  'listing.create': {
-    name: 'Penny quotes',
-    description: 'A quote for a cent.',
-    payTo: owner,
-    endpoints: [
-      {
-        url: 'https://api.example.com/quote',
-        method: 'GET',
-        title: 'A quote',
-        price: '10000',
-        example: { queryParams: { topic: 'money' } },
-      },
-    ],
-  },
-  'listing.update': {},
-  'listing.delete': {},
-  'owner.offer': { to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' },
-  'owner.accept': {},
-  'agent.link': { agentId: '7' },
-  'payto.confirm': { owner },
+const exampleListing = {
+  name: 'Penny quotes',
+  description: 'A quote for a cent.',
+  payTo: owner,
+  endpoints: [
+    {
+      url: 'https://api.example.com/quote',
+      method: 'GET',
+      title: 'A quote',
+      price: '10000',
+      example: { queryParams: { topic: 'money' } },
+    },
+  ],
 }
 
 /** Returns a write of the right form, with a made-up signature and a deadline long past. */
-function exampleWrite(action: ListingAction): Example {
+function exampleWrite(action: ListingAction, body: unknown): Example {
   return {
     summary: 'Signed in January 2026',
     params: { id: 'penny-quotes' },
@@ -102,7 +94,7 @@ function exampleWrite(action: ListingAction): Example {
         deadline: 1_767_226_200,
       },
       signature: `0x${'51'.repeat(65)}`,
-      body: bodies[action],
+      body,
     },
     status: 400,
     answer: { error: 'write_expired', message: 'message.deadline passed 86400 seconds ago.' },
@@ -111,10 +103,10 @@ function exampleWrite(action: ListingAction): Example {
 
 /** Describes a signed write: every code of the table is possible. */
 function writeOperation(
+  action: ListingAction,
   id: string,
   summary: string,
-  body: z.ZodType,
-  more: Partial<Operation> = {},
+  { body, example }: { body: z.ZodType; example: unknown },
 ): Operation {
   return {
     id,
@@ -126,52 +118,22 @@ function writeOperation(
     body: writeEnvelope.extend({ body }),
     answers: { 200: { description: 'The listing as it is now.', schema: merchantView } },
     codes: Object.values(writeCodes),
-    ...more,
+    examples: { expired: exampleWrite(action, example) },
   }
 }
 
-const saveOperation = writeOperation('saveMerchant', 'Create or replace a listing', listingBody, {
+const saveOperation: Operation = {
+  ...writeOperation('listing.create', 'saveMerchant', 'Create or replace a listing', {
+    body: listingBody,
+    example: exampleListing,
+  }),
   answers: {
     200: { description: 'Replaced.', schema: merchantView },
     201: { description: 'Created.', schema: merchantView },
   },
-  examples: { expired: exampleWrite('listing.create') },
-})
+}
 
-const deleteOperation = writeOperation('deleteMerchant', 'Delete a listing', emptyBody, {
-  examples: { expired: exampleWrite('listing.delete') },
-})
-
-const offerOperation = writeOperation(
-  'offerMerchant',
-  'Offer a listing to another owner',
-  offerBody,
-  {
-    examples: { expired: exampleWrite('owner.offer') },
-  },
-)
-
-const acceptOperation = writeOperation('acceptMerchant', 'Accept an offered listing', emptyBody, {
-  examples: { expired: exampleWrite('owner.accept') },
-})
-
-const confirmOperation = writeOperation(
-  'confirmPayTo',
-  'Confirm the owner of a listing with the key that is paid',
-  confirmationBody,
-  { examples: { expired: exampleWrite('payto.confirm') } },
-)
-
-const linkOperation = writeOperation(
-  'linkAgent',
-  'Link the merchant to an ERC-8004 agent',
-  linkBody,
-  {
-    examples: { expired: exampleWrite('agent.link') },
-  },
-)
-
-export interface WriteRoutesOptions {
+interface WriteRoutesOptions {
   writes: Writes
   listings: Pick<ListingReader, 'findMerchant'>
   view: ViewMerchant
@@ -191,11 +153,7 @@ export async function writeRoutes(
   options: WriteRoutesOptions,
 ): Promise<void> {
   const { writes, listings, view, readHistory, signingTerms } = options
-  const write = (operation: Operation) => ({
-    bodyLimit: maxBytes,
-    onRequest: refuseTooLarge,
-    config: { operation },
-  })
+  const limits = { bodyLimit: maxBytes, onRequest: refuseTooLarge }
 
   answerWithDetails(app)
   app.addHook('onSend', async (_request, reply) => {
@@ -221,40 +179,52 @@ export async function writeRoutes(
 
   app.put<OfMerchant>(
     '/api/merchants/:id',
-    write(saveOperation),
+    { ...limits, ...describedAs(saveOperation) },
     async ({ params, body, ip }, reply) => {
       const { merchant, isNew } = await writes.save(params.id, body, ip)
       return reply.code(isNew ? 201 : 200).send(await view(merchant))
     },
   )
 
-  app.delete<OfMerchant>('/api/merchants/:id', write(deleteOperation), async ({ params, body }) =>
-    view(await writes.delete(params.id, body)),
-  )
+  /** Adds the route of an action whose answer is the listing as it is now. */
+  function addWrite(
+    action: Exclude<ListingAction, 'listing.create' | 'listing.update'>,
+    write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
+    ...description: [id: string, summary: string, { body: z.ZodType; example: unknown }]
+  ): void {
+    const { method, path } = writeActions[action]
+    app.route<OfMerchant>({
+      method,
+      url: path.replace('{id}', ':id'),
+      ...limits,
+      ...describedAs(writeOperation(action, ...description)),
+      handler: async ({ params, body, ip }) => view(await write(params.id, body, ip)),
+    })
+  }
 
-  app.post<OfMerchant>(
-    '/api/merchants/:id/owner-offer',
-    write(offerOperation),
-    async ({ params, body, ip }) => view(await writes.offerOwner(params.id, body, ip)),
+  addWrite('listing.delete', writes.delete, 'deleteMerchant', 'Delete a listing', {
+    body: emptyBody,
+    example: {},
+  })
+  addWrite('owner.offer', writes.offerOwner, 'offerMerchant', 'Offer a listing to another owner', {
+    body: offerBody,
+    example: { to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906' },
+  })
+  addWrite('owner.accept', writes.acceptOwner, 'acceptMerchant', 'Accept an offered listing', {
+    body: emptyBody,
+    example: {},
+  })
+  addWrite(
+    'payto.confirm',
+    writes.confirmPayTo,
+    'confirmPayTo',
+    'Confirm the owner of a listing with the key that is paid',
+    { body: confirmationBody, example: { owner } },
   )
-
-  app.post<OfMerchant>(
-    '/api/merchants/:id/owner-acceptance',
-    write(acceptOperation),
-    async ({ params, body, ip }) => view(await writes.acceptOwner(params.id, body, ip)),
-  )
-
-  app.post<OfMerchant>(
-    '/api/merchants/:id/payto-confirmation',
-    write(confirmOperation),
-    async ({ params, body, ip }) => view(await writes.confirmPayTo(params.id, body, ip)),
-  )
-
-  app.put<OfMerchant>(
-    '/api/merchants/:id/agent',
-    write(linkOperation),
-    async ({ params, body, ip }) => view(await writes.linkAgent(params.id, body, ip)),
-  )
+  addWrite('agent.link', writes.linkAgent, 'linkAgent', 'Link the merchant to an ERC-8004 agent', {
+    body: linkBody,
+    example: { agentId: '7' },
+  })
 }
 
 /** Refuses a large body by its declared length before it is read, with the limit in the message. */

@@ -8,7 +8,7 @@ import { WriteFault } from './faults.js'
 /** An endpoint as it is saved, with what its probe found. */
 export type SavedEndpoint = ListedEndpoint & EndpointHealth
 
-export interface SaveProbesOptions {
+interface SaveProbesOptions {
   probe: Probe
   /** CAIP-2. */
   network: string

@@ -27,8 +27,8 @@ import {
 } from '../../listing-client/listing-write.js'
 import { quote } from '../../listing-client/text.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
-import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/checksum.js'
-import { walkJson } from '../../x402/json-walk.js'
+import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
+import { walkJson } from '../../x402/json.js'
 import type { Keccak256 } from '../../x402/keccak.js'
 import { networks } from '../../x402/networks.js'
 import type { SignerRecovery } from '../../x402/signer-recovery.js'
@@ -158,7 +158,7 @@ export interface CheckedWrite<Body> {
   merchant: Merchant | undefined
 }
 
-export interface WriteCheckOptions {
+interface WriteCheckOptions {
   listings: Pick<ListingReader, 'findMerchant' | 'historyOf'>
   /** Origin of the directory. */
   audience: string
@@ -350,9 +350,9 @@ export type IsContractSignature = (claim: {
 }) => Promise<boolean>
 
 /** Throws a `WriteFault` unless `message.owner` signed the message. */
-export type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
+type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
 
-export interface SignatureCheckOptions {
+interface SignatureCheckOptions {
   chainId: number
   recovery: Pick<SignerRecovery, 'recoverSigner'>
   isContractSignature: IsContractSignature

@@ -8,64 +8,51 @@ import {
   listingWriteTypes,
 } from '../../listing-client/listing-write.js'
 
-interface Route {
-  method: 'PUT' | 'POST' | 'DELETE'
-  path: string
-  /** The form of the body. */
-  body: string
-  signer: string
-}
-
+const merchantPath = '/api/merchants/{id}'
 const listing =
   '{ name, description?, payTo, endpoints: [{ url, method, title, description?, pricing?, price, tags?, example?, inputSchema?, output? }] }'
 
-const actions = {
+/** The route, the form of the body and the signer of each action. */
+export const writeActions = {
   'listing.create': {
     method: 'PUT',
-    path: '/api/merchants/{id}',
+    path: merchantPath,
     body: listing,
     signer:
       'anybody, who becomes the owner; for a merchant found in payments, the key of its payTo',
   },
-  'listing.update': {
-    method: 'PUT',
-    path: '/api/merchants/{id}',
-    body: listing,
-    signer: 'the owner',
-  },
-  'listing.delete': {
-    method: 'DELETE',
-    path: '/api/merchants/{id}',
-    body: '{}',
-    signer: 'the owner',
-  },
+  'listing.update': { method: 'PUT', path: merchantPath, body: listing, signer: 'the owner' },
+  'listing.delete': { method: 'DELETE', path: merchantPath, body: '{}', signer: 'the owner' },
   'owner.offer': {
     method: 'POST',
-    path: '/api/merchants/{id}/owner-offer',
+    path: `${merchantPath}/owner-offer`,
     body: '{ to: address or null }',
     signer: 'the owner',
   },
   'owner.accept': {
     method: 'POST',
-    path: '/api/merchants/{id}/owner-acceptance',
+    path: `${merchantPath}/owner-acceptance`,
     body: '{}',
     signer: 'the address it was offered to',
   },
   'agent.link': {
     method: 'PUT',
-    path: '/api/merchants/{id}/agent',
+    path: `${merchantPath}/agent`,
     body: '{ agentId: decimal digits or null }',
     signer: 'the owner',
   },
   'payto.confirm': {
     method: 'POST',
-    path: '/api/merchants/{id}/payto-confirmation',
+    path: `${merchantPath}/payto-confirmation`,
     body: '{ owner: the address that owns the merchant, or null }',
     signer: 'the key of payTo, as message.owner',
   },
-} as const satisfies Record<ListingAction, Route>
+} as const satisfies Record<
+  ListingAction,
+  { method: 'PUT' | 'POST' | 'DELETE'; path: string; body: string; signer: string }
+>
 
-export interface SigningTermsOptions {
+interface SigningTermsOptions {
   /** Origin of the directory. */
   audience: string
   /** CAIP-2. */
@@ -95,7 +82,7 @@ export function createSigningTerms({
     request: '{ message, signature, body }',
     bodyHash: 'keccak256 of the UTF-8 of the canonical JSON (RFC 8785) of body',
     revision: 'one above that of GET /api/merchants/{id}; 1 for a new merchant',
-    actions,
+    actions: writeActions,
     limits: listingLimits,
   }
   return (): SigningAnswer => ({

@@ -20,7 +20,7 @@ interface CheckedSize {
 /** Reserves quota for a write, or throws a `WriteFault`. Returns how to give it back if nothing was kept. */
 export type WriteQuota = (write: CheckedSize) => Promise<() => void>
 
-export interface WriteQuotaOptions {
+interface WriteQuotaOptions {
   listings: Pick<ListingReader, 'merchantsOwnedBy'>
   /** New owners from one block of addresses within an hour; 0 is no limit. */
   maxNewOwners: number

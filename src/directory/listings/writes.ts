@@ -46,7 +46,7 @@ export interface Writes {
   confirmPayTo(merchantId: string, request: unknown, ip: string): Promise<Merchant>
 }
 
-export interface WritesOptions {
+interface WritesOptions {
   listings: Pick<ListingStore, 'findMerchant' | 'endpointsOf' | 'applyWrite'>
   check: WriteCheck
   schemas: Pick<SchemaCheck, 'check'>

@@ -107,7 +107,7 @@ export function hostKey(url: string): string {
   return parseUrl(url)?.host ?? url
 }
 
-/** How long a call waits for the turn of its host. */
+/** Longest wait of a call for the turn of its host. */
 export const TURN_WAIT_MS = 5_000
 
 /** Runs the work in the turn of the URL's host, or throws a 429 if that does not come soon. */

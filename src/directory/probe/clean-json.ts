@@ -1,6 +1,6 @@
 import { cleanText } from '../../listing-client/text.js'
 
-export interface JsonLimits {
+export interface CleanLimits {
   depth: number
   /** Values in all, members and elements alike. */
   nodes: number
@@ -15,7 +15,7 @@ const MAX_NAME_CHARS = 128
  * Copies a stranger's JSON with cleaned texts and without dangerous names. Returns `undefined` when it exceeds a limit:
  * half a schema would be worse than none.
  */
-export function cleanJson(value: unknown, limits: JsonLimits): unknown {
+export function cleanJson(value: unknown, limits: CleanLimits): unknown {
   let nodes = 0
   const isTooLarge = (depth: number) => ++nodes > limits.nodes || depth > limits.depth
   const copy = (source: unknown, depth: number): unknown => {

@@ -10,12 +10,12 @@ import {
 } from './guarded-connect.js'
 import { checkTarget, type TargetRules } from './target-rules.js'
 
-export interface GuardedFetchLimits extends CallTimes {
+interface GuardedFetchLimits extends CallTimes {
   bodyBytes: number
   headerBytes: number
 }
 
-export const guardedFetchLimits: GuardedFetchLimits = {
+const guardedFetchLimits: GuardedFetchLimits = {
   connectMs: 3_000,
   headersMs: 5_000,
   bodyMs: 5_000,
@@ -182,7 +182,7 @@ function redirectOf({ status, headers }: AnswerHead, from: URL): GuardedAnswer |
 }
 
 /** The part of an answer before its body. Names are lower-case; a header that came twice is joined with a comma. */
-export interface AnswerHead {
+interface AnswerHead {
   status: number
   headers: Readonly<Record<string, string>>
 }

@@ -3,12 +3,12 @@ import type { EndpointHealth } from '../../store/listings.js'
 import type { ProbeResult } from './probe.js'
 
 /** Time between two probes of a healthy endpoint. */
-export const HEALTHY_SECONDS = 6 * 3_600
+const HEALTHY_SECONDS = 6 * 3_600
 /** Time until the probe after a first failure; each further failure doubles it. */
-export const FIRST_RETRY_SECONDS = 5 * 60
-export const LAST_RETRY_SECONDS = 24 * 3_600
+const FIRST_RETRY_SECONDS = 5 * 60
+const LAST_RETRY_SECONDS = 24 * 3_600
 /** Failures in a row that make an endpoint `failing`. */
-export const FAILURES_TO_FAILING = 3
+const FAILURES_TO_FAILING = 3
 /** Each wait is made longer or shorter by up to this share, which spreads the probes. */
 const JITTER = 0.2
 

@@ -14,7 +14,7 @@ export type LiveTerms = (
   example?: ListedEndpoint['example'],
 ) => Promise<Verdict>
 
-export interface LiveTermsOptions {
+interface LiveTermsOptions {
   fetch: GuardedFetch
   /** The budget that probes on request share. */
   budget: CallBudget

@@ -2,7 +2,7 @@ import { parseUrl } from '../../x402/parse-url.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 
 /** Hands a call to this server as if it came over the network. */
-export type Inject = (call: {
+type Inject = (call: {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>

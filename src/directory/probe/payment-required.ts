@@ -1,11 +1,11 @@
 import { type Address, getAddress, isAddress } from 'viem'
 import { cleanText } from '../../listing-client/text.js'
+import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
-import { hasWrongChecksum } from '../../x402/checksum.js'
+import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
+import { isObject, memberOf } from '../../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
-import { isObject, memberOf } from '../../x402/json-walk.js'
-import { readServiceMetadata, type ServiceMetadata } from '../../x402/service-metadata.js'
-import { cleanJson, type JsonLimits } from './clean-json.js'
+import { type CleanLimits, cleanJson } from './clean-json.js'
 import { checkTarget } from './target-rules.js'
 
 /** Requirements that are read; a 402 offers one or two. */
@@ -170,7 +170,7 @@ function readExtra(extra: unknown): QuotedTerms['extra'] {
 }
 
 /** Claims of a 402 about the resource it sells: texts of a stranger, bounded and cleaned. */
-export interface QuotedResource extends ServiceMetadata {
+interface QuotedResource extends ServiceMetadata {
   url?: string
   description?: string
 }
@@ -202,13 +202,13 @@ function isCallable(iconUrl: string): boolean {
 }
 
 /** The bazaar extension of a 402: the endpoint's description of its own calls. */
-export interface QuotedBazaar {
+interface QuotedBazaar {
   info: Record<string, unknown>
   /** JSON Schema of `info`. */
   schema: Record<string, unknown>
 }
 
-export interface InputHints {
+interface InputHints {
   method?: string
   /** Example parameters of a GET, or body of a POST. */
   example?: unknown
@@ -217,13 +217,13 @@ export interface InputHints {
 }
 
 /** A description of parameters, not a document. */
-const bazaarLimits: JsonLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+const bazaarLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
 
 /**
  * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about HTTP, or its schema refers to
  * anything outside itself.
  */
-export function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
+function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
   if (!isObject(extensions) || !Object.hasOwn(extensions, 'bazaar')) return null
   const bazaar = cleanJson(extensions.bazaar, bazaarLimits)
   if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null

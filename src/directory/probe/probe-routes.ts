@@ -11,7 +11,7 @@ import { ofMerchant, present, unknownMerchant, writeCodes } from '../listings/fa
 import { type CallBudget, hostKey } from './call-limits.js'
 import type { ProbeSchedule } from './probe-schedule.js'
 
-export interface ProbeRoutesOptions {
+interface ProbeRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   schedule: Pick<ProbeSchedule, 'probeNow'>
   /** The budget that validation shares. */

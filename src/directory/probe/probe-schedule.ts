@@ -9,7 +9,7 @@ import { createHostPace, type HostPace, hostKey, TURN_WAIT_MS } from './call-lim
 import { nextHealth } from './health.js'
 import type { Probe, ProbeResult } from './probe.js'
 
-/** How often waiting probes are started, and how often the store is read for due ones. */
+/** Intervals of starting waiting probes, and of reading due ones from the store. */
 const TICK_MS = 1_000
 const IDLE_REFILL_MS = 15_000
 /** Rows read from the store at once. */
@@ -44,7 +44,7 @@ export interface ProbeEffect {
 }
 
 /** The result of `probeNow`. `busy` when the host's turn is taken; `changed` when the listing was saved meanwhile. */
-export type ProbeNowResult =
+type ProbeNowResult =
   | { state: 'probed'; health: EndpointHealth }
   | { state: 'busy' | 'changed' | 'missing' }
 

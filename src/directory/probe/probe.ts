@@ -25,7 +25,7 @@ export interface ProbeResult {
 /** Calls an endpoint once without payment and checks the answer. Never rejects. */
 export type Probe = (endpoint: ProbedEndpoint, payTo: Address) => Promise<ProbeResult>
 
-export interface ProbeOptions {
+interface ProbeOptions {
   fetch: GuardedFetch
   /** CAIP-2. */
   network: string

@@ -15,7 +15,7 @@ export interface TargetRules {
   ownOrigins: readonly string[]
 }
 
-export type TargetCheck =
+type TargetCheck =
   | { isAllowed: true; url: URL }
   /** One sentence for the owner. */
   | { isAllowed: false; message: string }

@@ -3,11 +3,10 @@ import { z } from 'zod'
 import { type Validation, validation } from '../../api/discovery.js'
 import { httpCodes } from '../../api/errors.js'
 import { RequestFault } from '../../http/errors.js'
-import type { Operation } from '../../http/operation.js'
-import { describedAs } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { ListedEndpoint } from '../../store/listings.js'
-import { isObject } from '../../x402/json-walk.js'
+import { isObject } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
@@ -23,7 +22,7 @@ const MAX_PARAM_VALUE_CHARS = 512
 const MAX_BODY_BYTES = 16 * 1024
 
 /** An endpoint to be called, as a stranger describes it. */
-export type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
+type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
 
 const url = z
   .string('must be a string')
@@ -110,7 +109,7 @@ const validateOperation: Operation = {
   },
 }
 
-export interface ValidateRoutesOptions {
+interface ValidateRoutesOptions {
   validator: Validator
   /** The budget that probes on request share. */
   budget: CallBudget

@@ -1,8 +1,7 @@
 import { type Address, getAddress, isAddress } from 'viem'
 import { dearestAsked, settledSchemes } from '../../store/live-price.js'
-import { zeroAddress } from '../../x402/address.js'
+import { hasWrongChecksum, zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
-import { hasWrongChecksum } from '../../x402/checksum.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,

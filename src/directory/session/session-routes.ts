@@ -99,7 +99,7 @@ const signOutOperation: Operation = {
   examples: { done: { summary: 'With or without a session', status: 204 } },
 }
 
-export interface SessionRoutesOptions {
+interface SessionRoutesOptions {
   sessions: Sessions
   signIn: ReturnType<typeof createSignIn>
   domain: string
@@ -192,10 +192,7 @@ export async function sessionRoutes(
 }
 
 /** Returns the session, or rejects with 401. Ends a session that was signed out while the service was out of reach. */
-export async function requireSession(
-  request: FastifyRequest,
-  sessions: Sessions,
-): Promise<Session> {
+async function requireSession(request: FastifyRequest, sessions: Sessions): Promise<Session> {
   const { [SESSION_COOKIE]: id, [SIGNED_OUT_COOKIE]: signedOut } = request.cookies
   if (id !== undefined && signedOut !== undefined) await sessions.close(id)
   const session = signedOut === undefined ? await sessions.find(id) : undefined

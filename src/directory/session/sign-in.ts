@@ -45,7 +45,7 @@ export function createSessions(store: SessionStore, now: () => number): Sessions
   }
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   sessions: Sessions
   /** Host and port of the directory, as the wallet shows them. */
   domain: string
@@ -58,7 +58,7 @@ export interface SignInOptions {
   now: () => number
 }
 
-export type SignInResult = { ok: true; address: Address } | { ok: false; message: string }
+type SignInResult = { ok: true; address: Address } | { ok: false; message: string }
 
 /** No message of ours is longer. */
 const MAX_MESSAGE_CHARS = 4_000

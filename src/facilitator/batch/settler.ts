@@ -1,29 +1,29 @@
-import type { Address } from 'viem'
+import { randomUUID } from 'node:crypto'
+import type { Address, Hex } from 'viem'
 import type { Relayer } from '../../relayer/relayer.js'
-import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
-import { type BatchRequest, parseBatchRequest, payerOf } from '../../x402/batch-request.js'
+import type { Job, NewJob, SettlementJournal } from '../../store/settlement-journal.js'
+import {
+  type BatchRequest,
+  parseBatchRequest,
+  toAnsweredBatchPayment,
+} from '../../x402/batch-request.js'
 import type { BatchPayload } from '../../x402/batch-schemas.js'
 import { readNetwork, readPayer } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { settleRejection } from '../answers.js'
+import { isRejection, reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
-import { reject } from '../ladder.js'
-import { createOutcomeWait } from '../outcome-wait.js'
-import type { Settle, SettleResult } from '../settler.js'
-import { type BatchJob, batchKinds } from './actions.js'
-import { type BatchNetwork, findGround, guardAccounts, isRejected } from './ground.js'
-import { createJobSender, type SendTerms } from './job-sender.js'
-import { createLandedFinder } from './landed.js'
-import { createOutcomeAnswers } from './outcome-answers.js'
-import { isSameRequest } from './proof.js'
-import { createRequestSigner } from './request-signer.js'
-import { settleByScheme } from './scheme.js'
-import { withCanonicalSignatures } from './signatures.js'
-import { summaryOf } from './summary.js'
-import { judgeWork, judgeWorth, type SettledPayload, type Work } from './work.js'
+import type { ServedNetwork } from '../payment-check.js'
+import { createOutcomeWait, type Settle, type SettleResult } from '../settler.js'
+import { checkGasBudgets, checkRequest } from './checks.js'
+import { type BatchJob, batchKinds } from './jobs.js'
+import { createOutcomeAnswers, recordLandedDeposit, simulationReasons } from './outcomes.js'
+import { checkWorth, type Plan, planJob, type SettledPayload } from './plan.js'
+import { createRequestSigner, settleByScheme } from './scheme.js'
+import { isSameRequest, withCanonicalSignatures } from './signatures.js'
 
-export interface BatchSettlerOptions {
-  networks: ReadonlyMap<string, BatchNetwork>
+interface BatchSettlerOptions {
+  networks: ReadonlyMap<string, ServedNetwork>
   journal: SettlementJournal
   deliveries: Deliveries
   relayers: ReadonlyMap<string, Relayer>
@@ -34,123 +34,161 @@ export interface BatchSettlerOptions {
   log: { warn(details: object, message: string): void }
 }
 
+/** The failed row of an earlier request, and the deadline of this one (Unix milliseconds). */
+interface SendTerms {
+  failed: Job | undefined
+  deadline: number
+}
+
 /**
- * Answers `POST /settle` for deposit, claim, settle and refund. One thing to do is one row of the journal; who asks
- * for it again, at once or later, gets its outcome. A success may be told more than once: what a channel pays for is
- * counted by the merchant, in totals.
+ * Answers `POST /settle` for deposit, claim, settle and refund. Each job is one row of the journal, and a repeated request
+ * gets the outcome of that row. A success may be answered more than once: the merchant counts in totals what a channel
+ * pays for.
  * Rejects with `RpcUnavailableError` when the chain could not be read and nothing was sent.
  */
 export function createBatchSettler(options: BatchSettlerOptions): Settle {
   const { networks, journal, checksum, now } = options
   const waitForOutcome = createOutcomeWait(options)
-  const sendJob = createJobSender({ ...options, waitForOutcome })
-  const findLanded = createLandedFinder(options)
   const answers = createOutcomeAnswers(options)
+  const { refuse } = answers
 
   return async (asked) => {
     const { body } = asked
     const parsed = parseBatchRequest(body)
     if (!parsed.ok) {
       const payer = readPayer(body)
-      const told = { network: readNetwork(body), payer: payer && checksum(payer) }
-      return settleRejection(parsed.rejection, told)
+      const subject = { network: readNetwork(body), payer: payer && checksum(payer) }
+      return settleRejection(parsed.rejection, subject)
     }
     const { request } = parsed
     const { maxTimeoutSeconds } = request.requirements
-    // The channel manager says 0, which is no wish for haste.
+    // The channel manager of the official package sends 0 and means no limit.
     const waitSeconds = Math.min(
       options.settleWaitSeconds,
       maxTimeoutSeconds || options.settleWaitSeconds,
     )
     const result = await settle(request, now() + waitSeconds * 1000)
-    return { ...(await answers.noteTelling(result, asked)), payment: summaryOf(request) }
+    return {
+      ...(await answers.leaseDelivery(result, asked)),
+      payment: toAnsweredBatchPayment(request),
+    }
   }
 
   async function settle(asked: BatchRequest, deadline: number): Promise<SettleResult> {
     if (!isSettled(asked.payload)) return refuse(asked, notSettled)
-    const ground = findGround(asked, networks)
-    if (isRejected(ground)) return refuse(asked, ground)
-    const payload = await withCanonicalSignatures(asked.payload, ground.served.rpc)
+    const chain = checkRequest(asked, networks)
+    if (isRejection(chain)) return refuse(asked, chain)
+    const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
     const request = { ...asked, payload }
-    const work = await judgeWork(payload, ground)
-    if (work.state === 'refused') return refuse(request, work.rejection)
-    const { job } = work
+    const plan = await planJob(payload, chain)
+    if (plan.state === 'refused') return refuse(request, plan.rejection)
+    const { job } = plan
     const row = await findRow(job, request)
     if (row !== undefined && isActive(row)) {
       if (await isSameRequest(row, job)) {
-        return answers.of(await waitForOutcome(row, deadline, false), request, ground)
+        return answers.answerJob(await waitForOutcome(row, deadline, false), request, chain)
       }
       if (row.digest !== job.digest) return settleAfter(row, job, request, deadline)
     }
-    const { gasPayer, runners, amount } = work
-    const refusal = work.refusal ?? (await guardAccounts(ground, gasPayer, runners, amount))
+    const { gasPayer, runners, amount } = plan
+    const refusal = plan.refusal ?? (await checkGasBudgets(chain, gasPayer, runners, amount))
     if (refusal !== undefined) return refuse(request, refusal)
-    return carryOut(request, ground, work, { failed: row, deadline })
+    return carryOut(request, chain, plan, { failed: row, deadline })
   }
 
-  /** Lets the scheme judge and send. What it refuses may have landed all the same. */
+  /** Settles by the scheme, and answers with the outcome. A job that the scheme refuses may be on chain all the same. */
   async function carryOut(
     request: BatchRequest,
-    ground: BatchNetwork,
-    work: Extract<Work, { state: 'toDo' }>,
+    chain: ServedNetwork,
+    plan: Extract<Plan, { state: 'toDo' }>,
     terms: SendTerms,
   ): Promise<SettleResult> {
-    const { job, isDone = false } = work
+    const { job, isDone = false } = plan
     let hasPassed = false
     let worthless: Rejection | undefined
-    const behind = createRequestSigner({
-      rpc: ground.served.rpc,
-      relayers: ground.relayers,
+    const requestSigner = createRequestSigner({
+      rpc: chain.rpc,
+      relayers: chain.relayers,
       authorization:
         job.action === 'deposit' ? { digest: job.digest, asset: job.details.asset } : undefined,
       async send(call) {
         hasPassed = true
         if (isDone) throw new Error('a transaction would change nothing')
-        worthless = await judgeWorth(work, call, ground)
+        worthless = await checkWorth(plan, call, chain)
         if (worthless !== undefined) throw new Error(worthless.message)
-        return sendJob(job, call, request, ground, terms)
+        return sendJob(job, call, request, chain, terms)
       },
     })
-    const rejection = await settleByScheme(request, behind)
-    const sent = behind.job()
+    const rejection = await settleByScheme(request, requestSigner)
+    const sent = requestSigner.job()
     if (sent !== undefined) {
-      if (sent.digest === job.digest) return answers.of(sent, request, ground)
+      if (sent.digest === job.digest) return answers.answerJob(sent, request, chain)
       return settleAfter(sent, job, request, terms.deadline)
     }
     const since = await findRow(job, request)
     const isKnown = since !== undefined && isActive(since) && (await isSameRequest(since, job))
-    const landed = isKnown ? since : await findLanded(job, request, ground, rejection)
+    const landed = isKnown
+      ? since
+      : await recordLandedDeposit(journal, now, job, request, chain, rejection)
     if (landed !== undefined) {
-      return answers.of(await waitForOutcome(landed, terms.deadline, false), request, ground)
+      return answers.answerJob(await waitForOutcome(landed, terms.deadline, false), request, chain)
     }
-    // Somebody may have asked for the payout while it was judged.
+    // Somebody may have asked for the payout meanwhile.
     const isPaidOut = isDone || rejection?.reason === 'batchNothingToSettle'
-    if (job.action === 'settle' && isPaidOut) return answers.paidOut(job, request, ground)
-    if (job.action === 'claim' && isDone && hasPassed) return answers.claimed(job, request, ground)
+    if (job.action === 'settle' && isPaidOut) return answers.answerPaidOut(job, request, chain)
+    if (job.action === 'claim' && isDone && hasPassed)
+      return answers.answerClaimed(job, request, chain)
     return refuse(request, worthless ?? (rejection as Rejection))
+  }
+
+  /** Turns a call of the scheme into a job: claims or reopens its row, hands it to the relayer, waits for the outcome. */
+  async function sendJob(
+    { action, key, digest, expiresAt, details }: BatchJob,
+    { to, calldata }: { to: Address; calldata: Hex },
+    { network, resourceUrl }: BatchRequest,
+    chain: ServedNetwork,
+    { failed, deadline }: SendTerms,
+  ): Promise<Job> {
+    const kind = batchKinds[action]
+    const seenBlock = chain.headBlock()
+    const kept = JSON.stringify({ ...details, ...(resourceUrl && { resourceUrl }) })
+    const content = { kind, network, key, digest, to, calldata, seenBlock, expiresAt }
+    const obtained = await obtainRow({ id: randomUUID(), ...content, details: kept }, failed)
+    if (obtained.isOurs) options.relayers.get(network)?.submit(obtained.job)
+    return waitForOutcome(obtained.job, deadline, obtained.isOurs)
+  }
+
+  /** Claims or reopens the row, and tells whether this request did so; another one may have been quicker. */
+  async function obtainRow(
+    job: NewJob,
+    failed: Job | undefined,
+  ): Promise<{ job: Job; isOurs: boolean }> {
+    if (failed !== undefined) {
+      const reopened = await journal.reopen(failed, job, now())
+      if (reopened !== undefined) return { job: reopened, isOurs: true }
+      const held = await journal.findJob(job.kind, job.network, job.key)
+      return { job: held as Job, isOurs: false }
+    }
+    const claim = await journal.claim(job, undefined, now())
+    if (claim.state === 'keyConflict') throw new Error('a job without a key met a conflict of keys')
+    return { job: claim.job, isOurs: claim.state === 'claimed' }
   }
 
   async function findRow(job: BatchJob, request: BatchRequest): Promise<Job | undefined> {
     return journal.findJob(batchKinds[job.action], request.network, job.key)
   }
 
-  /** Another authorization under the same key goes first: only its failure lets this one try. */
+  /** Waits for another authorization with the same key; this one may only try if that one fails. */
   async function settleAfter(
     first: Job,
     job: BatchJob,
     request: BatchRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const seen = await waitForOutcome(first, deadline, false)
-    if (seen.state === 'failed') return settle(request, deadline)
+    const outcome = await waitForOutcome(first, deadline, false)
+    if (outcome.state === 'failed') return settle(request, deadline)
     const message = `Another ${job.action} with the same nonce went first.`
-    return refuse(request, reject(answers.clash(job.action), message), seen.transaction)
-  }
-
-  function refuse(request: BatchRequest, rejection: Rejection, transaction?: Job['transaction']) {
-    const payer = payerOf(request.payload)
-    const told = { network: request.network, payer: payer && checksum(payer), transaction }
-    return settleRejection(rejection, told)
+    return refuse(request, reject(simulationReasons[job.action], message), outcome.transaction)
   }
 }
 
@@ -160,7 +198,7 @@ function isActive(row: Job): boolean {
   return row.state !== 'failed'
 }
 
-/** Vouchers are the merchant's to keep; a refund is settled once the merchant has added his part. */
+/** Tells whether settle takes a payload: the merchant keeps vouchers, and a refund needs the merchant's members. */
 function isSettled(payload: BatchPayload): payload is SettledPayload {
   return payload.type !== 'voucher' && (payload.type !== 'refund' || 'refundNonce' in payload)
 }

@@ -1,21 +1,22 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hex, parseAbi, recoverAddress } from 'viem'
 import { toQuantity } from '../../chain/abi.js'
 import { batchContracts } from '../../chain/batch-settlement.js'
 import { WALLET_GAS_CAP } from '../../chain/contract-wallet.js'
 import type { Rpc } from '../../chain/rpc.js'
 import { asUnasked, isRevert, RpcUnavailableError, revertText } from '../../chain/rpc-errors.js'
+import type { Job } from '../../store/settlement-journal.js'
 import { zeroAddress } from '../../x402/address.js'
 import type { BatchPayload, ChannelConfig, ClaimRow, Voucher } from '../../x402/batch-schemas.js'
-import { canonicalSignature } from '../../x402/canonical-signature.js'
 import type { Rejection } from '../../x402/reasons.js'
-import { reject } from '../ladder.js'
-import { rowsGas } from './kinds.js'
-import { wordsOf } from './revert-words.js'
+import { canonicalSignature } from '../../x402/signature-forms.js'
+import { reject } from '../checks.js'
+import type { BatchJob } from './jobs.js'
+import { nameRevert, rowsGas } from './kinds.js'
 
 /**
- * Brings the signatures of plain accounts into the one form that token and settlement contract take: what verified off
- * chain in another form would revert on chain. Those of accounts with code are theirs to read. The signature over a
- * claim does not cover the signatures of its rows. Throws `RpcUnavailableError`.
+ * Brings the signatures of accounts without code into the one form that token and settlement contract accept: another form
+ * may verify off chain and revert on chain. Signatures of accounts with code stay as they are. The signature over a claim
+ * does not cover the signatures of its rows, so these may change. Throws `RpcUnavailableError`.
  */
 export async function withCanonicalSignatures<Payload extends BatchPayload>(
   payload: Payload,
@@ -33,7 +34,7 @@ export async function withCanonicalSignatures<Payload extends BatchPayload>(
   ) as Payload
 }
 
-/** `isPlain`: the contract recovers this signer whatever code it has. */
+/** Rewrites one signature. `isPlain` says that the contract recovers this signer even if it has code. */
 type Spell = (signature: Hex, signer: Address, isPlain: boolean) => Hex
 
 function respell(payload: BatchPayload, spell: Spell): BatchPayload {
@@ -81,21 +82,21 @@ async function readWithCode(rpc: Rpc, accounts: readonly Address[]): Promise<Set
     accounts.filter((_, i) => {
       const code = codes[i]
       if (!code?.ok || typeof code.value !== 'string') {
-        throw new RpcUnavailableError('the chain node did not tell the code of an account')
+        throw new RpcUnavailableError('the node did not give the code of an account')
       }
       return code.value.length > 2
     }),
   )
 }
 
-const CALL_TIMEOUT_MS = 3_000
+const CLAIM_CALL_TIMEOUT_MS = 3_000
 
 /**
- * Has the settlement contract itself judge a voucher that the payer signs, by the very claim, as the receiver could
- * send it: a wallet hears who asks it, with how much gas, and whether it may write, so no other question is the same.
- * `deposit` is the call that goes before it. Throws `RpcUnavailableError`.
+ * Checks that the settlement contract accepts a voucher that the payer signs, by simulating the claim as the receiver
+ * could send it. A wallet can see its caller, the gas and whether it may write, so no other call tells the same.
+ * `deposit` is the call that goes before the claim. Throws `RpcUnavailableError`.
  */
-export async function judgeClaimable(
+export async function checkClaimable(
   rpc: Rpc,
   channel: ChannelConfig,
   { maxClaimableAmount, signature }: Voucher['voucher'],
@@ -110,14 +111,14 @@ export async function judgeClaimable(
   const gas = toQuantity(rowsGas(1).most + (both ? WALLET_GAS_CAP : 0n))
   const call = { from: channel.receiver, to: batchContracts.settlement, data, gas }
   try {
-    await rpc.request('eth_call', [call, 'latest'], { timeoutMs: CALL_TIMEOUT_MS })
+    await rpc.request('eth_call', [call, 'latest'], { timeoutMs: CLAIM_CALL_TIMEOUT_MS })
     return undefined
   } catch (error) {
     if (!isRevert(error)) throw asUnasked(error)
-    const words = JSON.stringify(wordsOf(revertText(error)))
+    const revert = JSON.stringify(nameRevert(revertText(error)))
     return reject(
       'batchVoucherSignature',
-      `The settlement contract does not take the voucher: ${words}.`,
+      `The settlement contract does not accept the voucher: ${revert}.`,
     )
   }
 }
@@ -129,3 +130,23 @@ const abi = parseAbi([
   'function claim(Claim[] claims)',
   'function multicall(bytes[] calls) returns (bytes[])',
 ])
+
+/** A shorter signature could occur in any calldata. */
+const MIN_SIGNATURE_CHARS = 2 + 2 * 64
+
+/**
+ * Tells whether a row answers a request: the same job, with the signature that was sent or another one of the same
+ * account. The other facts of a row are public once it is on chain, so the signature must prove the caller.
+ */
+export async function isSameRequest(row: Job, { digest, proof }: BatchJob): Promise<boolean> {
+  if (row.digest !== digest) return false
+  if (proof === undefined) return true
+  const { hash, signature, signer } = proof
+  const isLong = signature.length >= MIN_SIGNATURE_CHARS
+  if (isLong && row.calldata.includes(signature.slice(2))) return true
+  try {
+    return (await recoverAddress({ hash, signature })).toLowerCase() === signer
+  } catch {
+    return false
+  }
+}

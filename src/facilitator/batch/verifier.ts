@@ -1,54 +1,59 @@
 import type { Address, Hex } from 'viem'
 import type { SettlementJournal } from '../../store/settlement-journal.js'
-import { type BatchRequest, parseBatchRequest, payerOf } from '../../x402/batch-request.js'
+import {
+  type BatchRequest,
+  parseBatchRequest,
+  payerOf,
+  toAnsweredBatchPayment,
+} from '../../x402/batch-request.js'
 import type { Deposit, Refund, Voucher } from '../../x402/batch-schemas.js'
 import { readPayer } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { verifyRejection, verifyUnavailable } from '../answers.js'
-import { reject } from '../ladder.js'
-import type { SignedDigest, TakeVerified, VerifiedPayments } from '../verified.js'
+import { isRejection, reject } from '../checks.js'
+import type { ServedNetwork } from '../payment-check.js'
+import type { SignedDigest, TakeVerified, VerifiedPayments } from '../settle-pace.js'
 import type { Verify } from '../verifier.js'
-import { batchKinds, identifyDeposit } from './actions.js'
-import { type BatchNetwork, findGround, guardAccounts, isRejected } from './ground.js'
-import { isLandedElsewhere } from './landed.js'
-import { isSameRequest } from './proof.js'
-import { createRequestSigner } from './request-signer.js'
-import { type SchemeVerdict, verifyByScheme } from './scheme.js'
-import { judgeClaimable, withCanonicalSignatures } from './signatures.js'
-import { summaryOf } from './summary.js'
+import { checkGasBudgets, checkRequest } from './checks.js'
+import { batchKinds, identifyDeposit } from './jobs.js'
+import { isLandedElsewhere } from './outcomes.js'
+import { createRequestSigner, type SchemeResult, verifyByScheme } from './scheme.js'
+import { checkClaimable, isSameRequest, withCanonicalSignatures } from './signatures.js'
 
-export interface BatchVerifierOptions {
-  networks: ReadonlyMap<string, BatchNetwork>
+interface BatchVerifierOptions {
+  networks: ReadonlyMap<string, ServedNetwork>
   journal: SettlementJournal
   verified: VerifiedPayments
   checksum: (address: Address) => Address
-  /** Whether a wallet can bring anything of this network on chain at present. */
+  /** Tells whether a relayer can send transactions on this network at present. */
   canSettle: (network: string) => boolean
 }
 
 type VerifiedRequest = BatchRequest & { payload: Deposit | Voucher | Refund }
 
-/** The same as `createVerifiedCheck` for the deposit in a body. */
+/** Makes the same as `createVerifiedCheck` for the deposit in a body. */
 export function createVerifiedDepositCheck(
   verified: VerifiedPayments,
-  networks: ReadonlyMap<string, BatchNetwork>,
+  networks: ReadonlyMap<string, ServedNetwork>,
 ): TakeVerified {
   return (body) => {
     const parsed = parseBatchRequest(body)
     if (!parsed.ok || parsed.request.payload.type !== 'deposit') return false
-    const ground = networks.get(parsed.request.network)
-    return ground !== undefined && verified.take(signedDeposit(parsed.request.payload, ground))
+    const chain = networks.get(parsed.request.network)
+    return chain !== undefined && verified.take(signedDeposit(parsed.request.payload, chain))
   }
 }
 
-function signedDeposit(payload: Deposit, { chainId, served }: BatchNetwork): SignedDigest {
-  const { token } = served.terms
-  const { digest } = identifyDeposit(payload, chainId, token)
+function signedDeposit(payload: Deposit, { terms: { token } }: ServedNetwork): SignedDigest {
+  const { digest } = identifyDeposit(payload, token)
   const { signature } = payload.deposit.authorization.erc3009Authorization
   return { network: token.network, digest, signature }
 }
 
-/** Answers `POST /verify` for deposits, vouchers and refunds. Rejects with `RpcUnavailableError` when the chain could not be read. */
+/**
+ * Answers `POST /verify` for deposits, vouchers and refunds. Rejects with `RpcUnavailableError` when the chain could not be
+ * read.
+ */
 export function createBatchVerifier(options: BatchVerifierOptions): Verify {
   const { networks, journal, verified, checksum } = options
 
@@ -60,13 +65,13 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     }
     const { request } = parsed
     const payer = payerOf(request.payload)
-    const payment = summaryOf(request)
-    const verdict = await judge(request)
-    if (!verdict.ok) {
-      return { ...verifyRejection(verdict.rejection, payer && checksum(payer)), payment }
+    const payment = toAnsweredBatchPayment(request)
+    const result = await check(request)
+    if (!result.ok) {
+      return { ...verifyRejection(result.rejection, payer && checksum(payer)), payment }
     }
     if (!options.canSettle(request.network)) return verifyUnavailable(payer && checksum(payer))
-    const { extra } = verdict
+    const { extra } = result
     return {
       status: 200,
       body: { isValid: true, payer: checksum(payer as Address), extra: { ...extra } },
@@ -74,36 +79,36 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     }
   }
 
-  async function judge(asked: BatchRequest): Promise<SchemeVerdict> {
+  async function check(asked: BatchRequest): Promise<SchemeResult> {
     if (asked.payload.type === 'claim' || asked.payload.type === 'settle') {
       return refused(notVerified)
     }
-    const ground = findGround(asked, networks)
-    if (isRejected(ground)) return refused(ground)
-    const payload = await withCanonicalSignatures(asked.payload, ground.served.rpc)
+    const chain = checkRequest(asked, networks)
+    if (isRejection(chain)) return refused(chain)
+    const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
     const request = { ...asked, payload }
-    if (payload.type === 'voucher') return ask(request, ground)
-    const verdict = await (payload.type === 'deposit'
-      ? judgeDeposit(request, payload, ground)
-      : ask(request, ground))
-    if (!verdict.ok) return verdict
+    if (payload.type === 'voucher') return askScheme(request, chain)
+    const result = await (payload.type === 'deposit'
+      ? verifyDeposit(request, payload, chain)
+      : askScheme(request, chain))
+    if (!result.ok) return result
     const { payer, receiverAuthorizer } = payload.channelConfig
     const gasRefusal = await (payload.type === 'deposit'
-      ? guardAccounts(ground, payer, [payer], BigInt(payload.deposit.amount))
-      : guardAccounts(ground, receiverAuthorizer, [receiverAuthorizer]))
+      ? checkGasBudgets(chain, payer, [payer], BigInt(payload.deposit.amount))
+      : checkGasBudgets(chain, receiverAuthorizer, [receiverAuthorizer]))
     if (gasRefusal !== undefined) return refused(gasRefusal)
-    // What was found valid is not refused for the pace of its merchant.
-    if (payload.type === 'deposit') verified.note(signedDeposit(payload, ground))
-    return verdict
+    // The rate limit does not refuse the settle of a deposit that verify found valid.
+    if (payload.type === 'deposit') verified.note(signedDeposit(payload, chain))
+    return result
   }
 
-  /** A deposit that landed is settled again with its hash, so it is as good as its voucher. */
-  async function judgeDeposit(
+  /** Verifies a deposit. One that is on chain settles again with its hash, so it is valid if its voucher is. */
+  async function verifyDeposit(
     request: VerifiedRequest,
     payload: Deposit,
-    ground: BatchNetwork,
-  ): Promise<SchemeVerdict> {
-    const job = identifyDeposit(payload, ground.chainId, ground.served.terms.token)
+    chain: ServedNetwork,
+  ): Promise<SchemeResult> {
+    const job = identifyDeposit(payload, chain.terms.token)
     const hasLanded = async () => {
       const row = await journal.findJob(batchKinds.deposit, request.network, job.key)
       return row?.state === 'confirmed' && (await isSameRequest(row, job))
@@ -113,35 +118,33 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
       ...request,
       payload: { type: 'voucher', channelConfig, voucher },
     } as const
-    if (await hasLanded()) return ask(voucherOnly, ground)
-    const verdict = await ask(request, ground, job.digest)
-    if (verdict.ok) return verdict
-    // It may have landed while it was looked at, or by other hands.
-    const isOnChain =
-      (await hasLanded()) || (await isLandedElsewhere(job, ground, verdict.rejection))
-    return isOnChain ? ask(voucherOnly, ground) : verdict
+    if (await hasLanded()) return askScheme(voucherOnly, chain)
+    const result = await askScheme(request, chain, job.digest)
+    if (result.ok) return result
+    // It may have settled meanwhile, or somebody else may have sent it.
+    const isOnChain = (await hasLanded()) || (await isLandedElsewhere(job, chain, result.rejection))
+    return isOnChain ? askScheme(voucherOnly, chain) : result
   }
 
-  /** What the scheme finds good, the settlement contract must be able to claim. */
-  async function ask(
+  /** Verifies by the scheme, and checks that the settlement contract would accept the voucher. */
+  async function askScheme(
     request: VerifiedRequest,
-    { served, relayers }: BatchNetwork,
+    { rpc, relayers }: ServedNetwork,
     digest?: Hex,
-  ): Promise<SchemeVerdict> {
-    const { rpc } = served
+  ): Promise<SchemeResult> {
     const send = () => Promise.reject(new Error('verify sends nothing'))
     const authorization = digest && { digest, asset: request.requirements.asset }
-    const behind = createRequestSigner({ rpc, relayers, send, authorization })
-    const verdict = await verifyByScheme(request, behind)
-    if (!verdict.ok) return verdict
+    const requestSigner = createRequestSigner({ rpc, relayers, send, authorization })
+    const result = await verifyByScheme(request, requestSigner)
+    if (!result.ok) return result
     const { channelConfig, voucher } = request.payload
-    const rejection = await judgeClaimable(rpc, channelConfig, voucher, behind.deposit())
-    return rejection === undefined ? verdict : refused(rejection)
+    const rejection = await checkClaimable(rpc, channelConfig, voucher, requestSigner.deposit())
+    return rejection === undefined ? result : refused(rejection)
   }
 }
 
 const notVerified = reject('batchPayloadType', reasons.batchPayloadType.meaning)
 
-function refused(rejection: Rejection): SchemeVerdict {
+function refused(rejection: Rejection): SchemeResult {
   return { ok: false, rejection }
 }

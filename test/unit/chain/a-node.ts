@@ -7,7 +7,7 @@ export interface Call {
   params: unknown[]
 }
 
-/** What a node does with a request: the whole answer, or the raw response in its own hands. */
+/** Answers a request: returns the whole answer, or writes the raw response itself. */
 export type Behaviour = (
   calls: Call[],
   request: IncomingMessage,

@@ -143,8 +143,8 @@ describe('the answer of a batch', () => {
   })
 })
 
-describe('words', () => {
-  it('pad on the left what is a number or an address, on the right what is bytes', () => {
+describe('ABI words', () => {
+  it('are padded on the left for a number or an address, on the right for bytes', () => {
     expect(wordOf(255)).toBe('ff'.padStart(64, '0'))
     expect(wordOf(2n ** 256n - 1n)).toBe('f'.repeat(64))
     expect(addressWord('0xABCDEF0000000000000000000000000000000001')).toBe(
@@ -154,12 +154,12 @@ describe('words', () => {
     expect(bytesWords('0xabcd')).toBe(`${wordOf(2)}abcd${'0'.repeat(60)}`)
   })
 
-  it('give back the address they end in, lower-case', () => {
+  it('give back the address at their end, in lower case', () => {
     expect(addressOf(`0x${addressWord(address(0xab))}`)).toBe(address(0xab))
     expect(addressOf(`0x${'0'.repeat(24)}${'AB'.repeat(20)}`)).toBe(`0x${'ab'.repeat(20)}`)
   })
 
-  it('and quantities have no leading zeros', () => {
+  it('differ from quantities, which have no leading zeros', () => {
     expect([0n, 1, 255n].map(toQuantity)).toEqual(['0x0', '0x1', '0xff'])
   })
 })

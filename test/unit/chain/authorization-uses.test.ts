@@ -76,7 +76,7 @@ describe('the search for a use', () => {
   } as unknown as Rpc
   const search = () => createAuthorizationUses(rpc, () => now)
 
-  it('looks at the newest blocks first and finds what is there with one question', async () => {
+  it('begins with the newest blocks and finds a use there with one query', async () => {
     usedIn = 990_000
     const found = await search()(expected, 100, 994_000)
     expect(found).toMatchObject({
@@ -88,7 +88,7 @@ describe('the search for a use', () => {
     expect(asked).toEqual([{ from: 989_001, to: 994_000 }])
   })
 
-  it('goes on where it ended until it has found a use of long ago, and then knows its block', async () => {
+  it('continues from its last block until it has found an old use, and then remembers its block', async () => {
     usedIn = 700_000
     const findUse = search()
     const states: string[] = []
@@ -104,7 +104,7 @@ describe('the search for a use', () => {
     expect(Math.max(...spans)).toBeLessThan(5_000)
   })
 
-  it('ends with a definite answer once all was searched for a minute', async () => {
+  it('ends with a final answer once every block was searched for a minute', async () => {
     const findUse = search()
     expect(await findUse(expected, 100, 9_000)).toEqual({ state: 'notFound', isFinal: false })
     now = 59_999

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { wordOf } from '../../../src/chain/abi.js'
-import { findClaim, findPayout } from '../../../src/chain/batch-settlement.js'
+import { findClaim, findPayout, watchBatchContracts } from '../../../src/chain/batch-settlement.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
+import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
 
 const receiver = '0x00000000000000000000000000000000000000aa'
 const token = '0x3600000000000000000000000000000000000000'
@@ -14,7 +14,7 @@ interface Event {
   words: bigint[]
 }
 
-/** A node that knows these events of one kind, but for those that it does not show yet. */
+/** A node that knows these events of one kind, except for those that it does not show yet. */
 function aNode(events: Event[], { hidden = 0, pruned = false } = {}): Rpc {
   const shown = events.slice(0, events.length - hidden)
   return {
@@ -47,7 +47,7 @@ const payouts = [5, 6, 7].map((block) => ({ block, words: [1_000n] }))
 const blocks = { from: 0, to: 9 }
 const who = { receiver, token } as const
 
-it('tells payouts of one amount apart by what was paid out before', async () => {
+it('tells payouts of the same amount apart by the total paid out before', async () => {
   for (const node of [aNode(payouts), aNode(payouts, { pruned: true })]) {
     for (const [i, { block }] of payouts.entries()) {
       const before = BigInt(i) * 1_000n
@@ -59,13 +59,13 @@ it('tells payouts of one amount apart by what was paid out before', async () => 
   }
 })
 
-it('names no payout by the logs of a node that does not show the newest yet', async () => {
+it('names no payout from the logs of a node that does not show the newest yet', async () => {
   const node = aNode(payouts, { hidden: 1 })
   expect(await findPayout(node, who, blocks, 2_000n)).toBeUndefined()
   expect(await findPayout(node, who, blocks)).toBeUndefined()
 })
 
-it('finds the claim that rose over a total, not one before or after it', async () => {
+it('finds the claim that reached a total, not one before or after it', async () => {
   const claims = [
     { block: 3, words: [3_000n, 3_000n] },
     { block: 5_500, words: [2_000n, 5_000n] },
@@ -79,4 +79,28 @@ it('finds the claim that rose over a total, not one before or after it', async (
   expect(await find(6_000n)).toMatchObject({ blockNumber: 9_000 })
   expect(await find(6_000n, 1)).toBeUndefined()
   expect(await find(6_001n)).toBeUndefined()
+})
+
+const CHECK_MS = 60_000
+
+it('follows the code of the contracts, and keeps its last result while the chain cannot be read', async () => {
+  vi.useFakeTimers()
+  let code: string | undefined = '0x'
+  const batch: Rpc['batch'] = async (calls) => {
+    if (code === undefined) throw new RpcUnavailableError('gone')
+    return calls.map(() => ({ ok: true, value: code }))
+  }
+  const watch = await watchBatchContracts({ batch } as Rpc, { info() {} }, CHECK_MS)
+  expect(watch.isDeployed()).toBe(false)
+  code = '0x60'
+  await vi.advanceTimersByTimeAsync(CHECK_MS)
+  expect(watch.isDeployed()).toBe(true)
+  code = undefined
+  await vi.advanceTimersByTimeAsync(CHECK_MS)
+  expect(watch.isDeployed()).toBe(true)
+  code = '0x'
+  await vi.advanceTimersByTimeAsync(CHECK_MS)
+  expect(watch.isDeployed()).toBe(false)
+  watch.stop()
+  vi.useRealTimers()
 })

@@ -83,11 +83,11 @@ it('reads an agent in one round trip', async () => {
   expect(node.requests).toHaveLength(1)
 })
 
-it('takes a revert of ownerOf for an id that nobody has', async () => {
+it('reads a revert of ownerOf as an unknown id', async () => {
   expect(await agentOf({ ownerOf: { error: revert } })).toBeUndefined()
 })
 
-it('takes other reverts for what is not set', async () => {
+it('reads other reverts as values that are not set', async () => {
   const answers = { getAgentWallet: { error: revert }, tokenURI: { error: revert } }
   expect(await agentOf(answers)).toMatchObject({ wallet: `0x${'0'.repeat(40)}`, uri: '' })
 })
@@ -96,7 +96,7 @@ it.each([
   ['an error that is no revert', { error: { code: -32601, message: 'no such method' } }],
   ['nothing at all', { result: '0x' }],
   ['half a word', { result: `0x${'f'.repeat(32)}` }],
-])('takes %s for a chain that cannot be read, not for an unknown id', async (_, said) => {
+])('reads %s as a chain that cannot be read, not as an unknown id', async (_, said) => {
   await expect(agentOf({ ownerOf: said })).rejects.toThrow(RpcUnavailableError)
 })
 
@@ -121,7 +121,7 @@ it('does not serve a registry of another major version', async () => {
   expect(await createIdentityRegistry({ rpc, registry }).isServed()).toBe(false)
 })
 
-it('asks a node that bounds the range of a log query for less, and for every block once', async () => {
+it('asks a node that bounds the range of a log query for less, and reads every block once', async () => {
   const asked: [number, number][] = []
   const { rpc } = await open((calls) => {
     const [{ id, method, params }] = calls as [(typeof calls)[0]]
@@ -138,7 +138,8 @@ it('asks a node that bounds the range of a log query for less, and for every blo
     return answer({ result: [] })
   })
   await createIdentityRegistry({ rpc, registry }).readChanges()
-  expect(asked[0]).toEqual([0, 1_249])
+  asked.sort(([a], [b]) => a - b)
+  expect(asked[0]?.[0]).toBe(0)
   expect(asked.at(-1)?.[1]).toBe(20_000)
   asked.slice(1).forEach(([from], i) => {
     expect(from).toBe((asked[i]?.[1] ?? 0) + 1)

@@ -23,7 +23,7 @@ afterAll(async () => {
   await node.close()
 })
 
-it('reads receipts one by one where a block has none, and asks for those of a block again later', async () => {
+it('reads receipts one by one where a node has none by block, and tries by block again later', async () => {
   let now = 0
   const read = createBlockReceiptsReader(rpc, () => now)
   node.behave((calls, request, response) =>
@@ -42,7 +42,7 @@ it('reads receipts one by one where a block has none, and asks for those of a bl
   expect(await methodsOf()).toEqual(['eth_getBlockReceipts', 'eth_getTransactionReceipt'])
 })
 
-it('reads only what is wanted of a block, in one request', async () => {
+it('reads only the wanted receipts of a block, in one request', async () => {
   const other = { ...receipt, transactionHash: `0x${'cd'.repeat(32)}` }
   node.behave((calls) => ({ jsonrpc: '2.0', id: calls[0]?.id, result: [other, receipt] }))
   const before = node.requests.length

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { createRpc, type Rpc } from '../../../src/chain/rpc.js'
+import { createRpc, type Rpc, type RpcObserver } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
-import type { RpcObserver } from '../../../src/chain/rpc-node.js'
 import {
   aNode,
   type Behaviour,
@@ -128,7 +127,7 @@ describe('one node', () => {
     expect(counts(nodes)).toEqual([3])
   })
 
-  it('is asked again when its error says nothing of the call, and believed when it insists', async () => {
+  it('is asked again when its error says nothing about the call, and believed when it repeats it', async () => {
     const trouble = failing(-32_029, 'over the plan')
     const { rpc, nodes } = await open((calls, request, response) =>
       (nodes[0].requests.length < 3 ? trouble : echo)(calls, request, response),
@@ -184,7 +183,7 @@ describe('one node', () => {
     ['block out of range', -32_000],
     ['header not found', -32_000],
     ['project ID request rate exceeded', -32_005],
-  ])('that says "%s" of a log query could not be asked', async (message, code) => {
+  ])('that answers "%s" to a log query could not be asked', async (message, code) => {
     const { rpc } = await open(failing(code, message))
     expect(await errorOf(rpc.request('eth_getLogs', [{}]))).toBeInstanceOf(RpcUnavailableError)
   })
@@ -219,7 +218,7 @@ describe('several nodes', () => {
     ['hangs', hanging],
     ['answers no JSON', saying('Bad gateway', 502)],
     ['is rate limited', failing(-32_005, 'slow down')],
-  ])('take over from one that %s, and keep the work for a while', async (_, trouble) => {
+  ])('take over from one that %s, and keep being asked for a while', async (_, trouble) => {
     const { rpc, nodes } = await open(trouble, echo)
     expect(await ask(rpc, 300)).toBe('eth_chainId')
     expect(await ask(rpc, 300)).toBe('eth_chainId')
@@ -238,7 +237,7 @@ describe('several nodes', () => {
     expect(counts(nodes)).toEqual([1, 0])
   })
 
-  it('can be put in another order', async () => {
+  it('are asked in the order that is preferred', async () => {
     const { rpc, nodes } = await open(echo, echo)
     rpc.prefer([1])
     await ask(rpc)
@@ -309,7 +308,7 @@ describe('a batch', () => {
     expect(counts(nodes)).toEqual([1])
   })
 
-  it('answered for one call alone says nothing about the others', async () => {
+  it('with an answer to one call alone says nothing about the others', async () => {
     const { rpc } = await open((calls) =>
       calls.filter(({ method }) => method === 'one').map(({ id }) => ({ id, result: 1 })),
     )
@@ -320,7 +319,7 @@ describe('a batch', () => {
     await expect(two).rejects.toBeInstanceOf(RpcUnavailableError)
   })
 
-  it('of which a node refuses some each time is asked again for these alone', async () => {
+  it('of which a node refuses some calls each time is asked again for these alone', async () => {
     let asked = 0
     const { rpc, nodes } = await open((calls) =>
       calls.map(({ id, method }) =>
@@ -336,7 +335,7 @@ describe('a batch', () => {
     expect(nodes[0].requests.map((methods) => methods.length)).toEqual([16, 8, 4, 2, 1, 1])
   })
 
-  it('of nothing asks nothing', async () => {
+  it('without calls asks nothing', async () => {
     const { rpc, nodes } = await open(echo)
     expect(await rpc.batch([])).toEqual([])
     expect(counts(nodes)).toEqual([0])
@@ -363,7 +362,7 @@ describe('a batch', () => {
           method === 'm1' ? { id, error: { code: -32_005, message: 'slow' } } : { id, result: 1 },
         ),
     ],
-  ])('is asked anew of the next node when one %s', async (_, trouble) => {
+  ])('is sent to the next node when a node %s', async (_, trouble) => {
     const { rpc, nodes } = await open(trouble, echo)
     const results = await rpc.batch(calls(3))
     expect(results.every(({ ok }) => ok)).toBe(true)
@@ -382,7 +381,7 @@ describe('a batch', () => {
   })
 })
 
-it('tells an observer of every try', async () => {
+it('calls the observer for every try', async () => {
   const { nodes } = await open(dropping, echo)
   const seen: unknown[] = []
   const rpc = connect(

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/config/config.js'
-import { ConfigError } from '../../../src/config/config-error.js'
-import { variableNames } from '../../../src/config/env.js'
-import { gasWarnings } from '../../../src/config/warnings.js'
+import { gasWarnings, readConfig } from '../../../src/config/config.js'
+import { ConfigError, variableNames } from '../../../src/config/env.js'
 
 const minimal = { MAINNET_RPC_URLS: 'https://rpc.mainnet.arc.io' }
 

@@ -1,7 +1,7 @@
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import type { ServedNetwork } from '../../../src/facilitator/judge.js'
-import type { Terms } from '../../../src/facilitator/ladder.js'
+import type { Terms } from '../../../src/facilitator/checks.js'
+import type { ServedNetwork } from '../../../src/facilitator/payment-check.js'
 import { computeDomainSeparator } from '../../../src/x402/authorization-digest.js'
 import { createKeccak256 } from '../../../src/x402/keccak.js'
 import { asset, network, nowSeconds } from '../x402/a-payment.js'
@@ -55,7 +55,8 @@ export function aNetwork(facts: () => Partial<PaymentFacts> = () => ({})): Serve
     findUse: unexpected,
     headBlock: () => 7,
     chainSeconds: () => nowSeconds,
-    relayer: '0x00000000000000000000000000000000000000f1',
+    relayers: ['0x00000000000000000000000000000000000000f1'],
+    isBatchOffered: () => false,
     guardGas: async () => undefined,
     readCoded: async () => new Set(),
     gasPrice: () => 0n,

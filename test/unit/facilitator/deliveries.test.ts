@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const now = () => Date.now()
 const silent = { error: () => {} }
-/** How often a process looks whether another has told of a success, milliseconds. */
+/** How often a process reads whether another has delivered a success, milliseconds. */
 const POLL_MS = 100
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 
@@ -62,8 +62,8 @@ async function granted(turn: Promise<DeliveryTurn | undefined>) {
   return came.delivery
 }
 
-describe('the right to say paid', () => {
-  it('is the first caller’s; the second waits and learns that the first was told', async () => {
+describe('the right to answer with success', () => {
+  it('goes to the first caller; the second waits and learns that the first was answered', async () => {
     const process = aProcess()
     const first = await granted(process.take('key-of-the-first'))
     const second = process.take()
@@ -96,7 +96,7 @@ describe('the right to say paid', () => {
     expect(came.map((turn) => turn?.state)).toEqual(['granted'])
   })
 
-  it('is not given twice while it is out, whatever the clock says; who waits too long is told so', async () => {
+  it('is not given twice at a time, whatever the clock says; a caller that waits too long is answered as busy', async () => {
     const process = aProcess()
     const first = await granted(process.take())
     const second = process.take()
@@ -115,7 +115,7 @@ describe('the right to say paid', () => {
     expect(await Promise.all(turns.map(peek))).toMatchObject([{ state: 'granted' }, 'waiting'])
   })
 
-  it('is never given to a caller who is gone', async () => {
+  it('is never given to a caller whose connection is closed', async () => {
     const process = aProcess()
     const first = await granted(process.take())
     const second = process.take()
@@ -126,7 +126,7 @@ describe('the right to say paid', () => {
     await granted(process.take())
   })
 
-  it('stays told when the store cannot keep it at once', async () => {
+  it('stays used up when the store cannot mark it at once', async () => {
     const process = aProcess()
     const first = await granted(process.take())
     const complete = vi.spyOn(stores.deliveries, 'completeDelivery')
@@ -169,7 +169,7 @@ describe('between two processes', () => {
     expect((await second)?.state).toBe('granted')
   })
 
-  it('a holder who stood still does not answer any more once another has the right', async () => {
+  it('a halted process does not answer once another has the right', async () => {
     const late = await granted(another().take())
     await vi.advanceTimersByTimeAsync(5_000)
     const second = await granted(another().take())
@@ -180,14 +180,14 @@ describe('between two processes', () => {
     expect((await another().take())?.state).toBe('delivered')
   })
 
-  it('a holder who stood still renews what nobody took', async () => {
+  it('a halted process renews a right that nobody took', async () => {
     const late = await granted(another().take())
     await vi.advanceTimersByTimeAsync(60_000)
     expect(await late.isHeld()).toBe(true)
     expect(await peek(another().take())).toBe('waiting')
   })
 
-  it('a grant that comes later than it lasts is not believed', async () => {
+  it('a grant that arrives after its lease has ended does not count', async () => {
     let delay = 6_000
     const slow = another(() => delay)
     const first = slow.take()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RpcResult } from '../../../src/chain/rpc-node.js'
+import type { RpcResult } from '../../../src/chain/rpc.js'
 import { createBalances } from '../../../src/metrics/gas-money.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import type { WatchedNetwork } from '../../../src/metrics/settling.js'

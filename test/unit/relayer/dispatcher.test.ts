@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { BlockFeed } from '../../../src/chain/block-feed.js'
+import type { BlockFeed } from '../../../src/chain/blocks.js'
 import { createDispatcher } from '../../../src/relayer/dispatcher.js'
-import { createGasModel } from '../../../src/relayer/gas-model.js'
-import type { JobKind } from '../../../src/relayer/job-kind.js'
+import { createGasBudgets, createGasModel } from '../../../src/relayer/gas.js'
+import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/relayer/jobs.js'
 import type { Lane } from '../../../src/relayer/lane.js'
-import type { OutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
-import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
-import { createTrackedJobs, type TrackedJob } from '../../../src/relayer/tracked-jobs.js'
-import { createWalletGate } from '../../../src/relayer/wallet-gate.js'
+import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/relayer/queue.js'
 import { GasBudgetError } from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
@@ -20,7 +18,7 @@ afterEach(() => {
 
 const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 
-/** One lane on which every transaction is sent at once and stays under way until `landed` says how many are left. */
+/** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
 function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
   const sent: string[][] = []
@@ -32,9 +30,9 @@ function aDispatcher({ mayLand = false } = {}) {
     isHeld: () => true,
     closedBecause: () => (lanes.isClosed ? 'no gas money' : undefined),
     inFlight: () => inFlight,
-    readPurse: async () => undefined,
+    readBalance: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
-      const isOfWallet = jobIds.some((id) => tracked.find(id)?.coded.length)
+      const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
         throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
       }
@@ -42,12 +40,18 @@ function aDispatcher({ mayLand = false } = {}) {
       sent.push(jobIds)
     },
   }
-  const tracked = createTrackedJobs(Date.now)
+  const kindOf = (isAlone: boolean) => {
+    const payer = isAlone ? 'p' : 'q'
+    const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
+    return { profile: () => profile } as unknown as JobKind
+  }
+  const jobs = createTrackedJobs({ plain: kindOf(false), wallet: kindOf(true) }, Date.now)
+  const queue = createJobQueue()
   const gas = createGasModel()
   const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
-  const limits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
+  const gasLimits = { perAccount: 1n, wasted: 1n, subsidised: undefined }
   const readCoded = async () => new Set<never>()
-  const gate = createWalletGate({ tracked, readCoded, limits, gas, feed, now: Date.now })
+  const budgets = createGasBudgets({ jobs, readCoded, gasLimits, gas, feed, now: Date.now })
   const dispatcher = createDispatcher({
     lanes: [lane as unknown as Lane],
     preparation: {
@@ -60,9 +64,10 @@ function aDispatcher({ mayLand = false } = {}) {
         return !mayLand
       },
     } as unknown as OutcomeKeeper,
-    examine: (entry) => examined.push(entry.job.id),
-    tracked,
-    gate,
+    examiner: { examine: async (entry) => void examined.push(entry.job.id) },
+    jobs,
+    queue,
+    budgets,
     feed,
     gas,
     hasMulticall3: true,
@@ -72,30 +77,37 @@ function aDispatcher({ mayLand = false } = {}) {
     events: noRelayerEvents,
     log: console,
   })
-  const track = (job: Partial<Job>, isAlone: boolean) => {
-    const payer = isAlone ? 'p' : 'q'
-    const ride = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
-    dispatcher.enqueue(tracked.add(job as Job, { ride: () => ride } as unknown as JobKind))
-  }
-  const enqueue = (id: string) => track({ id, transaction: null }, false)
-  /** Of a contract wallet; with a transaction, if it was signed before. */
+  const enqueue = (id: string) =>
+    queue.add(jobs.track({ id, kind: 'plain', transaction: null } as Job))
+  /** Adds a job of a contract wallet; with a transaction, if it was signed before. */
   const enqueueWallet = (id: string, transaction: Job['transaction']) =>
-    track({ id, transaction, expiresAt: 1_000 }, true)
+    queue.add(jobs.track({ id, kind: 'wallet', transaction, expiresAt: 1_000 } as Job))
   const landed = (left: number) => (inFlight = left)
-  return { ...dispatcher, enqueue, enqueueWallet, lanes, sent, refused, examined, landed }
+  const queueLength = queue.length
+  return {
+    ...dispatcher,
+    queueLength,
+    enqueue,
+    enqueueWallet,
+    lanes,
+    sent,
+    refused,
+    examined,
+    landed,
+  }
 }
 
 const soon = () => vi.advanceTimersByTimeAsync(1)
 
 describe('an idle lane', () => {
-  it('sends what comes alone at once', async () => {
+  it('sends a job that comes alone at once', async () => {
     const { enqueue, sent } = aDispatcher()
     enqueue('a')
     await soon()
     expect(sent).toEqual([['a']])
   })
 
-  it('waits for those who are on their way, and goes as soon as the last has come', async () => {
+  it('waits for announced jobs, and sends as soon as the last has come', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     const [bHasCome, cHasCome] = [announce(), announce()]
     enqueue('a')
@@ -109,7 +121,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a', 'b', 'c']])
   })
 
-  it('goes when the last who was on the way was refused', async () => {
+  it('sends when the last announced job was refused', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     const wasRefused = announce()
     enqueue('a')
@@ -118,7 +130,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a']])
   })
 
-  it('does not wait longer than that for who never comes', async () => {
+  it('waits only a moment for an announced job that never comes', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     announce()
     enqueue('a')
@@ -128,7 +140,7 @@ describe('an idle lane', () => {
     expect(sent).toEqual([['a']])
   })
 
-  it('goes with a full batch, whoever else is on the way', async () => {
+  it('sends a full batch, whatever else is announced', async () => {
     const { enqueue, expect: announce, sent } = aDispatcher()
     announce()
     const ids = Array.from({ length: 50 }, (_, i) => `${i}`)
@@ -139,7 +151,7 @@ describe('an idle lane', () => {
 })
 
 describe('a lane with a transaction under way', () => {
-  it('gathers the next for a moment', async () => {
+  it('waits a moment for more jobs to share the next one', async () => {
     const { enqueue, sent } = aDispatcher()
     enqueue('a')
     await soon()
@@ -151,7 +163,7 @@ describe('a lane with a transaction under way', () => {
     expect(sent).toEqual([['a'], ['b', 'c']])
   })
 
-  it('is free again when it has landed', async () => {
+  it('is free again when that transaction has landed', async () => {
     const { enqueue, sent, landed } = aDispatcher()
     enqueue('a')
     await soon()
@@ -162,8 +174,8 @@ describe('a lane with a transaction under way', () => {
   })
 })
 
-describe('a wallet whose budget is taken by what is under way', () => {
-  it('waits, and is not asked for more meanwhile, while others go', async () => {
+describe('a wallet whose budget is reserved by transactions under way', () => {
+  it('waits while the jobs of others are sent', async () => {
     const { enqueue, enqueueWallet, landed, lanes, queueLength, refused, sent } = aDispatcher()
     lanes.budget = 'wait'
     enqueueWallet('a', null)
@@ -180,7 +192,7 @@ describe('a wallet whose budget is taken by what is under way', () => {
 })
 
 describe('a wallet that has burnt its budget', () => {
-  it('is refused at once what was never signed', async () => {
+  it('has its job refused at once when nothing was signed for it', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
     lanes.budget = 'spent'
     enqueueWallet('a', null)
@@ -188,7 +200,7 @@ describe('a wallet that has burnt its budget', () => {
     expect([refused, examined, sent]).toEqual([['a'], [], []])
   })
 
-  it('has what was signed before looked into: it may have landed', async () => {
+  it('has its job examined when a transaction was signed before, which may have landed', async () => {
     const { enqueueWallet, lanes, sent, refused, examined } = aDispatcher()
     lanes.budget = 'spent'
     enqueueWallet('a', '0xab')
@@ -196,7 +208,7 @@ describe('a wallet that has burnt its budget', () => {
     expect([refused, examined, sent]).toEqual([[], ['a'], []])
   })
 
-  it('has looked into what the journal knows to be signed', async () => {
+  it('has its job examined when the journal knows a signed transaction', async () => {
     const { enqueueWallet, lanes, sent, examined } = aDispatcher({ mayLand: true })
     lanes.budget = 'spent'
     enqueueWallet('a', null)
@@ -206,7 +218,7 @@ describe('a wallet that has burnt its budget', () => {
 })
 
 describe('while every lane is closed', () => {
-  it('what was never signed is given up after a while, what was signed only when its time is over', async () => {
+  it('a job that was never signed is given up after a while, a signed one only when its time is over', async () => {
     const { enqueueWallet, giveUpStranded, queueLength, lanes, refused, examined } = aDispatcher()
     lanes.isClosed = true
     enqueueWallet('a', null)
@@ -220,7 +232,7 @@ describe('while every lane is closed', () => {
     expect([examined, queueLength()]).toEqual([['b'], 0])
   })
 
-  it('what the journal knows to be signed stays', async () => {
+  it('a job stays for which the journal knows a signed transaction', async () => {
     const { enqueueWallet, giveUpStranded, queueLength, lanes } = aDispatcher({ mayLand: true })
     lanes.isClosed = true
     enqueueWallet('a', null)

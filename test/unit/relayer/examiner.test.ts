@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Rpc } from '../../../src/chain/rpc.js'
 import { type Cause, createExaminer } from '../../../src/relayer/examiner.js'
-import type { Examination } from '../../../src/relayer/job-kind.js'
-import { createOutcomeKeeper } from '../../../src/relayer/outcome-keeper.js'
-import { noRelayerEvents } from '../../../src/relayer/relayer-events.js'
-import { createTrackedJobs, type TrackedJob } from '../../../src/relayer/tracked-jobs.js'
+import { createGasModel } from '../../../src/relayer/gas.js'
+import { createTrackedJobs, type Examination, type TrackedJob } from '../../../src/relayer/jobs.js'
+import { createOutcomeKeeper, noRelayerEvents } from '../../../src/relayer/outcomes.js'
+import { createJobQueue } from '../../../src/relayer/queue.js'
 import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
@@ -18,10 +19,10 @@ const over: Examination = { state: 'failed', reason: 'validBefore', message: 'ov
 const unused: Examination = { state: 'open' }
 const burnt: Cause = { refusal: { reason: 'gasBudgetExceeded', message: 'enough' } }
 
-/** A job that was signed once and is in no lane's hands; `mayLand` is what the journal says of it. */
+/** A job that was signed once and is in no slot; `mayLand` is the journal's answer about it. */
 function aCase(chain: Examination, mayLand: boolean) {
-  const world = { chain, mayLand, fate: undefined as string | undefined, resent: 0 }
-  const tracked = createTrackedJobs(Date.now)
+  const world = { chain, mayLand, outcome: undefined as string | undefined }
+  const jobs = createTrackedJobs({}, Date.now)
   const silent = { info() {}, warn() {} }
   const keeper = createOutcomeKeeper({
     network: 'eip155:5042',
@@ -29,20 +30,26 @@ function aCase(chain: Examination, mayLand: boolean) {
       mayLand: async () => world.mayLand,
       resolve: async ({ outcomes }) =>
         outcomes.map(({ id, outcome }) => {
-          world.fate = outcome.reason ?? outcome.state
+          world.outcome = outcome.reason ?? outcome.state
           return { id, outcome }
         }),
     } as Partial<SettlementJournal> as SettlementJournal,
-    tracked,
+    jobs,
     events: noRelayerEvents,
     now: Date.now,
     log: silent,
   })
-  const examine = createExaminer({
+  const queue = createJobQueue()
+  const { examine } = createExaminer({
     keeper,
+    jobs,
+    queue,
+    gas: createGasModel(),
+    events: noRelayerEvents,
     land: () => false,
-    enqueue: () => world.resent++,
-    resendAlone: () => world.resent++,
+    rpc: {} as Rpc,
+    readCoded: async () => new Set(),
+    journal: {} as SettlementJournal,
     log: silent,
   })
   const entry = {
@@ -56,71 +63,71 @@ function aCase(chain: Examination, mayLand: boolean) {
     liveSlots: 0,
     resends: 0,
   } as unknown as TrackedJob
-  return { world, entry, examine: (cause: Cause) => examine(entry, cause) }
+  return { world, entry, queue, examine: (cause: Cause) => examine(entry, cause) }
 }
 
-describe('what was signed and may land', () => {
+describe('a job whose transaction may land', () => {
   it.each<[string, Examination, Cause]>([
     ['for want of a balance', poor, {}],
     ['for want of a budget', unused, burnt],
     ['by a simulation', unused, { revert: 'transfer amount exceeds balance' }],
-  ])('is not called failed %s', async (_, chain, cause) => {
+  ])('does not fail %s', async (_, chain, cause) => {
     const { world, examine } = aCase(chain, true)
     await examine(cause)
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(world.fate).toBeUndefined()
+    expect(world.outcome).toBeUndefined()
   })
 
-  it('is not called failed for being worn out, nor sent again', async () => {
-    const { world, entry, examine } = aCase(unused, true)
+  it('does not fail for having been sent too often, and is not sent again', async () => {
+    const { world, entry, queue, examine } = aCase(unused, true)
     entry.resends = 3
     await examine({})
     await vi.advanceTimersByTimeAsync(5_000)
-    expect([world.fate, world.resent]).toEqual([undefined, 0])
+    expect([world.outcome, queue.length()]).toEqual([undefined, 0])
   })
 
-  it('is failed once its time is over', async () => {
+  it('fails once its time is over', async () => {
     const { world, examine } = aCase(poor, true)
     await examine({})
     world.chain = over
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(world.fate).toBe('validBefore')
+    expect(world.outcome).toBe('validBefore')
   })
 
   it('is left alone once it was decided meanwhile', async () => {
-    const { world, entry, examine } = aCase(poor, true)
+    const { world, entry, queue, examine } = aCase(poor, true)
     await examine({})
     entry.job = { ...entry.job, state: 'confirmed' }
     Object.assign(world, { chain: unused, mayLand: false })
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(world).toMatchObject({ fate: undefined, resent: 0 })
+    expect([world.outcome, queue.length()]).toEqual([undefined, 0])
   })
 
-  it('is sent again when what stood against it has passed', async () => {
-    const { world, examine } = aCase(poor, true)
+  it('is sent again when the cause against it has passed', async () => {
+    const { world, queue, examine } = aCase(poor, true)
     await examine({ revert: 'transfer amount exceeds balance' })
     world.chain = unused
     await vi.advanceTimersByTimeAsync(1_000)
-    expect([world.fate, world.resent]).toEqual([undefined, 1])
+    expect([world.outcome, queue.length()]).toEqual([undefined, 1])
   })
 
-  it('is failed once nothing of it can land', async () => {
-    const { world, examine } = aCase(unused, true)
+  it('fails once no transaction of it can land', async () => {
+    const { world, queue, examine } = aCase(unused, true)
     await examine(burnt)
     world.mayLand = false
     await vi.advanceTimersByTimeAsync(1_000)
-    expect([world.fate, world.resent]).toEqual(['gasBudgetExceeded', 0])
+    expect([world.outcome, queue.length()]).toEqual(['gasBudgetExceeded', 0])
   })
 })
 
-describe('what was signed and cannot land', () => {
+describe('a job whose transactions cannot land', () => {
   it.each<[string, Examination, Cause, string]>([
     ['the chain', poor, {}, 'insufficientBalance'],
     ['its budget', unused, burnt, 'gasBudgetExceeded'],
     ['a simulation', unused, { revert: 'poor' }, 'insufficientBalance'],
-  ])('is failed at once by %s', async (_, chain, cause, reason) => {
+  ])('fails at once, by %s', async (_, chain, cause, reason) => {
     const { world, examine } = aCase(chain, false)
     await examine(cause)
-    expect(world.fate).toBe(reason)
+    expect(world.outcome).toBe(reason)
   })
 })

@@ -1,6 +1,12 @@
-import { declareDiscoveryExtension } from '@x402/extensions/bazaar'
+import { declareDiscoveryExtension, sanitizeResourceServiceMetadata } from '@x402/extensions/bazaar'
 import { describe, expect, it } from 'vitest'
-import { bazaarLimits, parseBazaar } from '../../../src/x402/bazaar.js'
+import {
+  bazaarLimits,
+  encodeExtensionResponses,
+  isIconUrl,
+  parseBazaar,
+  readServiceMetadata,
+} from '../../../src/x402/bazaar.js'
 
 const get = {
   info: { input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } } },
@@ -231,4 +237,101 @@ describe('what the payload says of the service', () => {
     expect(reasonOf(aPayload(get, { url: base + 'a'.repeat(2_049 - base.length) }))).toMatch(/2048/)
     expect(reasonOf(aPayload(get, { url: base + 'ä'.repeat(1_000) }))).toMatch(/2048/)
   })
+})
+
+describe('an icon', () => {
+  it.each([
+    'https://cdn.example.com/icon.png',
+    'http://cdn.example.com:8080/i.svg?v=2#x',
+    'https://bücher.example/i.png',
+    'https://127.example.com/i.png',
+    'https://0xcafe.example/i.png',
+  ])('may come from %s', (url) => {
+    expect(isIconUrl(url)).toBe(true)
+  })
+
+  it.each([
+    'http://127.0.0.1/i.png',
+    'http://127.1/i.png',
+    'http://2130706433/i.png',
+    'http://0x7f000001/i.png',
+    'http://0x7f.1/i.png',
+    'http://0177.0.0.1/i.png',
+    'http://0/i.png',
+    'http://8.8.8.8/i.png',
+    'http://[::1]/i.png',
+    'http://[2606:4700::1]/i.png',
+    'http://localhost/i.png',
+    'http://LOCALHOST./i.png',
+    'http://a.localhost/i.png',
+    'http://localhost.localdomain/i.png',
+    'http://ip6-localhost/i.png',
+    'http://ip6-loopback/i.png',
+    'http://ｌｏｃａｌｈｏｓｔ/i.png',
+    'http://%6cocalhost/i.png',
+    'http://１２７.0.0.1/i.png',
+    'http://127。0。0。1/i.png',
+    'https://user@cdn.example.com/i.png',
+    'https://:secret@cdn.example.com/i.png',
+    'ftp://cdn.example.com/i.png',
+    'data:image/png;base64,AAAA',
+    'javascript:alert(1)',
+    '//cdn.example.com/i.png',
+    'https://cdn.example.com/i\u0000.png',
+    'https://cdn.example.com/i\n.png',
+    ' https://cdn.example.com/i.png',
+    'https://cdn.example.com\\@evil.example/i.png',
+    `https://cdn.example.com/${'i'.repeat(2_025)}`,
+    '',
+    7,
+    null,
+  ])('does not come from %j', (url) => {
+    expect(isIconUrl(url)).toBe(false)
+  })
+
+  it('may have an address of 2,048 characters', () => {
+    expect(isIconUrl(`https://cdn.example.com/${'i'.repeat(2_024)}`)).toBe(true)
+  })
+})
+
+describe('name and tags', () => {
+  it.each([
+    { serviceName: 'A' },
+    { serviceName: 'x'.repeat(32) },
+    { serviceName: 'x'.repeat(33) },
+    { serviceName: '' },
+    { serviceName: 'Wetter für alle' },
+    { serviceName: 'a\tb' },
+    { serviceName: ['Weather'] },
+    { tags: ['a', 'A', 'b'] },
+    { tags: ['a', '', 'é', 'x'.repeat(33), 'b', 'c', 'd', 'e', 'f'] },
+    { tags: { 0: 'a', length: 1 } },
+    { tags: [] },
+    { tags: ['toString', '__proto__'] },
+  ])('of %j are those the reference keeps', (resource) => {
+    const reference = sanitizeResourceServiceMetadata(resource as never)
+    expect(readServiceMetadata(resource)).toEqual(reference)
+  })
+
+  it('are no blanks, which nobody could see', () => {
+    expect(readServiceMetadata({ serviceName: '   ', tags: [' '] })).toEqual({})
+  })
+})
+
+const decode = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString())
+
+it('is base64 of JSON keyed by extension', () => {
+  const header = encodeExtensionResponses({ bazaar: { status: 'processing' } })
+  expect(header).toBe('eyJiYXphYXIiOnsic3RhdHVzIjoicHJvY2Vzc2luZyJ9fQ==')
+  expect(decode(header)).toEqual({ bazaar: { status: 'processing' } })
+})
+
+it('tells a reason, short and printable whatever a stranger put into it', () => {
+  const rejectedReason = `got "\u202e\u0007ä"${'x'.repeat(1_000)}`
+  const header = encodeExtensionResponses({ bazaar: { status: 'rejected', rejectedReason } })
+  const { bazaar } = decode(header)
+  expect(bazaar.status).toBe('rejected')
+  expect(bazaar.rejectedReason).toMatch(/^got "\?\?\?"x+$/)
+  expect(bazaar.rejectedReason).toHaveLength(300)
+  expect(header).toMatch(/^[A-Za-z0-9+/]+=*$/)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseRequest, quote, readNetwork, readPayer } from '../../../src/x402/parse-request.js'
+import { quote } from '../../../src/x402/json.js'
+import { parseRequest, readNetwork, readPayer } from '../../../src/x402/parse-request.js'
 import { aBody, aPayment, payer, payTo, withMember } from './a-payment.js'
 
 const UINT256_MAX = 2n ** 256n - 1n
@@ -40,7 +41,7 @@ describe('a well-formed body', () => {
     expect(payment(body)).toEqual(aPayment())
   })
 
-  it('may quote no domain, null or one of another type, which the ladder judges', () => {
+  it('may quote no domain, null or one of another type, which later checks refuse', () => {
     for (const extra of [undefined, null, {}, { name: 3, version: null }]) {
       expect(payment(withMember(aBody(), `${requirements}.extra`, extra)).quotedDomain).toEqual({})
     }
@@ -229,7 +230,7 @@ describe('a malformed body', () => {
 })
 
 describe('a body of something else than `exact` by EIP-3009', () => {
-  it('is told so before its other members are looked at', () => {
+  it('is refused for its scheme before its other members are parsed', () => {
     const foreign = withMember(aBody(), requirements, {
       scheme: 'batch-settlement',
       network: 'eip155:5042',
@@ -247,7 +248,7 @@ describe('a body of something else than `exact` by EIP-3009', () => {
     })
   })
 
-  it('is told so when it carries a Permit2 authorization', () => {
+  it('is refused when it carries a Permit2 authorization', () => {
     const body = withMember(aBody(), 'paymentPayload.payload', {
       signature: '0x',
       permit2Authorization: { from: payer },
@@ -258,7 +259,7 @@ describe('a body of something else than `exact` by EIP-3009', () => {
     })
   })
 
-  it('passes with another accepted scheme or network, which the ladder judges', () => {
+  it('passes with another accepted scheme or network, which later checks refuse', () => {
     const scheme = withMember(aBody(), 'paymentPayload.accepted.scheme', 'upto')
     expect(payment(scheme).acceptedScheme).toBe('upto')
     const network = withMember(aBody(), 'paymentPayload.accepted.network', 'eip155:1')
@@ -266,8 +267,8 @@ describe('a body of something else than `exact` by EIP-3009', () => {
   })
 })
 
-describe('what a body still tells', () => {
-  it('is the payer of an authorization or of a Permit2 authorization, when it is an address', () => {
+describe('the facts read from a malformed body', () => {
+  it('include the payer of an authorization or of a Permit2 authorization, if it is an address', () => {
     expect(readPayer(aBody())).toBe(payer)
     expect(readPayer(withMember(aBody(), `${authorization}.value`, 'x'))).toBe(payer)
     expect(
@@ -281,7 +282,7 @@ describe('what a body still tells', () => {
     }
   })
 
-  it('is the network, when it looks like one', () => {
+  it('include the network, if it looks like one', () => {
     expect(readNetwork(aBody())).toBe('eip155:5042')
     const read = (network: unknown) => readNetwork({ paymentRequirements: { network } })
     expect(read('solana:mainnet')).toBe('solana:mainnet')

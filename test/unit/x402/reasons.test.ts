@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { reasons } from '../../../src/x402/reasons.js'
-import { reasonsNotProduced } from '../../../src/x402/reasons-not-produced.js'
+import { reasons, reasonsNotProduced } from '../../../src/x402/reasons.js'
 
 const entries = Object.entries(reasons)
 
@@ -29,7 +28,7 @@ describe('the table of reasons', () => {
     }
   })
 
-  it('answers failed checks with 200, and malformed, frequent, large or unjudged ones with an error', () => {
+  it('answers failed checks with 200, and malformed, frequent, large or unchecked payments with an error', () => {
     const others = entries.filter(([, { status }]) => status !== 200)
     expect(Object.fromEntries(others.map(([, { code, status }]) => [code, status]))).toEqual({
       invalid_x402_version: 400,

@@ -10,11 +10,12 @@ import { privateKeyToAccount, sign } from 'viem/accounts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
 import {
+  loadSignerRecovery,
   publicKeyRecoveryLoaders,
   type RecoverPublicKey,
+  type SignerRecovery,
   signerRecoveryImplementations,
-} from '../../../src/x402/public-key-recovery.js'
-import { loadSignerRecovery, type SignerRecovery } from '../../../src/x402/signer-recovery.js'
+} from '../../../src/x402/signer-recovery.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const FIELD = 0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2fn
@@ -166,7 +167,7 @@ describe('loadSignerRecovery', () => {
     expect(recovery.signerMatches(digest, signature, payer)).toBe(true)
   })
 
-  it('passes over a library that loads and misjudges', async () => {
+  it('passes over a library that loads and fails on a known signature', async () => {
     const loaders = {
       ...publicKeyRecoveryLoaders,
       'secp256k1-native': fails,
@@ -176,7 +177,7 @@ describe('loadSignerRecovery', () => {
     expect(recovery.implementation).toBe('noble')
   })
 
-  it('tries nothing but the preferred library, and tells why it failed', async () => {
+  it('tries only the preferred library, and says why it failed', async () => {
     const loaders = { ...publicKeyRecoveryLoaders, noble: fails }
     await expect(loadSignerRecovery(keccak256, 'noble', loaders)).rejects.toMatchObject({
       message: 'no signature recovery among noble',

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createStateRule } from '../../../../src/directory/activity/recorder.js'
-import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
+import type { PaymentAnswer } from '../../../../src/x402/payment.js'
 import { reasons } from '../../../../src/x402/reasons.js'
 
 const payer: Address = '0x4444444444444444444444444444444444444444'

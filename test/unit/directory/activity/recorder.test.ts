@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { canonicalResource, readResource } from '../../../../src/directory/activity/attribution.js'
 import { createActivityRecorder } from '../../../../src/directory/activity/recorder.js'
 import type { NewActivity } from '../../../../src/store/activity.js'
-import type { PaymentAnswer } from '../../../../src/x402/payment-answer.js'
+import type { PaymentAnswer } from '../../../../src/x402/payment.js'
 
 const payer: Address = '0x4444444444444444444444444444444444444444'
 const payTo: Address = '0x3333333333333333333333333333333333333333'

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
+  createFileGet,
   type GuardedGet,
   MAX_FILE_BYTES,
   namesAgent,
+  parseAgentId,
   readRegistrationFile,
 } from '../../../../src/directory/identity/registration-file.js'
 
@@ -100,5 +102,60 @@ describe('an agent in registrations', () => {
       namesAgent({ registrations: { 0: { agentRegistry: registry, agentId: 0 } } }, name),
     ).toBe(false)
     expect(namesAgent({}, name)).toBe(false)
+  })
+})
+
+const head = { status: 200, headers: {} }
+const url = 'https://agent.example/card.json'
+
+describe('the GET of registration files', () => {
+  it('gives the text of a 200, asked for with GET', async () => {
+    const asked: unknown[] = []
+    const get = createFileGet(async (request) => {
+      asked.push(request)
+      return { kind: 'answer', head, body: '{}', bodyBytes: 2 }
+    })
+    expect(await get(url)).toEqual({ ok: true, text: '{}' })
+    expect(asked).toEqual([{ url, method: 'GET' }])
+  })
+
+  it('gives any other status as the reason, and none of the body', async () => {
+    const get = createFileGet(async () => ({
+      kind: 'answer',
+      head: { ...head, status: 404 },
+      body: 'secret',
+      bodyBytes: 6,
+    }))
+    expect(await get(url)).toEqual({ ok: false, reason: 'the host answered 404' })
+  })
+
+  it('gives the message of the guard as the end of a sentence', async () => {
+    const get = createFileGet(async () => ({ kind: 'blocked', message: 'The host is private.' }))
+    expect(await get(url)).toEqual({ ok: false, reason: 'the host is private' })
+  })
+})
+
+const max = (2n ** 256n - 1n).toString()
+
+describe('the id of an agent', () => {
+  it.each(['0', '1', '214', max])('takes %s', (id) => {
+    expect(parseAgentId(id)).toBe(id)
+  })
+
+  it.each([
+    ['a leading zero', '00'],
+    ['a leading zero before digits', '07'],
+    ['2^256', (2n ** 256n).toString()],
+    ['nothing', ''],
+    ['a sign', '-1'],
+    ['hex', '0x1'],
+    ['a blank', ' 1'],
+    ['an exponent', '1e3'],
+    ['a fraction', '1.0'],
+    ['digits of another script', '١'],
+    ['a number', 0],
+    ['null', null],
+  ])('refuses %s', (_, id) => {
+    expect(parseAgentId(id)).toBeUndefined()
   })
 })

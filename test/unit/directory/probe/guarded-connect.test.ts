@@ -1,8 +1,11 @@
+import { createSocket, type Socket } from 'node:dgram'
 import { buildConnector } from 'undici'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import {
   BlockedTargetError,
   createGuardedConnector,
+  createPublicResolver,
+  resolveLocally,
 } from '../../../../src/directory/probe/guarded-connect.js'
 import { aTarget } from './a-target.js'
 
@@ -68,4 +71,54 @@ describe('a name', () => {
     for (const address of addresses) expect(error?.message).not.toContain(address)
     expect(opened).toBe(0)
   })
+})
+
+const A = 1
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
+
+/** A name server on loopback that knows IPv4 addresses of every name, or none. */
+async function aNameServer(addresses: string[] | undefined): Promise<string> {
+  const socket = createSocket('udp4')
+  sockets.push(socket)
+  socket.on('message', (query, from) => {
+    if (addresses !== undefined) socket.send(toReply(query, addresses), from.port, from.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  return `127.0.0.1:${socket.address().port}`
+}
+
+/** Repeats the question and answers it (RFC 1035, section 4.1). */
+function toReply(query: Buffer, addresses: string[]): Buffer {
+  const end = query.indexOf(0, 12) + 5
+  const isA = query.readUInt16BE(end - 4) === A
+  const records = (isA ? addresses : []).map((address) =>
+    Buffer.from([0xc0, 12, 0, A, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
+  )
+  const header = Buffer.from([0, 0, 0x81, 0x80, 0, 1, 0, records.length, 0, 0, 0, 0])
+  query.copy(header, 0, 0, 2)
+  return Buffer.concat([header, query.subarray(12, end), ...records])
+}
+
+describe('the resolver for public names', () => {
+  it('answers all addresses, also when there are none of the other family', async () => {
+    const resolve = createPublicResolver([await aNameServer(['127.0.0.1', '10.0.0.1'])])
+    expect([...(await resolve('api.example.com'))].sort()).toEqual(['10.0.0.1', '127.0.0.1'])
+  })
+
+  it('rejects with the code of the name servers when there are none', async () => {
+    const resolve = createPublicResolver([await aNameServer([])])
+    await expect(resolve('api.example.com')).rejects.toMatchObject({ code: 'ENODATA' })
+  })
+
+  it('gives up on a name server that is silent', async () => {
+    const resolve = createPublicResolver([await aNameServer(undefined)])
+    await expect(resolve('api.example.com')).rejects.toMatchObject({ code: 'ETIMEOUT' })
+  })
+})
+
+it('knows this machine by its name when it resolves locally', async () => {
+  expect(await resolveLocally('localhost')).toContain('127.0.0.1')
 })

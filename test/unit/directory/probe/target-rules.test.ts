@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { checkTarget, MAX_URL_CHARS } from '../../../../src/directory/probe/target-rules.js'
+import {
+  checkTarget,
+  isLocalAddress,
+  isPublicAddress,
+  MAX_URL_CHARS,
+  normalAddress,
+} from '../../../../src/directory/probe/target-rules.js'
 
 const strict = {
   allowPrivateHosts: false,
@@ -124,4 +130,118 @@ describe("on a developer's machine a URL", () => {
   ])('is still not %s', (url) => {
     expect(isAllowed(url, local)).toBe(false)
   })
+})
+
+describe('a public address', () => {
+  it.each([
+    '1.1.1.1',
+    '8.8.8.8',
+    '100.63.255.255',
+    '100.128.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.0.1.0',
+    '192.167.255.255',
+    '198.20.0.0',
+    '223.255.255.255',
+    '2001:4860:4860::8888',
+    '2001:200::1',
+    '2606:4700::1111',
+    '2a00::1',
+    '3ffe::1',
+  ])('may be %s', (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  })
+
+  it.each([
+    '0.0.0.0',
+    '0.255.255.255',
+    '10.0.0.1',
+    '100.64.0.1',
+    '100.127.255.255',
+    '127.0.0.1',
+    '127.255.255.255',
+    '169.254.169.254',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.8',
+    '192.0.2.1',
+    '192.88.99.1',
+    '192.168.1.1',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.1',
+    '203.0.113.1',
+    '224.0.0.1',
+    '239.255.255.255',
+    '240.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::7f00:1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:8.8.8.8',
+    '64:ff9b::7f00:1',
+    '64:ff9b::8.8.8.8',
+    '64:ff9b:1::1',
+    '100::1',
+    '1fff::1',
+    '2001::1',
+    '2001:1ff::1',
+    '2001:db8::1',
+    '2002:7f00:1::1',
+    '3fff::1',
+    '3fff:fff::1',
+    '4000::1',
+    '5f00::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'fe80::1',
+    'fe80::1%eth0',
+    'fec0::1',
+    'ff02::1',
+  ])('is not %s', (address) => {
+    expect(isPublicAddress(address)).toBe(false)
+  })
+
+  it.each([
+    '',
+    'localhost',
+    '127.1',
+    '0x7f.1',
+    '2130706433',
+    '1.1.1.1:80',
+    '[::1]',
+    'x'.repeat(99),
+  ])('is not %j, which resolvers and sockets do not write', (text) => {
+    expect(isPublicAddress(text)).toBe(false)
+  })
+})
+
+describe('a local address', () => {
+  it.each(['127.0.0.1', '10.1.2.3', '172.17.0.1', '192.168.0.1', '::1', 'fd12::1'])(
+    'is %s',
+    (address) => {
+      expect(isLocalAddress(address)).toBe(true)
+    },
+  )
+
+  it.each([
+    '169.254.169.254',
+    'fd00:ec2::254',
+    'fe80::1',
+    '0.0.0.0',
+    '::',
+    '1.1.1.1',
+    '100.64.0.1',
+  ])('is not %s: what keeps secrets of a cloud is closed on every machine', (address) => {
+    expect(isLocalAddress(address)).toBe(false)
+  })
+})
+
+it('compares addresses in one spelling', () => {
+  expect(normalAddress('2606:4700:0:0::1111')).toBe(normalAddress('2606:4700::1111'))
+  expect(normalAddress('1.1.1.1')).toBe('1.1.1.1')
+  expect(normalAddress('')).toBe('')
 })

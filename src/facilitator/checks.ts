@@ -1,0 +1,235 @@
+import type { Address } from 'viem'
+import type { PaymentFacts } from '../chain/payment-facts.js'
+import type { Token } from '../chain/token.js'
+import { isChannelContract, zeroAddress } from '../x402/address.js'
+import { formatAtomic } from '../x402/amounts.js'
+import { quote } from '../x402/json.js'
+import { isNetwork } from '../x402/networks.js'
+import type { Payment } from '../x402/payment.js'
+import type { ReasonKey, Rejection } from '../x402/reasons.js'
+
+/** The rules for payments on a network that need no chain: the token, the minimum, the operator's blocks. */
+export interface Terms {
+  token: Token
+  /** 6-decimal units. */
+  minAmount: bigint
+  isRelayer(address: Address): boolean
+  isPayerBlocked(payer: Address): boolean
+  isPayToBlocked(payTo: Address): boolean
+}
+
+/** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
+interface Clock {
+  nowSeconds: number
+  marginSeconds: number
+}
+
+type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+
+/** The merchant has not begun to work, so a payment that is about to expire is refused. */
+export const VERIFY_MARGIN_SECONDS = 6
+/** The merchant has done the work, so settle still accepts a payment that lasts for a few more blocks. */
+export const SETTLE_MARGIN_SECONDS = 2
+
+/** Finds the terms of the network that the requirement names. */
+export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
+  if (payment.acceptedScheme !== 'exact') {
+    return reject(
+      'schemeMismatch',
+      `The payer accepted scheme ${quote(payment.acceptedScheme)}, expected "exact".`,
+    )
+  }
+  const terms = served.get(payment.network)
+  if (terms !== undefined) return terms
+  const names = [...served.keys()].join(' and ')
+  return isNetwork(payment.network)
+    ? reject(
+        'invalidNetwork',
+        `Network ${payment.network} is known but not served here; served: ${names}.`,
+      )
+    : reject(
+        'invalidNetwork',
+        `Network ${quote(payment.network)} is not supported; served: ${names}.`,
+      )
+}
+
+/** The checks that need neither signature nor chain, in the order that tells the caller most. */
+const checks: readonly Check[] = [
+  acceptedNetwork,
+  asset,
+  eip712Domain,
+  recipient,
+  validityEnd,
+  validityStart,
+  amount,
+  minimumAmount,
+  payToAllowed,
+  payerAllowed,
+]
+
+/** Runs the checks that need neither signature nor chain, and returns the first rejection. */
+export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+  for (const check of checks) {
+    const rejection = check(payment, terms, clock)
+    if (rejection !== undefined) return rejection
+  }
+  return undefined
+}
+
+/** Checks the chain's facts about a payment whose signature is good. */
+export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
+  const { from, value } = payment.authorization
+  if (facts.isNonceUsed) {
+    return reject(
+      'nonceAlreadyUsed',
+      `The authorization ${payment.authorization.nonce} of ${from} was used or cancelled on chain.`,
+    )
+  }
+  if (facts.isPayerBlocklisted)
+    return reject('payerBlocklisted', `The token blocks the payer ${from}.`)
+  if (facts.isPayToBlocklisted) {
+    return reject('payToBlocklisted', `The token blocks the recipient ${payment.payTo}.`)
+  }
+  if (facts.isPaused) return reject('assetPaused', `The token ${payment.asset} is paused.`)
+  if (facts.balance < value) {
+    return reject(
+      'insufficientBalance',
+      `The payer ${from} holds ${facts.balance} (${formatAtomic(facts.balance)} dollars), the payment needs ${value} (${formatAtomic(value)}).`,
+    )
+  }
+  return undefined
+}
+
+/** Checks payer and recipient for a scheme with other payloads. */
+export function checkParties(payer: Address, payTo: Address, terms: Terms): Rejection | undefined {
+  const payment = { payTo, authorization: { from: payer } } as Payment
+  return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
+}
+
+/** Checks that an amount is worth its gas. */
+export function checkMinimum(amount: bigint, terms: Terms): Rejection | undefined {
+  return minimumAmount({ amount } as Payment, terms)
+}
+
+export function reject(reason: ReasonKey, message: string): Rejection {
+  return { reason, message }
+}
+
+export function isRejection(value: object): value is Rejection {
+  return 'reason' in value
+}
+
+function acceptedNetwork(payment: Payment): Rejection | undefined {
+  if (payment.acceptedNetwork === payment.network) return undefined
+  return reject(
+    'networkMismatch',
+    `The payer accepted network ${quote(payment.acceptedNetwork)}, the requirement names ${payment.network}.`,
+  )
+}
+
+function asset(payment: Payment, { token }: Terms): Rejection | undefined {
+  if (payment.asset === token.address) return undefined
+  return reject(
+    'unsupportedAsset',
+    `Asset ${payment.asset} is not settled on ${payment.network}; expected ${token.address}.`,
+  )
+}
+
+function eip712Domain({ quotedDomain }: Payment, { token }: Terms): Rejection | undefined {
+  const { name, version } = quotedDomain
+  if (!name || !version) {
+    const missing = name ? 'extra.version' : 'extra.name'
+    return reject(
+      'missingEip712Domain',
+      `${missing} is missing; expected name "${token.name}" and version "${token.version}".`,
+    )
+  }
+  if (name !== token.name) {
+    return reject(
+      'tokenNameMismatch',
+      `extra.name is ${quote(name)}, the token's EIP-712 name is "${token.name}".`,
+    )
+  }
+  if (version !== token.version) {
+    return reject(
+      'tokenVersionMismatch',
+      `extra.version is ${quote(version)}, the token's EIP-712 version is "${token.version}".`,
+    )
+  }
+  return undefined
+}
+
+function recipient({ authorization, payTo }: Payment): Rejection | undefined {
+  if (authorization.to === payTo) return undefined
+  return reject(
+    'recipientMismatch',
+    `The authorization pays ${authorization.to}, the requirement names payTo ${payTo}.`,
+  )
+}
+
+function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+  const { validBefore } = payment.authorization
+  const needed = BigInt(clock.nowSeconds + clock.marginSeconds)
+  if (validBefore >= needed) return undefined
+  return reject(
+    'validBefore',
+    `The authorization is valid before ${validBefore}; at ${clock.nowSeconds} it needs at least ${clock.marginSeconds} more seconds.`,
+  )
+}
+
+function validityStart(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+  const { validAfter } = payment.authorization
+  if (validAfter <= BigInt(clock.nowSeconds)) return undefined
+  return reject(
+    'validAfter',
+    `The authorization is valid after ${validAfter}; it is ${clock.nowSeconds} now.`,
+  )
+}
+
+function amount({ authorization, amount: required }: Payment): Rejection | undefined {
+  if (authorization.value === required) return undefined
+  return reject(
+    'valueMismatch',
+    `The authorization value ${authorization.value} does not match the required amount ${required}.`,
+  )
+}
+
+function minimumAmount({ amount: required }: Payment, { minAmount }: Terms): Rejection | undefined {
+  const least = minAmount > 1n ? minAmount : 1n
+  if (required >= least) return undefined
+  return reject(
+    'amountBelowMinimum',
+    `The amount ${required} is below the minimum of ${least} settled here.`,
+  )
+}
+
+function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
+  const { payTo } = payment
+  if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
+  if (payTo === payment.authorization.from) {
+    return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
+  }
+  if (payTo === terms.token.address) {
+    return reject('invalidPayTo', `payTo ${payTo} is the token contract.`)
+  }
+  if (isChannelContract(payTo)) {
+    return reject(
+      'invalidPayTo',
+      `payTo ${payTo} is a contract of x402: what it is paid would be lost.`,
+    )
+  }
+  if (!terms.isPayToBlocked(payTo)) return undefined
+  return reject(
+    'payToNotAllowed',
+    `The operator of this facilitator blocks the recipient ${payTo}.`,
+  )
+}
+
+function payerAllowed({ authorization }: Payment, terms: Terms): Rejection | undefined {
+  const payer = authorization.from
+  if (terms.isRelayer(payer)) {
+    return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)
+  }
+  if (!terms.isPayerBlocked(payer)) return undefined
+  return reject('payerNotAllowed', `The operator of this facilitator blocks the payer ${payer}.`)
+}

@@ -1,0 +1,235 @@
+import type { Hex } from 'viem'
+import type { Receipt } from '../chain/receipts.js'
+import { type Attempt, isDecided, type Job } from '../store/settlement-journal.js'
+import type { Rejection } from '../x402/reasons.js'
+
+/** Everything the relayer must know about a kind of job; `exact` is one kind. */
+export interface JobKind {
+  /** Reads from the row how the job is sent and which account is charged for its gas. */
+  profile(job: Job): JobProfile
+  /** Unix seconds before which the chain refuses the job. */
+  validAfter(job: Job): number
+  /** Reads which part of this mined transaction settles the job; `undefined` when none does. */
+  findSettled(job: Job, receipt: Receipt): Settled | undefined
+  /** Returns what a mined transaction that settled the job moved by it, 6-decimal units. */
+  movedIn(job: Job, receipt: Receipt): bigint
+  /**
+   * Reads what the job would move as the chain stands, for a job that must move at least what its gas costs. Throws
+   * `RpcUnavailableError`.
+   */
+  gain?(job: Job): Promise<bigint>
+  /** Names the cause in a revert text. */
+  rejectionOf(job: Job, revert: string): Rejection
+  /** Reads the state of the job from the chain, at this block or later. Throws `RpcUnavailableError`. */
+  examine(job: Job, atLeastBlock: number): Promise<Examination>
+}
+
+/** The way a job is sent, and the account that is charged for its gas. */
+export interface JobProfile {
+  /** The job needs a transaction of its own, because its payer runs code or the status of the transaction decides it. */
+  isAlone: boolean
+  /** The account that is charged for gas spent without a settlement. */
+  payer: string
+  payTo: string
+  /** Set for a kind whose gas says nothing about the gas of a payment; such a job is always sent alone. */
+  gas?: GasBounds
+  /** The accounts whose code runs in the transaction, if they have any. */
+  runners: readonly string[]
+  /** The amount it moves, 6-decimal units; `undefined` where it must move what its gas costs, and only a receipt shows it. */
+  value: bigint | undefined
+}
+
+/** Units of gas: the least a transaction of this kind is given, and the most its simulation may take. */
+export interface GasBounds {
+  least: bigint
+  most: bigint
+}
+
+/** The part of a mined transaction that settles a job. */
+export interface Settled {
+  /** The index in its block of the transfer that backs the job; absent where no single transfer does. */
+  transferLog?: number
+}
+
+/** The state of a job on chain, read when none of its transactions can land any more or its time is over. */
+export type Examination =
+  | ({ state: 'confirmed'; receipt: Receipt } & Settled)
+  /** Final: nothing that was ever signed for it can land any more. `transaction` is the one that proves it, if any. */
+  | ({ state: 'failed'; transaction?: Hex } & Rejection)
+  /** It would fail as the chain stands now, which may change, as a balance does. */
+  | ({ state: 'refused' } & Rejection)
+  /** It could still land: a new transaction may be sent. */
+  | { state: 'open' }
+
+/** A job this process works on: what the relayer remembers beside its row. */
+export interface TrackedJob extends JobProfile {
+  job: Job
+  kind: JobKind
+  /** The runners that have code: what passed the simulation may still fail on chain, and burn gas on purpose. */
+  coded: readonly string[]
+  /** 18-decimal units burnt by transactions that did not settle it. */
+  burntGas: bigint
+  /** The number of slots that still hold a transaction with this job. */
+  liveSlots: number
+  /** Hashes of everything signed for it, except for those that every node refused. */
+  mayBeOut: Set<Hex>
+  /** It was signed, and every node refused all of it: its row names no transaction. */
+  isRefusedByAll: boolean
+  /** The number of new transactions sent because an earlier one did not decide it. */
+  resends: number
+  queuedAt: number
+  /** A receipt shows that it is settled, and that outcome is being written. */
+  isSettled: boolean
+  /** Nobody waits for it any more: it must not be signed if it has not been. */
+  isWithdrawn: boolean
+  isBeingExamined: boolean
+}
+
+/** One try at a job; a job that failed and was opened again is in the next round. */
+export type Round = Pick<Job, 'id' | 'round'>
+
+/** The jobs this process works on, and the callers that wait for them. */
+export interface TrackedJobs {
+  /**
+   * Tracks a job, unless it is tracked in this round or a later one. A job that was opened again gets a new entry: the
+   * outcome of its earlier round does not concern it.
+   */
+  track(job: Job): TrackedJob
+  isTracking(job: Round): boolean
+  find(id: string): TrackedJob | undefined
+  /** Returns those of these jobs that are not decided. */
+  findAll(ids: Iterable<string>): TrackedJob[]
+  all(): Iterable<TrackedJob>
+  profileOf(job: Job): JobProfile
+  /** Notes that one more slot of an earlier process holds the job, with these transactions. */
+  hold(id: string, hashes: readonly Hex[]): void
+  /** Notes that a slot holds these jobs no longer, and returns them. */
+  leave(ids: Iterable<string>): TrackedJob[]
+  /** Notes that a transaction with its jobs is signed and kept, and about to be sent. */
+  markSigned(attempt: Attempt): void
+  /**
+   * Notes that a row changed: resolves the callers that wait, and forgets the job when it is decided. A change in an
+   * earlier round neither decides a job that was opened again meanwhile nor reaches callers that wait for the later one.
+   */
+  update(job: Job): void
+  /** Forgets a job that another process works on, unless it is in a later round than this. */
+  abandon(id: string, round?: number): void
+  /** Resolves with the row once `test` holds for it in this round or a later one, or with `undefined` when it is abandoned. */
+  until(job: Round, test: (job: Job) => boolean): Promise<Job | undefined>
+}
+
+interface Waiter {
+  round: number
+  notify(job: Job | undefined): void
+}
+
+export function createTrackedJobs(
+  kinds: Record<string, JobKind>,
+  /** Unix milliseconds. */
+  now: () => number,
+): TrackedJobs {
+  const tracked = new Map<string, TrackedJob>()
+  const waiting = new Map<string, Set<Waiter>>()
+
+  function kindOf(job: Job): JobKind {
+    const kind = kinds[job.kind]
+    if (kind === undefined) throw new Error(`no handler for jobs of kind ${job.kind}`)
+    return kind
+  }
+
+  function add(job: Job): TrackedJob {
+    const kind = kindOf(job)
+    const profile = kind.profile(job)
+    const entry: TrackedJob = {
+      job,
+      kind,
+      ...profile,
+      // A payment is sent alone because its payer had code when it was verified.
+      coded: profile.isAlone && profile.gas === undefined ? profile.runners : [],
+      burntGas: 0n,
+      liveSlots: 0,
+      mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),
+      isRefusedByAll: false,
+      resends: 0,
+      queuedAt: now(),
+      isSettled: false,
+      isWithdrawn: false,
+      isBeingExamined: false,
+    }
+    tracked.set(job.id, entry)
+    return entry
+  }
+
+  function findAll(ids: Iterable<string>): TrackedJob[] {
+    return [...ids].flatMap((id) => tracked.get(id) ?? [])
+  }
+
+  function update(job: Job): void {
+    const entry = tracked.get(job.id)
+    if (entry !== undefined && entry.job.round <= job.round) {
+      entry.job = job
+      if (isDecided(job)) tracked.delete(job.id)
+    }
+    notify(job.id, job.round, job)
+  }
+
+  function notify(id: string, round: number, job: Job | undefined): void {
+    for (const waiter of waiting.get(id) ?? []) if (waiter.round <= round) waiter.notify(job)
+  }
+
+  return {
+    track(job) {
+      const known = tracked.get(job.id)
+      return known !== undefined && known.job.round >= job.round ? known : add(job)
+    },
+    isTracking: ({ id, round }) => (tracked.get(id)?.job.round ?? -1) >= round,
+    find: (id) => tracked.get(id),
+    findAll,
+    all: () => tracked.values(),
+    profileOf: (job) => kindOf(job).profile(job),
+    hold(id, hashes) {
+      const entry = tracked.get(id)
+      if (entry === undefined) return
+      entry.liveSlots++
+      for (const hash of hashes) entry.mayBeOut.add(hash)
+    },
+    leave(ids) {
+      const entries = findAll(ids)
+      for (const entry of entries) entry.liveSlots = Math.max(0, entry.liveSlots - 1)
+      return entries
+    },
+    markSigned({ hash, jobIds }) {
+      for (const entry of findAll(jobIds)) {
+        entry.mayBeOut.add(hash)
+        entry.isRefusedByAll = false
+        update({ ...entry.job, state: 'submitted', transaction: hash })
+      }
+    },
+    update,
+    abandon(id, round = Number.POSITIVE_INFINITY) {
+      const entry = tracked.get(id)
+      if (entry !== undefined && entry.job.round <= round) tracked.delete(id)
+      notify(id, round, undefined)
+    },
+    until({ id, round }, test) {
+      const entry = tracked.get(id)
+      if (entry !== undefined && entry.job.round >= round && test(entry.job)) {
+        return Promise.resolve(entry.job)
+      }
+      return new Promise((resolve) => {
+        const waiters = waiting.get(id) ?? new Set()
+        waiting.set(id, waiters)
+        const waiter: Waiter = {
+          round,
+          notify(job) {
+            if (job !== undefined && !test(job)) return
+            waiters.delete(waiter)
+            if (waiters.size === 0 && waiting.get(id) === waiters) waiting.delete(id)
+            resolve(job)
+          },
+        }
+        waiters.add(waiter)
+      })
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { writeCodes } from '../../../../src/directory/listings/faults.js'
+import { readSources } from '../../../house/source-files.js'
+
+const keys = Object.keys(writeCodes)
+const codes = Object.values(writeCodes)
+
+describe('the codes of refused writes', () => {
+  it('are one each', () => {
+    expect(new Set(codes.map(({ code }) => code)).size).toBe(codes.length)
+  })
+
+  it('are all given by some check', () => {
+    const text = readSources()
+      .filter(({ path }) => path.startsWith('src/directory/'))
+      .map((source) => source.text)
+      .join('')
+    expect(keys.filter((key) => !text.includes(`'${key}'`))).toEqual([])
+  })
+
+  it('are all seen in a test, over HTTP or below', () => {
+    const tests = [
+      'http/listing-writes.test.ts',
+      'http/activity.test.ts',
+      'http/catalog.test.ts',
+      'unit/directory/listings/writes.test.ts',
+    ]
+      .map((path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))
+      .join('')
+    expect(codes.map(({ code }) => code).filter((code) => !tests.includes(`'${code}'`))).toEqual([])
+  })
+})

@@ -1,3 +1,5 @@
+import './zod-without-eval.js'
+
 import { Route, Switch } from 'wouter'
 import { NotFound, PageTitle } from '../../components/page.js'
 import { AccountBar } from '../../wallet/account-bar.js'

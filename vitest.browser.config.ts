@@ -10,7 +10,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 1,
-    retry: process.env.CI === undefined ? 0 : 1,
     pool: 'forks',
   },
 })

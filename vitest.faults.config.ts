@@ -5,12 +5,11 @@ export default defineConfig({
   resolve: { tsconfigPaths: true },
   test: {
     include: ['test/faults/**/*.test.ts'],
+    globalSetup: ['test/support/compiled-sources.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
-    // Faults are about time: one at a time, so that none is caused by a neighbour.
+    // Faults are about time: files run one at a time, so that no neighbour causes one.
     fileParallelism: false,
-    // Recovery is held to ten seconds on whatever machine this is: one busy moment is not a broken promise.
-    retry: process.env.CI === undefined ? 0 : 1,
     pool: 'forks',
   },
 })

@@ -4,5 +4,10 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   // The packages of this repository are tested from their sources.
   resolve: { tsconfigPaths: true },
-  test: { include: ['test/soak/**/*.test.ts'], hookTimeout: 60_000, pool: 'forks' },
+  test: {
+    include: ['test/soak/**/*.test.ts'],
+    globalSetup: ['test/support/compiled-sources.ts'],
+    hookTimeout: 60_000,
+    pool: 'forks',
+  },
 })

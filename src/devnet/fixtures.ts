@@ -58,8 +58,19 @@ export async function fundNative(url: string, address: Address, wei: bigint): Pr
   await call(url, 'anvil_setBalance', [address, toHex(wei)])
 }
 
-/** Mints mock USDC to an address, in 6 decimals. It works in every mining mode. */
-export async function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
+let minting: Promise<void> = Promise.resolve()
+
+/**
+ * Mints mock USDC to an address, in 6 decimals. It works in every mining mode. Calls go one after another, because anvil
+ * gives the same nonce to transactions of one account that come at once.
+ */
+export function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
+  const minted = minting.then(() => mint(url, address, atomic))
+  minting = minted.catch(() => {})
+  return minted
+}
+
+async function mint(url: string, address: Address, atomic: bigint): Promise<void> {
   const data = encodeFunctionData({
     abi: readArtifact('MockUsdc').abi,
     functionName: 'mint',

@@ -1,7 +1,7 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 
 /** A problem that keeps the devnet from running, as one sentence for the terminal. */
 export class DevnetError extends Error {
@@ -23,15 +23,37 @@ export type Child = {
   isGone(): boolean
 }
 
-/** Supervises a spawned process, which ends with this process at the latest, unless this one is killed by SIGKILL. */
+/**
+ * A shell that keeps the numbers of the supervised processes and kills them once its input is closed. The system closes
+ * it however this process ends, so that not even SIGKILL leaves one of them behind.
+ */
+const guardScript = `
+trap '' HUP INT TERM
+ids=
+while read -r change id; do
+  rest=
+  for it in $ids; do [ "$it" = "$id" ] || rest="$rest $it"; done
+  [ "$change" = add ] && rest="$rest $id"
+  ids=$rest
+done
+[ -n "$ids" ] && kill -KILL $ids 2>/dev/null
+exit 0`
+
+let guard: ChildProcess | undefined
+
+/** Supervises a spawned process, which ends with this process at the latest, however this one ends. */
 export function superviseChild(child: ChildProcess, graceMs: number): Child {
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
+  tellGuard('add', child.pid)
   const exited = new Promise<ChildExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
     child.once('error', () => resolve({ code: null, signal: null }))
   })
-  void exited.then(() => process.removeListener('exit', kill))
+  void exited.then(() => {
+    process.removeListener('exit', kill)
+    tellGuard('remove', child.pid)
+  })
   const isGone = () =>
     child.pid === undefined || child.exitCode !== null || child.signalCode !== null
   const stop = async () => {
@@ -42,6 +64,25 @@ export function superviseChild(child: ChildProcess, graceMs: number): Child {
     clearTimeout(force)
   }
   return { stop, exited, isGone }
+}
+
+function tellGuard(change: 'add' | 'remove', pid: number | undefined): void {
+  if (pid === undefined) return
+  guard ??= startGuard()
+  guard.stdin?.write(`${change} ${pid}\n`)
+}
+
+/** Starts the guard in a process group of its own, so that Ctrl-C does not reach it. A system without a shell has none. */
+function startGuard(): ChildProcess {
+  const shell = spawn('sh', ['-c', guardScript], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  shell.on('error', () => {})
+  shell.stdin?.on('error', () => {})
+  shell.unref()
+  ;(shell.stdin as Socket | null)?.unref()
+  return shell
 }
 
 /** Below the ports of outgoing connections, because one of those can be taken before the server listens on it. */

@@ -122,7 +122,7 @@ describe('a flood of refused answers', () => {
 })
 
 describe('a row', () => {
-  it('is kept of a payment to nobody that settled, and of none that was only judged', async () => {
+  it('is kept of a payment to nobody that settled, and of none that was only checked', async () => {
     const payment = await aSignedPayment({ to: anAccount().address })
     const before = answered()
     const nobody = rows('merchant_id IS NULL')

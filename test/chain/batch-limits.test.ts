@@ -12,13 +12,13 @@ const settle = async (body: BatchBody) => (await world.post('/settle', body)).bo
 const refused = (reason: ReasonKey) => ({ success: false, errorReason: reasons[reason].code })
 const invalid = (reason: ReasonKey) => ({ isValid: false, invalidReason: reasons[reason].code })
 
-describe('an operator who minds his gas', () => {
+describe('an operator with limits on gas', () => {
   beforeAll(async () => {
     world = await startWorld({ env: { MIN_AMOUNT: '2000', DAILY_GAS_LIMIT_USD: '0.00000001' } })
   })
   afterAll(() => world.stop())
 
-  it('sends nothing below his minimum, and nothing at all past his ceiling', async () => {
+  it('sends nothing below the minimum, and nothing at all past the daily limit', async () => {
     const channel = aChannel()
     await mintUsdc(world.chainUrl, channel.payer.address, 1_000_000n)
     const small = await channel.deposit('1999', '1000')
@@ -34,7 +34,7 @@ describe('an operator who minds his gas', () => {
     const most = await channel.refund('1999', '0', '98000', [{ max: '98000', total: '98000' }])
     expect(await settle(most)).toMatchObject(refused('amountBelowMinimum'))
 
-    // That deposit spent more than the day allows.
+    // The deposit spent more than the day allows.
     const next = await channel.deposit('100000', '6000')
     expect(await verify(next)).toMatchObject(invalid('gasBudgetExceeded'))
     expect(await settle(next)).toMatchObject(refused('gasBudgetExceeded'))

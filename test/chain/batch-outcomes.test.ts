@@ -54,7 +54,7 @@ describe('a claim of what was claimed a moment ago', () => {
       const transaction = await claimByStranger(await channel.claim(upTo(theirs as string)))
       const later = await channel.claim({ max: theirs as string, total: less as string })
       expect(await settle(later)).toMatchObject({ success: true, transaction })
-      // What was claimed before it belongs to the transaction before it.
+      // Earlier claims belong to the transaction before it.
       const before = await channel.claim({ max: theirs as string, total: own as string })
       expect(await settle(before)).toMatchObject({
         success: true,
@@ -65,7 +65,7 @@ describe('a claim of what was claimed a moment ago', () => {
 })
 
 describe('a payout of what was paid out a moment ago', () => {
-  it('is told with the transaction that paid it, also where others sent it and the amounts are one', async () => {
+  it('names the transaction that paid it, also where others sent it and the amounts are equal', async () => {
     const channel = await anOpenChannel()
     for (const i of TIMES) {
       await settle(await channel.claim(upTo(String(2_000 * i + 1_000))))

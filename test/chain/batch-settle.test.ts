@@ -62,7 +62,7 @@ describe('a deposit', () => {
     expect(await balanceOf(payer.address)).toBe(900_000n)
   })
 
-  it('that is settled again, at once or later, is one transaction with one hash', async () => {
+  it('that is settled again, at once or later, stays one transaction with one hash', async () => {
     const channel = await aFundedChannel()
     const body = await channel.deposit()
     const answers = await Promise.all(Array.from({ length: 8 }, () => settle(body)))
@@ -74,7 +74,7 @@ describe('a deposit', () => {
     expect(await balanceOf(channel.payer.address)).toBe(900_000n)
   })
 
-  it('with somebody else’s signature gets nothing out of one that landed', async () => {
+  it('with another signature gains nothing from one that landed', async () => {
     const channel = await aFundedChannel()
     const body = await channel.deposit()
     await settle(body)
@@ -170,7 +170,7 @@ describe('what is wrong with a payload', () => {
     expect(await settle(body)).toMatchObject({ ...refusal(reason), transaction: '' })
   })
 
-  it('is told for a channel that is not what its id says', async () => {
+  it('is named for a channel that does not match its id', async () => {
     const channel = await aFundedChannel()
     const body = await channel.deposit()
     const payload = body.paymentPayload.payload as { channelConfig: object }
@@ -178,7 +178,7 @@ describe('what is wrong with a payload', () => {
     expect(await verify(body)).toMatchObject(invalid('batchChannelIdMismatch'))
   })
 
-  it('is told for withdrawal delays out of range and other than asked', async () => {
+  it('is named for withdrawal delays out of range and other than asked', async () => {
     const short = aChannel({ config: { withdrawDelay: 899 } })
     expect(await verify(await short.deposit())).toMatchObject(
       invalid('batchWithdrawDelayOutOfRange'),
@@ -249,7 +249,7 @@ describe.each([
 })
 
 describe('a claim', () => {
-  it('is settled once, and told again with its hash', async () => {
+  it('is settled once, and answered again with its hash', async () => {
     const channel = await anOpenChannel()
     const body = await channel.claim({ max: '5000', total: '4000' })
     const [first, second] = await Promise.all([settle(body), settle(body)])
@@ -281,7 +281,7 @@ describe('a claim', () => {
     expect(await settle(forged)).toMatchObject(refusal('batchClaimSimulationFailed'))
   })
 
-  it('above what was signed or deposited is refused, in the words of the contract', async () => {
+  it('above what was signed or deposited is refused, with the text of the contract', async () => {
     const channel = await anOpenChannel()
     const above = await settle(await channel.claim({ max: '5000', total: '5001' }))
     expect(above).toMatchObject(refusal('batchClaimSimulationFailed'))
@@ -292,7 +292,7 @@ describe('a claim', () => {
 })
 
 describe('a payout', () => {
-  it('moves what was claimed, joins duplicates, and has nothing to do after it was told', async () => {
+  it('moves what was claimed, joins duplicates, and moves nothing a second time', async () => {
     const channel = await anOpenChannel()
     expect(await settle(channel.settle())).toMatchObject(refusal('batchNothingToSettle'))
     await settle(await channel.claim({ max: '7000', total: '7000' }))
@@ -351,7 +351,7 @@ describe('a refund', () => {
     expect(await settle(unsigned)).toMatchObject(refusal('batchAuthorizerNotConfigured'))
   })
 
-  it('under a nonce that another one used goes second, and learns whose', async () => {
+  it('under a nonce that another one used goes second, and names the other', async () => {
     const channel = await anOpenChannel()
     const [first, second] = await Promise.all([
       settle(await channel.refund('1000', '0', '0')),
@@ -364,7 +364,7 @@ describe('a refund', () => {
     expect((await balanceOf(channel.payer.address)) - 900_000n).toBe(BigInt(won.amount))
   })
 
-  it('in the buyer’s form is verified, and settled only once the merchant has added his part', async () => {
+  it('in the buyer’s form is verified, and settled only once the merchant has added their part', async () => {
     const channel = await anOpenChannel()
     const { paymentPayload } = await channel.voucher('0')
     const { channelConfig, voucher } = paymentPayload.payload

@@ -54,7 +54,7 @@ describe.each(forms)('signatures with %s', (how) => {
     expect(await settle(refund)).toMatchObject({ success: true, amount: '90000' })
   })
 
-  it('are good of a payer who signs vouchers himself', async () => {
+  it('are good from a payer who signs vouchers', async () => {
     const channel = await aFundedChannel({ payerAuthorizer: zeroAddress })
     await settle(await channel.deposit('100000'))
     expect(await verify(bent(await channel.voucher('3000'), how))).toMatchObject({ isValid: true })
@@ -75,7 +75,7 @@ describe.each(forms)('signatures with %s', (how) => {
   })
 })
 
-it('a signature of somebody else is none in whatever form', async () => {
+it('a signature of another account is refused in every form', async () => {
   const channel = await aFundedChannel()
   await settle(await channel.deposit('100000'))
   const theirs = (await aChannel({ receiver: channel.receiver }).voucher('3000')).paymentPayload

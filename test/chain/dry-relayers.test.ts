@@ -11,7 +11,9 @@ import { startChain } from '../support/arcus.js'
 
 const [first, second] = devnetRelayers as unknown as [Relayer, Relayer]
 type Relayer = (typeof devnetRelayers)[number]
-const PURSE = 100n * 10n ** 18n
+const FUNDS = 100n * 10n ** 18n
+/** A settle that nobody can pay for is answered long before this wait is over. */
+const WAIT_MS = 30_000
 
 let anvil: Anvil
 let service: Service | undefined
@@ -23,17 +25,17 @@ afterEach(async () => {
 })
 
 /** A service whose wallets hold this much when it starts. */
-async function start(purses: readonly bigint[]): Promise<void> {
+async function start(balances: readonly bigint[]): Promise<void> {
   anvil = await startChain()
-  for (const [i, purse] of purses.entries()) {
-    await fundNative(anvil.url, (devnetRelayers[i] as Relayer).address, purse)
+  for (const [i, balance] of balances.entries()) {
+    await fundNative(anvil.url, (devnetRelayers[i] as Relayer).address, balance)
   }
   service = await startService({
     port: await freePort(),
     rpcUrls: [anvil.url],
-    relayerKeys: devnetRelayers.slice(0, purses.length).map(({ privateKey }) => privateKey),
+    relayerKeys: devnetRelayers.slice(0, balances.length).map(({ privateKey }) => privateKey),
     databaseUrl: 'sqlite::memory:',
-    env: { SETTLE_WAIT_SECONDS: '30' },
+    env: { SETTLE_WAIT_SECONDS: String(WAIT_MS / 1_000) },
   })
 }
 
@@ -77,7 +79,7 @@ const unsent = {
   },
 }
 
-it('wallets with nothing on them are named at start, and verify promises nothing until one is refilled', async () => {
+it('empty wallets are named at start, and verify accepts nothing until one is refilled', async () => {
   await start([0n, 1n])
   expect(warnings()).toEqual([
     expect.stringMatching(RegExp(`${first.address} holds 0 USDC on eip155:5042.*: send USDC`, 'i')),
@@ -87,7 +89,7 @@ it('wallets with nothing on them are named at start, and verify promises nothing
   ])
   const payment = await aSignedPayment()
   expect(await post('/verify', payment)).toMatchObject(unavailable)
-  // What is wrong with a payment is said all the same.
+  // A faulty payment is refused with its own reason all the same.
   const late = await aSignedPayment({ validBefore: 1n })
   expect(await post('/verify', late)).toMatchObject({
     status: 200,
@@ -95,11 +97,11 @@ it('wallets with nothing on them are named at start, and verify promises nothing
   })
   const settled = await post('/settle', payment)
   expect(settled).toMatchObject(unsent)
-  expect(settled.tookMs).toBeLessThan(10_000)
+  expect(settled.tookMs).toBeLessThan(WAIT_MS / 2)
   const channel = aChannel({ payer: devnetPayer.account })
   expect(await post('/verify', await channel.deposit('20000', '1000'))).toMatchObject(unavailable)
 
-  await fundNative(anvil.url, second.address, PURSE)
+  await fundNative(anvil.url, second.address, FUNDS)
   await expect
     .poll(async () => (await post('/verify', payment)).body, { timeout: 10_000 })
     .toMatchObject({ isValid: true })
@@ -107,32 +109,32 @@ it('wallets with nothing on them are named at start, and verify promises nothing
 }, 60_000)
 
 it('one wallet that can pay is enough, and the other is named', async () => {
-  await start([0n, PURSE])
+  await start([0n, FUNDS])
   expect(warnings()).toHaveLength(1)
   const payment = await aSignedPayment()
   expect((await post('/verify', payment)).body).toMatchObject({ isValid: true })
   const settled = await post('/settle', payment)
   expect(settled.body).toMatchObject({ success: true })
-  expect(settled.tookMs).toBeLessThan(3_000)
+  expect(settled.tookMs).toBeLessThan(WAIT_MS / 2)
 }, 60_000)
 
 it('a wallet that was emptied since is found before anything is signed, and nothing is called on its way', async () => {
-  await start([PURSE])
+  await start([FUNDS])
   expect((await post('/settle', await aSignedPayment())).body).toMatchObject({ success: true })
   await fundNative(anvil.url, first.address, 0n)
   const payment = await aSignedPayment()
   const settled = await post('/settle', payment)
   expect(settled).toMatchObject(unsent)
-  expect(settled.tookMs).toBeLessThan(10_000)
+  expect(settled.tookMs).toBeLessThan(WAIT_MS / 2)
   expect(await post('/verify', await aSignedPayment())).toMatchObject(unavailable)
-  await fundNative(anvil.url, first.address, PURSE)
+  await fundNative(anvil.url, first.address, FUNDS)
   await expect
     .poll(async () => (await post('/settle', payment)).body, { timeout: 15_000, interval: 500 })
     .toMatchObject({ success: true, transaction: expect.stringMatching(/^0x/) })
 }, 60_000)
 
 it('a wallet that is emptied while nothing happens makes verify say so within seconds', async () => {
-  await start([PURSE])
+  await start([FUNDS])
   await fundNative(anvil.url, first.address, 0n)
   await expect
     .poll(async () => post('/verify', await aSignedPayment()), { timeout: 8_000, interval: 300 })

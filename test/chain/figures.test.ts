@@ -249,7 +249,7 @@ describe('what was given back', () => {
     const buyer = await aBuyer()
     const { paymentPayload } = await sell(buyer, { value: 50_000n })
     const stranger = await aBuyer()
-    // As our own plugin would sign it, nonce and all.
+    // Our own plugin would sign it like this, nonce included.
     const text = [
       'x402 refund',
       'eip155:5042',
@@ -267,7 +267,7 @@ describe('what was given back', () => {
     })
   })
 
-  it('is not what a merchant buys of a merchant who bought of him', async () => {
+  it('is not what one merchant buys from another who bought from them', async () => {
     const other = await aBuyer()
     await list(other, `${merchantId}-other`)
     await sell(other, { value: 30_000n })

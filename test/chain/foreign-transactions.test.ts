@@ -144,9 +144,15 @@ describe('a transaction by others counts only if it landed after a settle was cl
 
 describe('a payment that landed in time and is asked about late', () => {
   it('is used, with its hash, when others brought it', async () => {
-    const payment = await aSignedPayment({ validBefore: nowSeconds() + 8n })
+    const payment = await aSignedPayment()
     const transaction = await sendToToken(world.chainUrl, payment)
-    await new Promise((resolve) => setTimeout(resolve, 9_000))
+    // The clock of the chain passes its end, and the service sees the block.
+    await call(world.chainUrl, 'evm_increaseTime', ['0x258'])
+    await call(world.chainUrl, 'evm_mine')
+    await vi.waitUntil(async () => {
+      const { body } = await verify(await aSignedPayment())
+      return body.invalidReason === reasons.validBefore.code
+    })
     const { body } = await settle(payment)
     expect(body).toMatchObject({ success: false, errorReason: used, transaction })
     expect((await verify(payment)).body).toMatchObject({ isValid: false, invalidReason: used })

@@ -10,7 +10,7 @@ import { startWorld, type World } from '../support/arcus.js'
 const wallet = '0x000000000000000000000000000000000000a11e'
 /** ERC-1271 that says yes while gas costs nothing, as in a simulation, and no in a transaction. */
 const saysNoForReal = '0x3a15631626ba7e0260e01b5f5260205ff3'
-/** Of one or two failed transactions, 18-decimal units. */
+/** The gas of one or two failed transactions, 18-decimal units. */
 const budget = 5n * 10n ** 15n
 
 let world: World
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 it('burns no more than its budget, however many payments a wallet sends at once', async () => {
-  // What they burn shows only when they have landed.
+  // The gas they burn shows only when they have landed.
   await call(world.chainUrl, 'evm_setAutomine', [false])
   const gasMoney = async () => {
     const balances = devnetRelayers.map(({ address }) => nativeBalance(world.chainUrl, address))

@@ -105,7 +105,7 @@ describe('new owners', () => {
     expect(refused).toMatchObject({ status: 429, code: 'too_many_new_owners' })
     expect(refused.message).toMatch(/minutes/)
     expect(await save(anOwner('198.51.101.1'))).toBe('saved')
-    // Who is here already carries on.
+    // Existing owners carry on.
     const known = owners[outcomes.indexOf('saved')] as ReturnType<typeof anOwner>
     expect(await save(known)).toBe('saved')
   })

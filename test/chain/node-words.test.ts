@@ -26,7 +26,7 @@ interface RpcError {
   data?: unknown
 }
 
-/** What the two nodes before the one chain make of the answer to a call. */
+/** The ways in which the two nodes before the one chain change the answer to a call. */
 type Rephrase = (error: RpcError | undefined, call: RpcCall) => RpcError | undefined
 const asItIs: Rephrase = (error) => error
 let rephrase = asItIs

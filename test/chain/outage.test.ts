@@ -45,19 +45,19 @@ it.each(['hanging', 'gone'] as const)(
     const payment = await aSignedPayment()
     mode = trouble
     const startedAt = Date.now()
-    const [verified, settled] = await Promise.all([
-      world.post('/verify', payment),
-      world.post('/settle', payment),
-    ])
-    const ready = await fetch(`${world.url}/ready`)
-    const status = await world.get('/api/status')
-    await world.get('/api/console')
     const client = new HTTPFacilitatorClient({ url: world.url })
     // biome-ignore lint/suspicious/noExplicitAny: the official types want literal networks
     const official = [payment.paymentPayload, payment.paymentRequirements] as any[]
-    const failures = await Promise.allSettled([
-      client.verify(official[0], official[1]),
-      client.settle(official[0], official[1]),
+    const [verified, settled, ready, status, failures] = await Promise.all([
+      world.post('/verify', payment),
+      world.post('/settle', payment),
+      fetch(`${world.url}/ready`),
+      world.get('/api/status'),
+      Promise.allSettled([
+        client.verify(official[0], official[1]),
+        client.settle(official[0], official[1]),
+      ]),
+      world.get('/api/console'),
     ])
     mode = 'well'
     expect(Date.now() - startedAt).toBeLessThan(20_000)

@@ -132,7 +132,7 @@ async function aRelayer() {
       relayers: new Map([[network, relayer]]),
       now: Date.now,
     }),
-    /** What is decided is kept at once and told when the gate opens. */
+    /** Outcomes are kept at once and answered when the gate opens. */
     holdOutcomes() {
       let open = () => {}
       isHeld = new Promise((resolve) => {

@@ -1,13 +1,15 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
-import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { aSignedPayment, type SignedPayment, waiting } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
 
 const used = reasons.nonceAlreadyUsed.code
 const folder = mkdtempSync(join(tmpdir(), 'arcus-restore-'))
@@ -24,22 +26,20 @@ afterAll(async () => {
 
 const settle = (payment: SignedPayment) => world.post('/settle', payment)
 
-function run(command: 'backup' | 'restore', args: string[]): void {
-  execFileSync(process.execPath, ['--import', 'tsx', `src/cli/${command}.ts`, ...args], {
-    stdio: 'pipe',
+const run = (command: 'backup' | 'restore', args: string[]) =>
+  promisify(execFile)(process.execPath, [compiled(`src/cli/${command}.ts`), ...args], {
     env: { PATH: process.env.PATH },
   })
-}
 
-it('a restored database tells no success twice, whatever the payment was doing in the backup', async () => {
+it('a restored database gives no success twice, whatever state the payment has in the backup', async () => {
   const verified = await aSignedPayment()
   expect((await world.post('/verify', verified)).body.isValid).toBe(true)
   // Blocks stand still: one payment is under way in the backup, another has failed in it.
   await call(world.chainUrl, 'evm_setAutomine', [false])
   const submitted = await aSignedPayment()
-  expect((await settle(submitted)).body.errorReason).toBe('settlement_pending')
+  expect((await settle(waiting(submitted, 2))).body.errorReason).toBe('settlement_pending')
 
-  run('backup', [backup, '--from', `sqlite:${world.databasePath}`])
+  await run('backup', [backup, '--from', `sqlite:${world.databasePath}`])
 
   await call(world.chainUrl, 'evm_setAutomine', [true])
   await call(world.chainUrl, 'evm_mine')
@@ -59,7 +59,7 @@ it('a restored database tells no success twice, whatever the payment was doing i
       // A service that stopped leaves no log.
     }
   }
-  run('restore', [backup, '--to', `sqlite:${world.databasePath}`])
+  await run('restore', [backup, '--to', `sqlite:${world.databasePath}`])
   await world.startService()
 
   for (const [payment, transaction] of told) {

@@ -5,7 +5,12 @@ import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
-import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
+import {
+  aSignedPayment,
+  nowSeconds,
+  type SignedPayment,
+  waiting,
+} from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 let world: World
@@ -25,7 +30,7 @@ const lookUp = ({ paymentPayload }: SignedPayment) => {
 const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
 
 describe('one payment, one transfer, one success', () => {
-  it('of twenty identical settles at once one is told success, the others the same hash', async () => {
+  it('of twenty identical settles at once one gets success, the others the same hash', async () => {
     const before = await merchantBalance()
     const payment = await aSignedPayment()
     const answers = await Promise.all(Array.from({ length: 20 }, () => settle(payment)))
@@ -156,7 +161,7 @@ describe('the Idempotency-Key', () => {
 })
 
 describe('what others do to a payment', () => {
-  it('balance spent between verify and settle is told, and the payment may be tried again', async () => {
+  it('balance spent between verify and settle is the reason, and the payment may be tried again', async () => {
     const poor = devnetMerchant
     const value = 10n ** 13n
     const payment = await aSignedPayment({
@@ -184,7 +189,7 @@ describe('a chain that does not answer in time', () => {
   it('leaves a payment pending with its hash, and the same settle waits on', async () => {
     await call(world.chainUrl, 'evm_setAutomine', [false])
     const payment = await aSignedPayment()
-    const { body } = await settle(payment)
+    const { body } = await settle(waiting(payment, 2))
     expect(body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     expect(body.transaction).toMatch(/^0x[0-9a-f]{64}$/)
     expect((await lookUp(payment)).body).toMatchObject({ state: 'submitted' })
@@ -198,7 +203,7 @@ describe('a chain that does not answer in time', () => {
   })
 })
 
-describe('a payment can be looked up by who knows its nonce', () => {
+describe('anybody who knows the nonce of a payment can look it up', () => {
   it.each([
     ['eip155:5042/0x1234/0x00', 400],
     [`eip155:5042/${devnetPayer.address}/0x${'00'.repeat(31)}`, 400],

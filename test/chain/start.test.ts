@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-it('leaves nothing at work when it could not start, and starts when it is tried again', async () => {
+it('stops everything when it could not start, and starts when it is tried again', async () => {
   const log = createLogger({ level: 'silent' })
   const { config, secrets } = readSettings({
     MAINNET_RPC_URLS: proxy.url,

@@ -42,7 +42,7 @@ it('notices when the token changes under it, and when it is itself again', async
   }
 })
 
-it('tells at once, and readiness with it, when a token that is sound in itself is not the pinned one', async () => {
+it('reports at once, in readiness as well, that a sound token is not the pinned one', async () => {
   const token = { ...(await readToken(rpc, keccak256, place)), name: 'Another' }
   const watch = watchToken(rpc, keccak256, token, { error: () => {} })
   const served = { ...place, readToken: watch.read } as unknown as ReadyNetwork

@@ -211,7 +211,7 @@ describe('the chain is asked about', () => {
   })
 })
 
-describe('a payer with code is judged by its own code alone', () => {
+describe('only the code of a payer with code decides about its signature', () => {
   async function deploy(name: string, args: unknown[] = []): Promise<Address> {
     const { abi, bytecode } = readArtifact(name)
     const data = encodeDeployData({ abi, bytecode, args })
@@ -345,7 +345,7 @@ describe('a malformed body is a 400 in shape', () => {
   })
 })
 
-it('of two faults the earlier one is told', async () => {
+it('of two faults the first one is answered', async () => {
   const wishes: [PaymentWish, ReasonKey][] = [
     [{ accepted: { scheme: 'upto', network: 'eip155:1' } }, 'schemeMismatch'],
     [{ requirement: { extra: {} }, validBefore: 1n }, 'missingEip712Domain'],

@@ -9,7 +9,7 @@ import { aChannel, aClaimOf, anAccount, type Channel } from '../support/a-channe
 import { aSignedPayment, nowSeconds } from '../support/a-signed-payment.js'
 import { DOLLAR, type GasWorld, lies, saysYes, startGasWorld } from '../support/gas-world.js'
 
-/** What an account may burn in a day unless it is set otherwise: five cents. */
+/** The default daily limit of gas that an account may burn: five cents. */
 const BUDGET = DOLLAR / 20n
 const refused = reasons.gasBudgetExceeded.code
 
@@ -104,12 +104,12 @@ describe('many wallets that lie to the simulation', () => {
     const told = { isValid: false, invalidReason: refused }
     expect(await verify(await aSignedPayment({ from: fresh }))).toMatchObject(told)
     expect(await settle(await aSignedPayment({ from: fresh }))).toMatchObject({ success: false })
-    // What was wasted takes nothing of the ceiling of what settles.
+    // Wasted gas does not count against the daily limit of settlements.
     expect(await settle(await aSignedPayment())).toMatchObject({ success: true })
   })
 })
 
-describe('an account that delegates its code (EIP-7702) after it was judged', () => {
+describe('an account that delegates its code (EIP-7702) after it was checked', () => {
   beforeAll(async () => {
     world = await startGasWorld({ FAILED_GAS_BUDGET_USD: '0.015' })
     await setCode(trap, lies(8_000))
@@ -165,7 +165,7 @@ describe('an account that delegates its code (EIP-7702) after it was judged', ()
     expect(burntToday()).not.toHaveProperty(friend)
   })
 
-  it('goes through the gate alone when it delegates before its payments are valid', async () => {
+  it('is held to its budget when it delegates before its payments are valid', async () => {
     const liar = await aPayer()
     let codes: string[] = []
     const gas = await world.gasOf(async () => {
@@ -182,7 +182,7 @@ describe('an account that delegates its code (EIP-7702) after it was judged', ()
   })
 })
 
-/** What is booked today beside the total of all. */
+/** Reads the gas that is booked today by account, without the total. */
 function burntToday(): Record<string, bigint> {
   const database = new Sqlite(world.databasePath, { readonly: true })
   try {
@@ -195,7 +195,7 @@ function burntToday(): Record<string, bigint> {
   }
 }
 
-/** Whether the payments on their way share a transaction: on a busy machine each may get its own. */
+/** Tells whether the payments under way share a transaction: on a busy machine each may get its own. */
 async function isOnePending(): Promise<boolean> {
   const count = async () =>
     Number((await call<{ pending: string }>(world.chainUrl, 'txpool_status')).pending)

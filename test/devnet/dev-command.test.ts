@@ -56,10 +56,14 @@ async function isUp({ child, stdout, stderr }: Command): Promise<void> {
   }
 }
 
-/** Returns the processes that dev started: anvil, then Arcus. */
+const isProgram = (pid: number, program: string) =>
+  readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program)
+
+/** The processes that dev started and must end: anvil, then Arcus. */
 function childrenOf({ child }: Command): number[] {
   const text = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
-  return text.trim().split(' ').map(Number)
+  const children = text.trim().split(' ').map(Number)
+  return children.filter((pid) => ['anvil', 'main.ts'].some((it) => isProgram(pid, it)))
 }
 
 const isAlive = (pid: number) => {
@@ -71,9 +75,7 @@ const isAlive = (pid: number) => {
 }
 
 function pidOf(dev: Command, program: 'anvil' | 'main.ts'): number {
-  const found = childrenOf(dev).find((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program),
-  )
+  const found = childrenOf(dev).find((pid) => isProgram(pid, program))
   if (found === undefined) throw new Error(`${program} is not running`)
   return found
 }

@@ -15,6 +15,7 @@ import type { Finding } from '../../src/doctor/finding.js'
 import { inspectDatabase } from '../../src/store/open-stores.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { startChain } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
 
 const run = promisify(execFile)
 const keys = devnetRelayers.map(({ privateKey }) => privateKey)
@@ -159,7 +160,7 @@ describe('the doctor', () => {
 
 describe.concurrent('npm run doctor', () => {
   const doctor = (env: Record<string, string>, ...args: string[]) =>
-    run(process.execPath, ['--import', 'tsx', 'src/cli/doctor.ts', ...args], {
+    run(process.execPath, [compiled('src/cli/doctor.ts'), ...args], {
       env: { PATH: process.env.PATH ?? '', ...env },
     }).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),

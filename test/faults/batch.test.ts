@@ -20,7 +20,7 @@ let world: World
 
 afterEach(() => world?.close())
 
-/** What is done on chain, from a channel that is ready for it, and how the chain shows that it was done once. */
+/** The actions on chain, each from a channel that is ready for it, and how the chain shows that it happened once. */
 const actions: Record<
   string,
   {
@@ -112,7 +112,7 @@ describe('another refund that goes first under the nonce of one', () => {
     ['of another amount above what is left', '900000'],
     ['of the same amount above what is left', '800000'],
   ]
-  it.each(others)('%s is told for what it is', async (_, amount) => {
+  it.each(others)('%s is answered for what it is', async (_, amount) => {
     world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '20' } })
     const channel = aChannel({ payer: devnetPayer.account })
     await settleUntilTold(await channel.deposit('100000'))
@@ -171,7 +171,7 @@ describe('a chain that cannot be read', () => {
   )
 })
 
-/** What @x402's reads in the background can do: fail when nobody waits for them any more. */
+/** Imitates background reads of @x402, which can fail when nobody waits for them any more. */
 const strayRejection = `process.on('SIGUSR2',()=>void(Promise.reject(new Error('stray'))))`
 
 it('a promise that fails unobserved is logged, and the process lives on', async () => {

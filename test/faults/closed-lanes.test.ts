@@ -44,7 +44,7 @@ describe('a relayer without gas money', () => {
     )
   })
 
-  it('loses nothing that is being signed while it is told so', async () => {
+  it('loses nothing that is being signed at that moment', async () => {
     world = await startWorld({ relayers: 2 })
     const payments = await somePayments(3)
     const [late] = payments.splice(2) as [SignedPayment]
@@ -56,7 +56,7 @@ describe('a relayer without gas money', () => {
     }
     refuseFirstRelayer('insufficient funds for gas * price + value')
     await fundNative(world.chainUrl, relayer.address, 0n)
-    // What waits is sent again after two and a half seconds, and refused: this comes before.
+    // Waiting transactions are sent again after two and a half seconds, and refused: this comes before.
     await pause(1_500)
     let isHeld = false
     let letGo = () => {}
@@ -95,7 +95,7 @@ describe('a relayer without gas money', () => {
     },
   )
 
-  it('is the only one: what fails is told truly, and a refill mends it', async () => {
+  it('is the only one: failures are answered truly, and a refill mends it', async () => {
     world = await startWorld()
     const payments = await somePayments(20)
     const settling = spread(world.client, payments, 800)
@@ -121,7 +121,7 @@ describe('a relayer on the blocklist of the chain', () => {
     await expectAllSettledAndTrue(world, payments)
   })
 
-  it('is the only one: what fails is told truly, and its pardon mends it', async () => {
+  it('is the only one: failures are answered truly, and unblocking mends it', async () => {
     world = await startWorld()
     const lift = refuseFirstRelayer(BLOCKED)
     const payments = await somePayments(10)
@@ -150,7 +150,7 @@ describe('what every node refuses', () => {
     expect(await world.client.findPayment(payment)).toMatchObject(untaken)
     await world.service().crash()
     await world.restart()
-    // What was signed is offered again, and refused again.
+    // The signed transaction is offered again, and refused again.
     await until('it is known to be untaken', async () => {
       const view = await world.client.findPayment(payment)
       return view?.transaction === null

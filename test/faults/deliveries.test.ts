@@ -37,7 +37,7 @@ it('a disk that takes six seconds for a sync gives one success, also to many who
   expect(last.body?.errorReason).toBe(usedCode)
 })
 
-it('a replica whose clock is six seconds ahead does not take the right to say paid from another', async () => {
+it('a replica whose clock is six seconds ahead takes no answer from another replica', async () => {
   world = await startReplicas({
     replicas: 2,
     relayers: 2,

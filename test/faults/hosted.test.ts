@@ -73,7 +73,7 @@ async function aBuyer(): Promise<typeof fetch> {
   return wrapFetchWithPayment(fetch, x402Client.fromConfig({ schemes, spendControls }))
 }
 
-/** Whether a transaction was signed for a job of the kind. */
+/** Tells whether a transaction was signed for a job of the kind. */
 function isSigned(kind: string): boolean {
   const journal = new Sqlite(world.databasePath, { readonly: true })
   const sql = 'SELECT 1 FROM attempt_jobs a JOIN jobs j ON j.id = a.job_id WHERE j.kind = ?'

@@ -65,7 +65,7 @@ describe('a process that dies', () => {
     await restartAndProve(payments)
   })
 
-  it('between outcome and answer still owes the one success', async () => {
+  it('between outcome and answer still gives the one success', async () => {
     world = await startWorld()
     const payments = await somePayments(3)
     for (const payment of payments) {
@@ -76,7 +76,7 @@ describe('a process that dies', () => {
     }
   })
 
-  it('between the lease of the answer and its mark tells the success again rather than never', async () => {
+  it('between the lease of the answer and its mark gives the success again rather than never', async () => {
     world = await startWorld()
     const payments = await somePayments(3)
     for (const payment of payments) {
@@ -87,7 +87,7 @@ describe('a process that dies', () => {
     }
   })
 
-  it('after the merchant hung up still owes the one success', async () => {
+  it('after the merchant hung up still gives the one success', async () => {
     world = await startWorld()
     const payment = await aSignedPayment()
     await world.client.settleAndHangUp(payment)

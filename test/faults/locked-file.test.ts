@@ -10,7 +10,7 @@ const LONG_MS = 7_000
 let world: World
 afterEach(() => world?.close())
 
-/** As an operator's command or a `VACUUM` does; gives how to let go. */
+/** Locks the file as an operator's command or a `VACUUM` does; returns how to unlock it. */
 function lockFile(): () => void {
   const other = new Sqlite(world.databasePath)
   other.exec('BEGIN IMMEDIATE')

@@ -6,7 +6,7 @@ import { type Replicas, startReplicas } from './support/replicas.js'
 import { expectAllSettledAndTrue } from './support/world.js'
 
 const CRASHES = 5
-/** How long a merchant asks again. */
+/** The time for which a merchant asks again. */
 const PATIENCE_MS = 30_000
 
 let world: Replicas

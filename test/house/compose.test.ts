@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const duration = z.string().regex(/^\d+(ms|s|m|h)$/)
 const names = z.record(z.string(), z.unknown())
 
-/** What of the Compose Specification is used here; what is not in it is refused, as a misspelt key is ignored by none. */
+/** The part of the Compose Specification in use here. Anything else is refused, so that a misspelt key is noticed. */
 const service = z.strictObject({
   profiles: z.array(z.string()).optional(),
   build: z.strictObject({ context: z.string(), target: z.string() }).optional(),

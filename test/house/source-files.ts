@@ -14,7 +14,7 @@ export interface SourceFile {
 }
 
 export interface Import {
-  /** As written, or the path from the root for a file of ours. */
+  /** The import as written, or the path from the root for a file of ours. */
   target: string
   /** The room of ours it leads to. */
   room: string | undefined

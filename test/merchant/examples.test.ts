@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
@@ -10,7 +10,11 @@ let world: World
 beforeAll(async () => {
   world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
 })
-afterAll(() => world.stop())
+const started: ChildProcess[] = []
+afterAll(async () => {
+  for (const merchant of started) merchant.kill()
+  await world.stop()
+})
 
 function run(example: string, args: string[], env: Record<string, string>): ChildProcess {
   return spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`, ...args], {
@@ -19,13 +23,18 @@ function run(example: string, args: string[], env: Record<string, string>): Chil
   })
 }
 
-/** Starts a merchant that ends with the test, and returns its port once it sells. */
-async function startMerchant(example: string): Promise<number> {
+/** The port of a merchant that sells; each is started once. */
+const merchants = new Map<string, Promise<number>>()
+function startMerchant(example: string): Promise<number> {
+  const port = merchants.get(example) ?? start(example)
+  merchants.set(example, port)
+  return port
+}
+
+async function start(example: string): Promise<number> {
   const port = await freePort()
   const merchant = run(example, [], { PORT: String(port), FACILITATOR_URL: world.url })
-  onTestFinished(() => {
-    merchant.kill()
-  })
+  started.push(merchant)
   await new Promise((resolve, reject) => {
     merchant.stdout?.once('data', resolve)
     merchant.once('exit', () => reject(new Error(`${example} ended`)))

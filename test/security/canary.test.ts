@@ -13,6 +13,7 @@ import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startChain } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
 
 /** Nothing else looks like these. */
 const key = 'c0ffee'.padEnd(64, '3')
@@ -33,7 +34,7 @@ beforeAll(async () => {
   const port = await freePort()
   const balance = toHex(10n ** 20n)
   await call(chain.url, 'anvil_setBalance', [privateKeyToAddress(`0x${key}`), balance])
-  const service = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+  const service = spawn(process.execPath, [compiled('src/main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, ...settings(port) },
   })
@@ -109,14 +110,14 @@ it('says no secret in any answer, readiness and metrics included', () => {
   expect(all).not.toContain(chain.url)
 })
 
-it('writes one line of JSON for each thing it logs, whatever a caller puts into it', () => {
+it('writes one line of JSON for each log entry, whatever a caller sends', () => {
   const lines = said.trim().split('\n')
   const parsed = lines.map((line) => JSON.parse(line) as { msg: string; level: string })
   expect(parsed.filter(({ msg }) => msg === 'forged line')).toEqual([])
   expect(said).not.toContain('\u001b')
 })
 
-it('shows no secret when settings are printed, by whatever prints them', () => {
+it('shows no secret however the settings are printed', () => {
   const { config, secrets: held } = readSettings({
     ...settings(4021),
     DATABASE_URL: `postgres://arcus:${password}@127.0.0.1:5432/arcus`,

@@ -17,7 +17,7 @@ afterAll(() => service.close())
 const RUNS = Number(process.env.FUZZ_RUNS ?? 12)
 const MAX_GROWTH_BYTES = 96 * 1024 * 1024
 
-it('answers whatever fits or misfits its description as described, without a fault of its own', async () => {
+it('answers every request, valid or not, as its description says, and never with a 5xx', async () => {
   const judge = createAnswerCheck(service.document)
   const { schemas } = service.document.components
   const before = heapBytes()
@@ -89,7 +89,7 @@ function segmentOf(text: string): string {
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** What is held once garbage is gone. */
+/** Returns the heap in use after a garbage collection. */
 function heapBytes(): number {
   collect()
   return process.memoryUsage().heapUsed

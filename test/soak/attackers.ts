@@ -189,7 +189,7 @@ const liar: Attacker = {
   },
 }
 
-/** What was told as paid and is not borne out by a transfer of its own. */
+/** Returns the payments that were answered as paid without a transfer of their own. */
 async function untrue(
   world: World,
   answers: readonly (SettleAnswer | undefined)[],

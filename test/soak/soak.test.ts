@@ -13,7 +13,7 @@ const PAYMENTS_A_SECOND = Number(process.env.SOAK_RATE ?? 50)
 const PATIENCE_MS = 120_000
 /** Else an answer that left just before would count as told. */
 const SOONER_THAN_ANY_ANSWER_MS = 5
-/** How long a payment is waited for that may have been claimed. */
+/** The longest wait for a payment that may have been claimed. */
 const CLAIMED_WITHIN_MS = 2_000
 /** Between two attacks. */
 const ATTACK_MS = 2_000

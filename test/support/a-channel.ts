@@ -124,7 +124,7 @@ export function aChannel(wish: ChannelWish = {}) {
       const voucher = await signVoucher(payer, channelId, max, network)
       return body({ type: 'voucher', channelConfig: config, voucher })
     },
-    /** As the channel manager posts it. */
+    /** Makes a claim as the channel manager posts it. */
     async claim(...wishes: ClaimWish[]): Promise<BatchBody> {
       const [claims, claimAuthorizerSignature] = await Promise.all([
         claimsOf(wishes),

@@ -47,9 +47,9 @@ export interface TestDirectory {
   /** Unix seconds, to be moved by tests. */
   clock: { seconds: number }
   disk: { isLow: boolean }
-  /** What is answered for each URL, and what was called; live unless set. */
+  /** The probe result of each URL, live by default, and the URLs that were called. */
   probes: { results: Map<string, Partial<ProbeResult>>; called: string[]; gate: Promise<void> }
-  /** What contract wallets answer; no unless set. */
+  /** The answer of contract wallets, no by default. */
   contract: { isContractSignature: IsContractSignature }
   close(): Promise<void>
 }

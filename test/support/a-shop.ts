@@ -7,7 +7,7 @@ import type { Answer } from './arcus.js'
 /** A seller who can ask for another price at any moment, and who delivers when a payment has settled. */
 export interface Shop {
   url: string
-  /** What its 402 asks for from now on: one requirement for each amount, in this order. */
+  /** Sets the amounts that its 402 asks for from now on: one requirement each, in this order. */
   ask(...amounts: string[]): void
   /** Closed, it answers nobody. */
   isOpen: boolean

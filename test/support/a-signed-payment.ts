@@ -10,7 +10,7 @@ export interface PaymentWish {
   validAfter?: bigint
   validBefore?: bigint
   nonce?: Hex
-  /** Who signs; the payer of the devnet unless said. */
+  /** The signer; the payer of the devnet by default. */
   signer?: Pick<typeof devnetPayer.account, 'signTypedData'>
   /** Changes the signature after it was made. */
   resign?: (signature: Hex) => Hex
@@ -34,6 +34,12 @@ export interface SignedPayment {
 
 export function nowSeconds(): bigint {
   return BigInt(Math.floor(Date.now() / 1000))
+}
+
+/** The same payment by a merchant who waits this long for its settlement. */
+export function waiting(payment: SignedPayment, maxTimeoutSeconds: number): SignedPayment {
+  const { paymentRequirements } = payment
+  return { ...payment, paymentRequirements: { ...paymentRequirements, maxTimeoutSeconds } }
 }
 
 /** A body for `/verify` and `/settle` with a real signature: one cent to the merchant unless wished otherwise. */

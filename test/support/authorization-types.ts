@@ -1,4 +1,4 @@
-/** What a payer signs (EIP-3009), as wallets and viem want it. */
+/** The EIP-712 types of an EIP-3009 authorization, as wallets and viem take them. */
 export const authorizationTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },

@@ -7,6 +7,7 @@ import { aChannel, anAccount, type Channel, type ChannelWish, fillChannels } fro
 import { startWorld } from './arcus.js'
 
 export const DOLLAR = 10n ** 18n
+const BLOCK_MS = 100
 
 /** ERC-1271 that says yes to everything. */
 export const saysYes: Hex = '0x631626ba7e60e01b5f5260205ff3'
@@ -25,7 +26,7 @@ export async function startGasWorld(env: Record<string, string> = {}) {
   const world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '30', ...env } })
   const { chainUrl } = world
   await call(chainUrl, 'evm_setAutomine', [false])
-  const produce = () => startBlockProducer({ url: chainUrl, intervalMs: 100 })
+  const produce = () => startBlockProducer({ url: chainUrl, intervalMs: BLOCK_MS })
   let blocks = await produce()
 
   const settle = async (body: unknown) => (await world.post('/settle', body)).body
@@ -34,6 +35,21 @@ export async function startGasWorld(env: Record<string, string> = {}) {
     const held = devnetRelayers.map(({ address }) => nativeBalance(chainUrl, address))
     return (await Promise.all(held)).reduce((sum, balance) => sum + balance, 0n)
   }
+
+  /** Returns what the relayers hold once eight blocks in a row have cost them nothing. */
+  async function untilQuiet(): Promise<bigint> {
+    let held = await gasMoney()
+    let since = await height()
+    while ((await height()) < since + 8) {
+      await new Promise((resolve) => setTimeout(resolve, BLOCK_MS))
+      const [now, block] = [await gasMoney(), await height()]
+      if (now !== held) since = block
+      held = now
+    }
+    return held
+  }
+
+  const height = async () => Number(await call<Hex>(chainUrl, 'eth_blockNumber'))
 
   /** Channels of one authorizer that hold a dollar each. */
   async function filledChannels(count: number, wish: ChannelWish = {}): Promise<Channel[]> {
@@ -48,12 +64,11 @@ export async function startGasWorld(env: Record<string, string> = {}) {
     ...world,
     settle,
     verify: async (body: unknown) => (await world.post('/verify', body)).body,
-    /** What all relayers paid for gas while `act` ran and for a moment after it. */
+    /** Returns the gas that all relayers paid while `act` ran and for a moment after it. */
     async gasOf(act: () => Promise<unknown>): Promise<bigint> {
       const before = await gasMoney()
       await act()
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
-      return before - (await gasMoney())
+      return before - (await untilQuiet())
     },
     /** An account with this code and a thousand dollars. */
     async aWallet(code: Hex): Promise<Address> {

@@ -115,7 +115,7 @@ async function interrupt(pid: number, { exited, stop }: Child): Promise<void> {
   if (!isOver) await stop()
 }
 
-/** Of the npm package, else Debian's newest; copied where the account of the server cannot reach them. */
+/** Returns the binaries of the npm package, else Debian's newest; a copy where the server's account cannot reach them. */
 function findBinaries(folder: string, as: { uid?: number; gid?: number }): string {
   const bin = packagedBinaries() ?? debianBinaries()
   if (bin === undefined) {

@@ -4,7 +4,7 @@ import { call } from '../../../src/devnet/rpc.js'
 import { type Answer, pendingCode, usedCode } from './client.js'
 import { asset, type SignedPayment } from './payments.js'
 
-/** What went wrong, as sentences; all empty is what the service promises. */
+/** The broken promises, as sentences; all lists are empty when the service keeps its promises. */
 export interface Audit {
   onChain: number
   /** Success answers that the chain does not bear out. */

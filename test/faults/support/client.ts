@@ -29,7 +29,7 @@ export interface PaymentView {
 export interface Client {
   answers: Answer[]
   settle(payment: SignedPayment): Promise<Answer>
-  /** Whether the payment was found valid; false also when the connection broke. */
+  /** Tells whether verify found the payment valid; false also when the connection broke. */
   verify(payment: SignedPayment): Promise<boolean>
   /** Asks, and closes the connection, after 50 ms unless said, before an answer can come. */
   settleAndHangUp(payment: SignedPayment, afterMs?: number): Promise<void>
@@ -46,7 +46,7 @@ const RETRY_MS = 150
 const UNREACHABLE_RETRY_MS = 500
 const HANG_UP_MS = 50
 
-/** Of several addresses each request takes any, as behind a balancer that knows nothing. */
+/** Sends each request to any of several addresses, as a load balancer does. */
 export function createClient(...urls: [string, ...string[]]): Client {
   const pools = urls.map(
     (url) => new Pool(url, { connections: CONNECTIONS, headersTimeout: 60_000 }),

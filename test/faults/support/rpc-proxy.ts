@@ -14,7 +14,7 @@ export interface ProxiedCall {
   forward(params?: readonly unknown[]): Promise<RpcAnswer>
 }
 
-/** What the proxy does instead of forwarding. Throws `ConnectionDropped` to close the socket without an answer. */
+/** Answers in place of the node. Throws `ConnectionDropped` to close the socket without an answer. */
 export type Behaviour = (call: ProxiedCall) => Promise<RpcAnswer>
 
 export class ConnectionDropped extends Error {
@@ -31,7 +31,7 @@ export interface RpcProxy {
   onCall(method: string, phase: Phase, hook: (call: ProxiedCall) => unknown): () => void
   /** Lifts every fault and hook. */
   mend(): void
-  /** How often a method was called. */
+  /** Returns how often a method was called. */
   count(method: string): number
   /** When each transaction first came by, Unix milliseconds, whatever became of it. */
   sentAt: ReadonlyMap<Hex, number>

@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
 import { type ChildExit, superviseChild } from '../../../src/devnet/process.js'
+import { compiled } from '../../support/scripts.js'
 import { pause } from './behaviours.js'
 
 export interface Service {
@@ -20,7 +21,7 @@ export interface ServiceOptions {
   port: number
   rpcUrls: readonly string[]
   relayerKeys: readonly Hex[]
-  /** As `DATABASE_URL` names it. */
+  /** The value of `DATABASE_URL`. */
   databaseUrl: string
   env?: NodeJS.ProcessEnv
 }
@@ -32,28 +33,21 @@ const KEPT_LINES = 4_000
 
 /** Starts the service in a process of its own; resolves when it answers `/health`. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  // A build starts in a third of the time its sources take: `FAULTS_ENTRY=dist/main.js` after `npm run build`.
-  const { FAULTS_ENTRY } = process.env
-  const sources = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
-  const child = spawn(
-    process.execPath,
-    FAULTS_ENTRY ? [FAULTS_ENTRY] : ['--import', 'tsx', sources],
-    {
-      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
-      env: {
-        PATH: process.env.PATH,
-        HOST: '127.0.0.1',
-        LOG_LEVEL: 'info',
-        RATE_LIMIT_MAX: '0',
-        PORT: String(options.port),
-        MAINNET_RPC_URLS: options.rpcUrls.join(','),
-        RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
-        DATABASE_URL: options.databaseUrl,
-        ...options.env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const child = spawn(process.execPath, [compiled('src/main.ts')], {
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+    env: {
+      PATH: process.env.PATH,
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'info',
+      RATE_LIMIT_MAX: '0',
+      PORT: String(options.port),
+      MAINNET_RPC_URLS: options.rpcUrls.join(','),
+      RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
+      DATABASE_URL: options.databaseUrl,
+      ...options.env,
     },
-  )
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const lines: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

@@ -99,7 +99,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-/** What an audit looks at. */
+/** The parts of a world that an audit reads. */
 export type AuditedWorld = Pick<World, 'client' | 'chainUrl' | 'proxy' | 'spare'>
 
 export interface Expectation {
@@ -110,7 +110,7 @@ export interface Expectation {
 }
 
 /**
- * What the service promises after every fault: within ten seconds each payment is on chain exactly once, each was
+ * Checks the promise after every fault: within ten seconds each payment is on chain exactly once, each was
  * told as success exactly once with its hash, and `GET /payments` says so too.
  */
 export async function expectAllSettledAndTrue(
@@ -139,7 +139,7 @@ export async function expectAllSettledAndTrue(
   expect(stuck).toEqual([])
 }
 
-/** What chain and answers say of these payments and of all that were ever settled here. */
+/** Compares chain and answers for these payments and for all that were ever settled here. */
 export function auditWorld(
   world: AuditedWorld,
   payments: readonly SignedPayment[] = [],

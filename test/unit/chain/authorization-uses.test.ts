@@ -14,17 +14,26 @@ const expected = { asset, payer, payTo, value: 10_000n, nonce }
 const transactionHash: Hex = `0x${'aa'.repeat(32)}`
 const topic = (address: Address): Hex => `0x${addressWord(address)}`
 
-const use = (index: number, of = nonce, address = asset): Log => ({
+const use = (index: number, of = nonce, address = asset, by = payer): Log => ({
   address,
   index,
-  topics: [topics.authorizationUsed, topic(payer), of],
+  topics: [topics.authorizationUsed, topic(by), of],
   data: '0x',
 })
-const transfer = (index: number, value = 10_000n, address = asset): Log => ({
+const transfer = (
+  index: number,
+  value = 10_000n,
+  address = asset,
+  { from = payer, to = payTo } = {},
+): Log => ({
   address,
   index,
-  topics: [topics.transfer, topic(payer), topic(payTo)],
+  topics: [topics.transfer, topic(from), topic(to)],
   data: `0x${wordOf(value)}`,
+})
+const approval = (index: number): Log => ({
+  ...transfer(index),
+  topics: [`0x${'8c'.repeat(32)}`, topic(payer), topic(payTo)],
 })
 
 describe('the transfer of an authorization', () => {
@@ -45,6 +54,10 @@ describe('the transfer of an authorization', () => {
     ['another token moved', [use(1), transfer(2, 10_000n, payTo)]],
     ['another token says it was used', [use(1, nonce, payTo), transfer(2)]],
     ['another nonce was used', [use(1, otherNonce), transfer(2)]],
+    ['another payer used the nonce', [use(1, nonce, asset, payTo), transfer(2)]],
+    ['it comes from another account', [use(1), transfer(2, 10_000n, asset, { from: asset })]],
+    ['it goes to another account', [use(1), transfer(2, 10_000n, asset, { to: asset })]],
+    ['the next log is of another kind', [use(1), approval(2), transfer(3)]],
   ])('is not there when %s', (_, logs) => {
     expect(findOwnTransfer(logs, expected)).toBeUndefined()
   })
@@ -102,6 +115,48 @@ describe('the search for a use', () => {
     expect(asked).toEqual([{ from: 700_000, to: 700_000 }])
     const spans = asked.map(({ from, to }) => to - from)
     expect(Math.max(...spans)).toBeLessThan(5_000)
+  })
+
+  describe('reads the transaction that it found', () => {
+    const transaction = transactionHash
+    /** A chain with one log of this topic, whose nodes answer these receipts. */
+    const findIn = (topic: Hex, receipts: Log[][]) => {
+      const chain = {
+        request: async (method: string) =>
+          method === 'eth_getBlockByNumber'
+            ? { number: '0x7', timestamp: '0x9' }
+            : [{ ...use(0), topics: [topic], transactionHash, blockNumber: '0x7' }],
+        everywhere: async () =>
+          receipts.map((logs) => {
+            const listed = logs.map((log) => ({ ...log, logIndex: `0x${log.index}` }))
+            return { ok: true, value: { transactionHash, blockNumber: '0x7', logs: listed } }
+          }),
+      }
+      return createAuthorizationUses(chain as unknown as Rpc)(expected, 0, 100)
+    }
+
+    it('and tells a cancelled authorization from a used one', async () => {
+      const found = await findIn(topics.authorizationCanceled, [[use(0), transfer(1)]])
+      expect(found).toEqual({ state: 'cancelled', transaction })
+    })
+
+    it('and says so when the expected transfer did not go with it', async () => {
+      const found = await findIn(topics.authorizationUsed, [[use(0), transfer(1, 1n)]])
+      expect(found).toEqual({ state: 'otherTransfer', transaction })
+    })
+
+    it.each([
+      ['of another token', use(0, nonce, payTo)],
+      ['of another payer', use(0, nonce, asset, payTo)],
+      ['of another nonce', use(0, otherNonce)],
+    ])('and believes no node whose receipt shows a use %s', async (_, log) => {
+      const lie = [log, transfer(1)]
+      const { authorizationUsed } = topics
+      expect(await findIn(authorizationUsed, [lie])).toEqual({ state: 'unread', transaction })
+      const truth = [use(0), transfer(5)]
+      const found = await findIn(authorizationUsed, [lie, truth])
+      expect(found).toMatchObject({ state: 'paid', transferLog: 5, minedAt: 9 })
+    })
   })
 
   it('ends with a final answer once every block was searched for a minute', async () => {

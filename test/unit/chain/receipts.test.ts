@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createBlockReceiptsReader } from '../../../src/chain/receipts.js'
+import { createBlockReceiptsReader, readReceipts } from '../../../src/chain/receipts.js'
 import { createRpc, type Rpc } from '../../../src/chain/rpc.js'
 import { aNode, failing, type Node } from './a-node.js'
 
@@ -49,4 +49,32 @@ it('reads only the wanted receipts of a block, in one request', async () => {
   const found = await createBlockReceiptsReader(rpc)(7, [hash])
   expect(found.map(({ transactionHash }) => transactionHash)).toEqual([hash])
   expect(node.requests.slice(before)).toEqual([['eth_getBlockReceipts']])
+})
+
+/** Has the node answer each call with the next of these results, the last for all others. */
+function answerWith(...results: unknown[]): void {
+  node.behave((calls) => {
+    const answers = calls.map(({ id }, i) => {
+      return { jsonrpc: '2.0', id, result: results[Math.min(i, results.length - 1)] }
+    })
+    return answers.length === 1 ? answers[0] : answers
+  })
+}
+
+it('reads a transaction as successful only when the chain says so', async () => {
+  answerWith(...['0x1', '0x0', undefined].map((status) => ({ ...receipt, status })))
+  const found = await readReceipts(rpc, [hash, hash, hash])
+  expect(found.map(({ isSuccess }) => isSuccess)).toEqual([true, false, false])
+})
+
+it('believes no log without its place in the block', async () => {
+  const withIndex = (logIndex: unknown) => {
+    return { ...receipt, logs: [{ address: hash, topics: [], data: '0x', logIndex }] }
+  }
+  answerWith(withIndex('0x3'))
+  expect(await readReceipts(rpc, [hash])).toMatchObject([{ logs: [{ index: 3 }] }])
+  for (const missing of [undefined, null, 3, 'first']) {
+    answerWith(withIndex(missing))
+    await expect(readReceipts(rpc, [hash])).rejects.toThrow('a log without its index')
+  }
 })

@@ -3,15 +3,14 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
+import { compiled } from '../../support/scripts.js'
 import { list, settings } from './operator-stores.js'
 
-const command = fileURLToPath(new URL('../../../src/cli/merchants.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'merchants-'))
 const path = join(folder, 'arcus.db')
 /** The database stays open throughout, like that of a service. */
@@ -39,7 +38,7 @@ afterAll(async () => {
 })
 
 async function run(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', command, ...args], {
+  const child = spawn(process.execPath, [compiled('src/cli/merchants.ts'), ...args], {
     env: { ...process.env, BASE_URL: '', ...settings, DATABASE_URL: `sqlite:${path}`, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

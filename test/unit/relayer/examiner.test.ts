@@ -131,3 +131,34 @@ describe('a job whose transactions cannot land', () => {
     expect(world.outcome).toBe(reason)
   })
 })
+
+describe('a job whose transaction failed without a cause', () => {
+  it.each([
+    ['three times for a plain account', [], 3],
+    ['once for a wallet, which may lie to the simulation', ['0xa1'], 1],
+  ])('is sent again, %s', async (_, coded, most) => {
+    const { world, entry, examine } = aCase(unused, false)
+    entry.coded = coded
+    for (let i = 0; i < most; i++) await examine({})
+    expect([world.outcome, entry.resends]).toEqual([undefined, most])
+    await examine({})
+    expect([world.outcome, entry.resends]).toEqual(['transactionFailed', most])
+  })
+})
+
+describe('a job whose transaction is under way', () => {
+  it('neither fails nor is sent again for a cause that may pass', async () => {
+    const { world, entry, queue, examine } = aCase(poor, false)
+    entry.liveSlots = 1
+    await examine({})
+    await examine(burnt)
+    expect([world.outcome, queue.length()]).toEqual([undefined, 0])
+  })
+
+  it('fails for a final cause', async () => {
+    const { world, entry, examine } = aCase(over, true)
+    entry.liveSlots = 1
+    await examine({})
+    expect(world.outcome).toBe('validBefore')
+  })
+})

@@ -1,0 +1,232 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload } from '@x402/core/types'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import {
+  createRefunds,
+  type NewRefund,
+  proofOf,
+  type Refund,
+  type Refunds,
+  refundNonce,
+} from '../../packages/merchant/src/refunds.js'
+
+const signer = privateKeyToAccount(`0x${'11'.repeat(32)}`)
+const payer = '0x00000000000000000000000000000000000000a1'
+const asset = '0x3600000000000000000000000000000000000000'
+const nowSeconds = () => Math.floor(Date.now() / 1000)
+
+const wanted = (changes: Partial<NewRefund> = {}): NewRefund => ({
+  network: 'eip155:5042',
+  asset,
+  extra: { name: 'USDC', version: '2' },
+  amount: '7000',
+  payer,
+  paymentNonce: `0x${'5a'.repeat(32)}`,
+  paymentValidBefore: nowSeconds() + 60,
+  ...changes,
+})
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'arcus-refunds-'))
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  for (const refunds of opened.splice(0)) await refunds.close()
+  rmSync(folder, { recursive: true })
+})
+
+const opened: Refunds[] = []
+const path = () => join(folder, 'refunds.jsonl')
+const lines = (): Refund[] =>
+  readFileSync(path(), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+/** Refunds over a file, with a facilitator that answers as it is told and notes what it was sent. */
+async function openRefunds(
+  world: {
+    answers?: ('lands' | 'used' | 'fails')[]
+    isSettled?: boolean | undefined
+    found?: string
+  } = {},
+) {
+  const sent: { to: unknown; value: unknown; nonce: unknown }[] = []
+  const facilitator = {
+    async settle({ payload }: PaymentPayload) {
+      const { to, value, nonce } = payload.authorization as Record<string, unknown>
+      sent.push({ to, value, nonce })
+      const answer = world.answers?.shift() ?? 'lands'
+      if (answer === 'lands') return { success: true, transaction: '0xaa', network: 'eip155:5042' }
+      const errorReason = answer === 'used' ? 'invalid_exact_evm_nonce_already_used' : 'busy'
+      return { success: false, errorReason, transaction: '', network: 'eip155:5042' }
+    },
+  } as unknown as FacilitatorClient
+  const refunds = await createRefunds({
+    facilitator,
+    signer,
+    path: path(),
+    retrySeconds: 3_600,
+    wasSettled: async () => world.isSettled,
+    findTransfer: async () => world.found,
+  })
+  opened.push(refunds)
+  return { refunds, sent }
+}
+
+describe('a refund', () => {
+  it('is in the ledger before the payment is settled, and goes to the buyer once it is', async () => {
+    const { refunds, sent } = await openRefunds()
+    const planned = await refunds.plan(wanted())
+    expect(lines()).toMatchObject([{ state: 'planned', amount: '7000', payer }])
+    await refunds.run()
+    expect(sent).toEqual([])
+    expect(await planned.confirm()).toBe('7000')
+    await refunds.run()
+    expect(sent).toEqual([{ to: payer, value: '7000', nonce: refundNonce(wanted()) }])
+    expect(lines().map(({ state }) => state)).toEqual(['planned', 'due', 'landed'])
+    expect(refunds.pending()).toEqual([])
+    await refunds.run()
+    expect(sent).toHaveLength(1)
+  })
+
+  it('that did not land is tried again, with the same nonce', async () => {
+    const { refunds, sent } = await openRefunds({ answers: ['fails', 'lands'] })
+    await (await refunds.plan(wanted())).confirm()
+    await refunds.run()
+    await refunds.run()
+    expect(new Set(sent.map(({ nonce }) => nonce)).size).toBe(1)
+    expect(refunds.pending()).toEqual([])
+  })
+
+  it('whose nonce is used stays pending without proof, and lands with it', async () => {
+    const world = { answers: ['used', 'used'] as 'used'[], found: undefined as string | undefined }
+    const { refunds } = await openRefunds(world as object)
+    await (await refunds.plan(wanted())).confirm()
+    await refunds.run()
+    expect(refunds.pending()).toMatchObject([{ state: 'due' }])
+    Object.assign(world, { answers: ['used', 'used'], found: '0xbb' })
+    await refunds.run()
+    expect(lines().at(-1)).toMatchObject({ state: 'landed', transaction: '0xbb' })
+  })
+
+  it('is dropped with a payment that failed', async () => {
+    const { refunds, sent } = await openRefunds()
+    await (await refunds.plan(wanted())).drop()
+    await refunds.run()
+    expect([refunds.pending(), sent]).toEqual([[], []])
+  })
+
+  it('of one payment is one, though two calls present it', async () => {
+    const { refunds, sent } = await openRefunds()
+    const first = await refunds.plan(wanted())
+    const second = await refunds.plan(wanted({ amount: '9000' }))
+    expect(await first.confirm()).toBe('7000')
+    expect(await second.confirm()).toBe('7000')
+    await refunds.run()
+    expect(sent.map(({ value }) => value)).toEqual(['7000'])
+    expect(refunds.isKnown(wanted())).toBe(true)
+  })
+})
+
+describe('a refund whose call did not live to see the payment settle', () => {
+  const past = () => wanted({ paymentValidBefore: nowSeconds() - 601 })
+
+  it.each([
+    ['settled', true, 'landed', 1],
+    ['failed, and can settle no more', false, 'dropped', 0],
+    ['nobody knows', undefined, 'planned', 0],
+  ])('of a payment that %s', async (_, isSettled, state, count) => {
+    const { refunds, sent } = await openRefunds({ isSettled })
+    ;(await refunds.plan(past())).leave()
+    await refunds.run()
+    await refunds.run()
+    expect(lines().at(-1)?.state).toBe(state)
+    expect(sent).toHaveLength(count)
+  })
+
+  it('waits while the payment may still settle', async () => {
+    const { refunds } = await openRefunds({ isSettled: false })
+    ;(await refunds.plan(wanted())).leave()
+    await refunds.run()
+    expect(refunds.pending()).toMatchObject([{ state: 'planned' }])
+  })
+})
+
+describe('the ledger', () => {
+  const refund = (changes: Partial<Refund> = {}): Refund => ({
+    ...wanted(),
+    id: 'a',
+    state: 'due',
+    validBefore: nowSeconds() + 600,
+    ...changes,
+  })
+  const fails = () => ({ answers: Array<'fails'>(20).fill('fails') })
+
+  it('has a refund on disk before it is planned', async () => {
+    const { refunds } = await openRefunds()
+    const handle = await open(path())
+    const synced: string[] = []
+    vi.spyOn(Object.getPrototypeOf(handle), 'datasync').mockImplementation(async () => {
+      synced.push(readFileSync(path(), 'utf8'))
+    })
+    await handle.close()
+    await refunds.plan(wanted())
+    expect(synced).toHaveLength(1)
+    expect(synced[0]).toContain('"state":"planned"')
+  })
+
+  it('knows after a restart which refunds neither landed nor were dropped', async () => {
+    const rows = [
+      ...['a', 'b', 'c'].map((id) => refund({ id, paymentNonce: `0x0${id}` })),
+      refund({ id: 'a', state: 'landed' }),
+      refund({ id: 'b', state: 'dropped' }),
+    ]
+    writeFileSync(path(), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    const { refunds } = await openRefunds(fails())
+    expect(refunds.pending().map(({ id }) => id)).toEqual(['c'])
+  })
+
+  it('survives a last line that a crash has torn', async () => {
+    writeFileSync(path(), `${JSON.stringify(refund())}\n{"id":"b","sta`)
+    const torn = await openRefunds(fails())
+    await torn.refunds.plan(wanted({ paymentNonce: '0x0c' }))
+    const again = await openRefunds(fails())
+    expect(again.refunds.pending().map(({ paymentNonce }) => paymentNonce)).toEqual([
+      wanted().paymentNonce,
+      '0x0c',
+    ])
+  })
+})
+
+describe('the proof that a refund landed', () => {
+  const transfer = {
+    network: 'eip155:5042',
+    asset,
+    from: signer.address,
+    to: payer,
+    amount: '7000',
+    nonce: '0x01',
+  } as const
+  const told = { state: 'confirmed', asset, payTo: payer, amount: '7000', transaction: '0xaa' }
+
+  it('is a confirmed payment of the same amount of the same token to the same buyer', () => {
+    expect(proofOf(transfer, told)).toBe('0xaa')
+  })
+
+  it.each([
+    { state: 'failed' },
+    { amount: '6999' },
+    { payTo: signer.address },
+    { asset: payer },
+    { transaction: undefined },
+  ])('is nothing with %j', (changes) => {
+    expect(proofOf(transfer, { ...told, ...changes })).toBeUndefined()
+  })
+})

@@ -1,0 +1,186 @@
+import type { Address } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
+import type { CheckResult, Intent } from '../../../src/facilitator/payment-check.js'
+import { createSettler } from '../../../src/facilitator/settler.js'
+import type { Relayer } from '../../../src/relayer/relayer.js'
+import type { Claim, Job } from '../../../src/store/settlement-journal.js'
+import type { Payment } from '../../../src/x402/payment.js'
+import { reasons } from '../../../src/x402/reasons.js'
+import { aJob, anOutcome } from '../store/store-contract.js'
+import { aBody, aPayment, network, nowSeconds } from '../x402/a-payment.js'
+
+const transaction = `0x${'aa'.repeat(32)}` as const
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: nowSeconds * 1_000 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const queued = { ...aJob(), round: 0, state: 'queued', transaction: null } as Job
+const confirmed = { ...queued, ...anOutcome({ transaction }) } as Job
+
+/** A settler for one payment; by default the check finds it valid and no outcome comes. */
+function aSettler(
+  world: {
+    result?: CheckResult
+    claim?: Claim
+    decided?: Job
+    turn?: DeliveryTurn
+    boundTo?: string
+  } = {},
+) {
+  const withdrawn: string[] = []
+  const marginsSeconds: number[] = []
+  const submitted: string[] = []
+  const payment = aPayment()
+  const intent = { payment, digest: '0xd1', signature: payment.signature } as unknown as Intent
+  const relayer = {
+    expect: () => () => {},
+    submit: ({ id }: Job) => submitted.push(id),
+    isTracking: () => true,
+    isSole: true,
+    untilDecided: () =>
+      world.decided === undefined ? new Promise(() => {}) : Promise.resolve(world.decided),
+    async withdraw({ id }: Job) {
+      withdrawn.push(id)
+      return undefined
+    },
+  } as unknown as Relayer
+  const settle = createSettler({
+    checkPayment: async (_payment: Payment, marginSeconds: number) => {
+      marginsSeconds.push(marginSeconds)
+      return world.result ?? { state: 'valid', intent }
+    },
+    journal: {
+      claim: async () => world.claim ?? { state: 'claimed', job: queued },
+      findJob: async () => queued,
+    },
+    deliveryStore: { bindIdempotencyKey: async () => world.boundTo ?? queued.id },
+    deliveries: { take: async () => world.turn },
+    relayers: new Map([[network, relayer]]),
+    settleWaitSeconds: 30,
+    checksum: (address: Address) => address,
+    paymentUrl: () => 'https://arcus.example/payments',
+    now: Date.now,
+    log: { error() {} },
+  } as unknown as Parameters<typeof createSettler>[0])
+  const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string) =>
+    settle({
+      body: aBody(aPayment({ maxTimeoutSeconds })),
+      idempotencyKey,
+      isConnected: () => true,
+    })
+  return { ask, withdrawn, submitted, marginsSeconds }
+}
+
+const key = 'a-key-of-sixteen'
+const pending = { success: false, errorReason: 'settlement_pending' }
+const used = { success: false, errorReason: reasons.nonceAlreadyUsed.code, transaction }
+
+describe('a settle whose payment does not land', () => {
+  it.each([
+    ['the merchant’s own limit when that is shorter', 2, 2_000],
+    ['the limit of the service otherwise', 60, 30_000],
+  ])('is answered as pending after %s', async (_, maxTimeoutSeconds, waitMs) => {
+    const { ask } = aSettler()
+    let isAnswered = false
+    const answer = ask(maxTimeoutSeconds).finally(() => {
+      isAnswered = true
+    })
+    await vi.advanceTimersByTimeAsync(waitMs - 1)
+    expect(isAnswered).toBe(false)
+    await vi.advanceTimersByTimeAsync(2)
+    expect((await answer).body).toMatchObject(pending)
+  })
+
+  it('takes back what it brought about, and nothing that others did', async () => {
+    const own = aSettler()
+    const first = own.ask(2)
+    await vi.advanceTimersByTimeAsync(2_001)
+    await first
+    expect(own.withdrawn).toEqual([queued.id])
+    const joined = aSettler({ result: { state: 'known', job: queued } })
+    const second = joined.ask(2)
+    await vi.advanceTimersByTimeAsync(2_001)
+    expect((await second).body).toMatchObject(pending)
+    expect(joined.withdrawn).toEqual([])
+  })
+
+  it('names the reason when it has failed', async () => {
+    const failed = { ...queued, state: 'failed', reason: 'insufficientBalance', message: 'Poor.' }
+    const { body } = await aSettler({ decided: failed as Job }).ask()
+    expect(body).toMatchObject({
+      success: false,
+      errorReason: reasons.insufficientBalance.code,
+      errorMessage: 'Poor.',
+    })
+  })
+})
+
+describe('a settle whose payment has landed', () => {
+  const delivery = { isHeld: async () => true, complete: async () => {}, release: async () => {} }
+
+  it('is a success for the caller whose turn it is, to be marked as delivered', async () => {
+    const { ask } = aSettler({ decided: confirmed, turn: { state: 'granted', delivery } })
+    expect(await ask()).toMatchObject({ body: { success: true, transaction }, delivery })
+  })
+
+  it('is used for anybody who comes after that', async () => {
+    const { ask } = aSettler({ decided: confirmed, turn: { state: 'delivered', key: null } })
+    const { body, delivery } = await ask()
+    expect([body, delivery]).toMatchObject([used, undefined])
+  })
+
+  it('is a success again for the same Idempotency-Key, and for no other', async () => {
+    const { ask } = aSettler({ decided: confirmed, turn: { state: 'delivered', key } })
+    expect((await ask(60, key)).body).toMatchObject({ success: true, transaction })
+    expect((await ask(60, 'another-key-of-this')).body).toMatchObject(used)
+    expect((await ask()).body).toMatchObject(used)
+  })
+
+  it('is pending while another caller is being told', async () => {
+    const { ask } = aSettler({ decided: confirmed, turn: { state: 'busy' } })
+    expect((await ask()).body).toMatchObject({ ...pending, transaction })
+  })
+
+  it('that another authorization of the nonce was is used, with its transaction', async () => {
+    const { ask, submitted } = aSettler({ result: { state: 'held', job: confirmed } })
+    expect((await ask()).body).toMatchObject(used)
+    expect(submitted).toEqual([])
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  it('that belongs to another payment is a conflict, and nothing is sent', async () => {
+    const { ask, submitted } = aSettler({ claim: { state: 'keyConflict' } })
+    expect((await ask(60, key)).body).toMatchObject({
+      errorReason: reasons.idempotencyKeyConflict.code,
+    })
+    const known = aSettler({ result: { state: 'known', job: confirmed }, boundTo: 'another' })
+    expect((await known.ask(60, key)).body).toMatchObject({
+      errorReason: reasons.idempotencyKeyConflict.code,
+    })
+    expect(submitted).toEqual([])
+  })
+
+  it.each([
+    ['x'.repeat(15), false],
+    ['x'.repeat(16), true],
+    ['x'.repeat(128), true],
+    ['x'.repeat(129), false],
+    ['with a blank inside', false],
+  ])('%s is taken: %s', async (given, isTaken) => {
+    const turn = { state: 'delivered', key: given } as const
+    const { body } = await aSettler({ decided: confirmed, turn }).ask(60, given)
+    expect(body.success).toBe(isTaken)
+  })
+})
+
+it('a settle asks for less time left on the authorization than verify', async () => {
+  const { ask, marginsSeconds } = aSettler({ decided: confirmed })
+  await ask()
+  expect(marginsSeconds).toEqual([2])
+})

@@ -1,0 +1,117 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Job } from '../../../src/store/settlement-journal.js'
+import { type Database, openDatabase } from '../../../src/store/sqlite/database.js'
+import { createDeliveryStore } from '../../../src/store/sqlite/deliveries.js'
+import { createGroupCommit, type GroupCommit } from '../../../src/store/sqlite/group-commit.js'
+import { createSettlementJournal } from '../../../src/store/sqlite/settlement-journal.js'
+import { aJob, anOutcome, network, noon } from './store-contract.js'
+
+let database: Database
+afterEach(() => database.close())
+
+/** A journal and its deliveries; `waited` says of each write whether it waited for the disk. */
+function aJournal() {
+  database = openDatabase(':memory:')
+  const waited: boolean[] = []
+  const writeThen =
+    (isSynced: boolean): GroupCommit['write'] =>
+    async (write) => {
+      waited.push(isSynced)
+      return database.transaction(write).immediate()
+    }
+  const commit: GroupCommit = {
+    write: writeThen(true),
+    writeUnsynced: writeThen(false),
+    hold: () => () => {},
+    close: async () => {},
+  }
+  const journal = createSettlementJournal(database, commit)
+  return { journal, deliveries: createDeliveryStore(database, commit), waited }
+}
+
+const attempt = {
+  hash: `0x${'1'.repeat(64)}`,
+  network,
+  relayer: '0x00000000000000000000000000000000000000f1',
+  relayerNonce: 0,
+  rawTransaction: '0x02',
+  gasLimit: 1n,
+  maxFeePerGas: 1n,
+  maxPriorityFeePerGas: 1n,
+  createdAt: noon,
+  jobIds: ['job-1'],
+} as const
+
+const outcomeOf = (changes = {}) => ({
+  outcomes: [{ id: 'job-1', round: 0, outcome: anOutcome(changes) }],
+  now: noon,
+})
+
+it('a signed transaction is on disk before anybody may send it', async () => {
+  const { journal, waited } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  expect(waited).toEqual([false])
+  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  expect(waited).toEqual([false, true])
+})
+
+it('a failure is on disk before it is answered; a success, which the chain shows again, need not be', async () => {
+  const { journal, waited } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  await journal.resolve(outcomeOf({ state: 'failed', transaction: null, reason: 'x' }))
+  const failed = (await journal.findJob('exact', network, aJob().key)) as Job
+  await journal.reopen(failed, aJob(), noon)
+  expect(waited.slice(1)).toEqual([true, true])
+  const [decision] = outcomeOf().outcomes
+  await journal.resolve({
+    outcomes: [{ ...decision, id: 'job-1', round: 1, outcome: anOutcome() }],
+    now: noon,
+  })
+  expect(waited.at(-1)).toBe(false)
+})
+
+it('gas that is booked without a success is on disk', async () => {
+  const { journal, waited } = aJournal()
+  const spending = { network, total: 9n, burnt: [] }
+  await journal.resolve({ outcomes: [], spending, now: noon })
+  expect(waited).toEqual([true])
+})
+
+it('the right to answer with success is on disk before it is used, and the answer once it is given', async () => {
+  const { journal, deliveries, waited } = aJournal()
+  await journal.claim(aJob(), undefined, noon)
+  await journal.resolve(outcomeOf())
+  waited.length = 0
+  expect(await deliveries.leaseDelivery('job-1', 'token', 5_000)).toEqual({ state: 'granted' })
+  await deliveries.completeDelivery('job-1', 'token', null, noon)
+  expect(waited).toEqual([true, true])
+})
+
+it('a write is answered once the disk has it, and rejects when the disk fails', async () => {
+  database = openDatabase(':memory:')
+  const syncs: { resolve(): void; reject(error: Error): void }[] = []
+  const disk = {
+    sync: () => new Promise<void>((resolve, reject) => syncs.push({ resolve, reject })),
+    close() {},
+  }
+  const commit = createGroupCommit(database, { disk })
+  const insert = database.prepare("INSERT INTO blocks VALUES ('payer', ?, '', 0)")
+  let isAnswered = false
+  const written = commit
+    .write(() => insert.run('first'))
+    .then(() => {
+      isAnswered = true
+    })
+  await vi.waitUntil(() => syncs.length === 1)
+  expect(isAnswered).toBe(false)
+  syncs.shift()?.resolve()
+  await written
+  const failing = commit.write(() => insert.run('second'))
+  await vi.waitUntil(() => syncs.length === 1)
+  syncs.shift()?.reject(new Error('the disk is gone'))
+  await expect(failing).rejects.toThrow('the disk is gone')
+  const closed = commit.close()
+  await vi.waitUntil(() => syncs.length === 1)
+  syncs.shift()?.resolve()
+  await closed
+})

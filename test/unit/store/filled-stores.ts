@@ -1,0 +1,54 @@
+import type { Stores } from '../../../src/store/stores.js'
+import { anActivity } from '../../support/an-activity.js'
+import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
+import { aJob, anOutcome, network, noon } from './store-contract.js'
+
+export const relayer = '0x00000000000000000000000000000000000000f1'
+
+/** Something in nearly every table. */
+export async function fillStores(stores: Stores): Promise<void> {
+  const { journal, deliveries, blocks, listings, activity } = stores
+  await stores.hostedRecords.change('refund', 'r', () => '{}')
+  for (const id of ['paid', 'queued', 'submitted']) {
+    await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
+  }
+  const spending = { network, total: 123_456_789_012_345_678_901n, burnt: [] }
+  const outcomes = [{ id: 'paid', round: 0, outcome: anOutcome() }]
+  await journal.resolve({ outcomes, spending, now: noon })
+  await deliveries.leaseDelivery('paid', 'token', 1_000)
+  await deliveries.completeDelivery('paid', 'token', 'a key', noon)
+  const attempt = {
+    hash: `0x${'1'.repeat(64)}`,
+    network,
+    relayer,
+    relayerNonce: 7,
+    rawTransaction: '0x02f8',
+    gasLimit: 200_000n,
+    maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
+    createdAt: noon,
+    jobIds: ['submitted'],
+  } as const
+  const bearer = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n, isStrict: true }
+  await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0, [bearer])
+  await blocks.addBlock({ role: 'payer', address: relayer, reason: 'fräud 💸', createdAt: noon })
+  const merchant = { name: 'Wetter\n„heute“', description: '', network, asset, payTo: owner }
+  await listings.applyWrite(
+    {
+      merchantId: 'weather',
+      revision: 1,
+      owner,
+      nonce: `0x${'5'.repeat(64)}`,
+      action: 'listing.create',
+      message: '{}',
+      body: '{}',
+      signature: '0x',
+      acceptedAt: 1_000,
+    },
+    { kind: 'save', merchant, endpoints: [anEndpoint(), anEndpoint({ url: 'https://b.example' })] },
+  )
+  await activity.append([
+    anActivity(),
+    anActivity({ amount: 10n ** 30n, resource: null, settlementId: 'paid' }),
+  ])
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config'
+
+/** The contracts of the stores and several replicas, on a real PostgreSQL; `npm run test:postgres`. */
+export default defineConfig({
+  // The packages of this repository are tested from their sources.
+  resolve: { tsconfigPaths: true },
+  test: {
+    include: ['test/**/*.postgres.test.ts'],
+    globalSetup: ['test/support/compiled-sources.ts'],
+    testTimeout: 90_000,
+    hookTimeout: 150_000,
+    maxWorkers: 2,
+    isolate: false,
+    pool: 'forks',
+  },
+})

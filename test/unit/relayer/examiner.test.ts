@@ -137,12 +137,12 @@ describe('a job whose transaction failed without a cause', () => {
     ['three times for a plain account', [], 3],
     ['once for a wallet, which may lie to the simulation', ['0xa1'], 1],
   ])('is sent again, %s', async (_, coded, most) => {
-    const { world, entry, queue, examine } = aCase(unused, false)
+    const { world, entry, examine } = aCase(unused, false)
     entry.coded = coded
     for (let i = 0; i < most; i++) await examine({})
-    expect([world.outcome, queue.length()]).toEqual([undefined, most])
+    expect([world.outcome, entry.resends]).toEqual([undefined, most])
     await examine({})
-    expect([world.outcome, queue.length()]).toEqual(['transactionFailed', most])
+    expect([world.outcome, entry.resends]).toEqual(['transactionFailed', most])
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import type { AnsweredPayment, PaymentAnswer } from '../x402/payment.js'
 import { type ReasonKey, type Rejection, reasons } from '../x402/reasons.js'
-import type { SettleResult } from './settler.js'
+import type { Delivery } from './deliveries.js'
 
 /** The VerifyResponse of x402 v2. */
 export interface VerifyAnswer {
@@ -32,6 +32,16 @@ export interface Answered<Body> {
   body: Body
   /** The payment it is about, if the request could be read. */
   payment?: AnsweredPayment | undefined
+}
+
+/** An answer of settle, with what must be done once it has been written. */
+export interface SettleResult extends Answered<SettleAnswer> {
+  /** The right to deliver this success: it must be completed or released. */
+  delivery?: Delivery
+  /** The id of the row in the journal. */
+  settlementId?: string
+  /** The gas of a success, 18-decimal units. */
+  gasCost?: bigint | null
 }
 
 /** Makes the answer of verify while no relayer can send. Nothing is wrong with the payment, so it is counted nowhere. */

@@ -6,8 +6,8 @@ import { rateLimitFault } from '../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
 import type { AuthorizationDigest } from '../x402/authorization-digest.js'
 import { parseRequest } from '../x402/parse-request.js'
+import type { SettleResult } from './answers.js'
 import type { Terms } from './checks.js'
-import type { SettleResult } from './settler.js'
 
 /** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void

@@ -7,9 +7,9 @@ import { isDecided, type Job, type SettlementJournal } from '../store/settlement
 import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
-import { type Answered, isReasonKey, type SettleAnswer, settleRejection } from './answers.js'
+import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
-import { type Deliveries, type Delivery, describeDelivered } from './deliveries.js'
+import { type Deliveries, describeDelivered } from './deliveries.js'
 import { claimedAtOf, createExactJob } from './exact-job.js'
 import type { CheckPayment, CheckResult, Intent } from './payment-check.js'
 
@@ -19,15 +19,6 @@ export interface SettleRequest {
   idempotencyKey: string | undefined
   /** Tells whether somebody still waits for the answer. */
   isConnected(): boolean
-}
-
-export interface SettleResult extends Answered<SettleAnswer> {
-  /** The right to deliver this success: it must be completed or released. */
-  delivery?: Delivery
-  /** The id of the row in the journal. */
-  settlementId?: string
-  /** The gas of a success, 18-decimal units. */
-  gasCost?: bigint | null
 }
 
 export type Settle = (request: SettleRequest) => Promise<SettleResult>

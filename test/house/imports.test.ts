@@ -104,14 +104,8 @@ describe('the arrows between the rooms', () => {
 })
 
 describe('no circle', () => {
-  /** Rooms that still have circles within them; a room leaves this list when its last circle is gone. */
-  const exceptions = ['config', 'facilitator']
-
   it('is among the imports, type imports included', () => {
-    const roomsOf = (circle: string[]) => new Set(circle.map((path) => path.split('/')[1] ?? ''))
-    const isKnown = (rooms: Set<string>) =>
-      rooms.size === 1 && [...rooms].every((room) => exceptions.includes(room))
-    expect(findCircles().filter((circle) => !isKnown(roomsOf(circle)))).toEqual([])
+    expect(findCircles()).toEqual([])
   })
 })
 

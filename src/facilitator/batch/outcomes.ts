@@ -14,11 +14,11 @@ import { confirmation } from '../../relayer/outcomes.js'
 import type { Job, SettlementJournal } from '../../store/settlement-journal.js'
 import { type BatchRequest, payerOf } from '../../x402/batch-request.js'
 import { type ReasonKey, type Rejection, reasons } from '../../x402/reasons.js'
-import { isReasonKey, type SettleAnswer, settleRejection } from '../answers.js'
+import { isReasonKey, type SettleAnswer, type SettleResult, settleRejection } from '../answers.js'
 import { reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
 import type { ServedNetwork } from '../payment-check.js'
-import { pendingOf, type SettleRequest, type SettleResult } from '../settler.js'
+import { pendingOf, type SettleRequest } from '../settler.js'
 import {
   type BatchAction,
   type BatchJob,

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Settle, SettleResult } from '../../../src/facilitator/settler.js'
+import type { SettleResult } from '../../../src/facilitator/answers.js'
+import type { Settle } from '../../../src/facilitator/settler.js'
 import { type AnswerMetrics, createAnswerMetrics } from '../../../src/metrics/answers.js'
 import { reasons } from '../../../src/x402/reasons.js'
 import { aBody, aJob, confirmed, failed } from './a-job.js'

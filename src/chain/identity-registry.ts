@@ -39,7 +39,7 @@ export interface Agent {
   owner: Address
   /** True when the asked address owns the agent or may act for it. */
   isAuthorized: boolean
-  /** Where the agent is paid; the zero address while none is set. */
+  /** The address that the agent is paid at; the zero address while none is set. */
   wallet: Address
   /** Empty while none is set; `null` when it is longer than 96 KiB. */
   uri: string | null

@@ -13,7 +13,7 @@ interface ThreadedAnswersOptions {
   onFault: (error: unknown) => void
 }
 
-/** What the thread finds in `workerData`. */
+/** The `workerData` of the thread. */
 export interface ThreadData {
   source: string
   /** The memory of `createUrgency`. */

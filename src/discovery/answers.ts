@@ -46,7 +46,7 @@ interface DiscoveryAnswersOptions {
   catalog: CatalogReader
   items: Pick<ListingReader, 'publishedById' | 'entriesById' | 'changesAfter'>
   pace: Pace
-  /** How long a question waits for the catalog to be read; 3 s unless given. */
+  /** The longest wait of a question for the catalog to be read, milliseconds; 3 s unless given. */
   loadingPatienceMs?: number
 }
 

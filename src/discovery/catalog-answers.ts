@@ -25,7 +25,7 @@ export interface CatalogAnswers {
 
 /** Answers are kept up to so many bytes while the catalog does not change. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
-/** What an answer costs besides its body: its question and its place. */
+/** Bytes that a kept answer takes besides its body, for its question and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1

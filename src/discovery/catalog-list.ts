@@ -9,7 +9,7 @@ export interface ListedMerchant {
   id: string
   /** The folded name and description, with a line break between them: a word of a query has no blank in it. */
   text: string
-  /** Where the description begins. */
+  /** The offset of the description. */
   aboutStart: number
   isOfficial: boolean
   /** Whether its endpoints are listed by default only while a probe sees them live. */
@@ -18,7 +18,7 @@ export interface ListedMerchant {
   endpoints: ListedEndpoint[]
 }
 
-/** What an endpoint asks to be paid with. */
+/** One way to pay for an endpoint. */
 export interface Quote {
   scheme: string
   network: string
@@ -32,7 +32,7 @@ export interface ListedEndpoint
   merchant: ListedMerchant
   /** Folded, with line breaks between them: title, description, tags with the name that its own 402 gave, URL. */
   text: string
-  /** Where each part but the first begins in `text`. */
+  /** The offset in `text` of each part but the first. */
   descriptionStart: number
   tagsStart: number
   urlStart: number
@@ -41,7 +41,7 @@ export interface ListedEndpoint
   /** The keys of the item's `extensions`. */
   extensions: readonly string[]
   quotes: readonly Quote[]
-  /** What its 402 asks for, else the listed price, in atomic units. */
+  /** The price of its live 402, or the listed price if none is known, in atomic units. */
   price: number
 }
 

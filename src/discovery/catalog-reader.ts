@@ -16,11 +16,11 @@ interface CatalogReaderOptions {
   onRead?: () => void
 }
 
-/** What operators watch of the catalog in memory. */
+/** Figures of the catalog in memory, for the metrics. */
 export interface CatalogFigures {
   /** 0 until the catalog is read. */
   endpoints: number
-  /** How long reading the catalog took; 0 until it is read. */
+  /** The time that reading the catalog took; 0 until it is read. */
   readSeconds: number
 }
 

@@ -19,7 +19,7 @@ export class SearchOverload extends Error {
   override readonly name = 'SearchOverload'
 }
 
-/** How long one payment counts as payments being made. */
+/** The time after a payment during which searches make way for payments. */
 const RAISED_MS = 50
 /** The pause after a search is this many times as long as the search was. */
 const PAUSE_SHARE = 4

@@ -29,7 +29,7 @@ export interface RankedQuery {
   /** As typed, with at least one word. */
   query: string
   limit: number
-  /** Where the page before ended. */
+  /** The end of the page before. */
   after: RankedPlace | undefined
 }
 
@@ -43,7 +43,7 @@ export interface RankedPlace {
 export interface RankedPage {
   /** Endpoint ids, best first. */
   ids: number[]
-  /** Where to go on if there are more. */
+  /** The place to continue from if there are more. */
   next: RankedPlace | null
   /** The corrected query, if nothing has the words as typed. The same on every page while the catalog does not change. */
   correctedQuery?: string
@@ -59,13 +59,16 @@ export interface CatalogSearch {
 /** The longest text that is searched for. */
 export const MAX_QUERY_CHARS = 200
 
-/** What a search found is kept up to so many bytes. */
+/** Results of searches are kept up to this many bytes. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024
 const BYTES_AN_ID = 8
-/** What an entry costs besides its ids: its key and its place. */
+/** Bytes that a kept result takes besides its ids, for its key and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
 
-/** Where a word is found, best first. An endpoint belongs to the tier of that word of the query which is found worst. */
+/**
+ * The fields of an endpoint, best first. Each word of a query is found in one of them; the worst of these is the tier
+ * of the endpoint.
+ */
 const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
 const GROUPS = TIERS.nowhere * 2
 

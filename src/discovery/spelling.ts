@@ -1,7 +1,7 @@
 /** Corrections by word, for words that nothing has. Empty if the corrected query would find nothing either. */
 type Corrections = ReadonlyMap<string, string>
 
-/** What the list says of words. */
+/** The words of the list, as the correction of a query reads them. */
 interface Lookups {
   /** Tells whether any public endpoint has the word, whatever the other filters are. */
   occurs(word: string): boolean
@@ -12,7 +12,7 @@ interface Lookups {
 
 /** More words than these that nothing has are no typing error. */
 const MAX_MISSING = 4
-/** How many neighbours are tried in all, the best of each word. Each of them costs a scan of the list. */
+/** The most neighbours that are tried in all, the best of each word. Each of them costs a scan of the list. */
 const MAX_TRIES = 8
 /** From so many letters on, two edits leave more of a word than they change. */
 const LONG_WORD_CHARS = 8
@@ -88,7 +88,7 @@ interface Neighbour {
   isWhole: boolean
   /** In edits. */
   distance: number
-  /** How often the texts have it. */
+  /** The number of times that the texts contain it. */
   count: number
 }
 

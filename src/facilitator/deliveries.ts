@@ -35,7 +35,7 @@ const LEASE_MS = 5_000
 const FRESH_MS = 2_000
 /** How many times to ask a store that is slower than a lease, before the success is withheld. */
 const MAX_RENEWALS = 3
-/** How long a caller waits while another one is answered. */
+/** The longest wait of a caller while another one is answered. */
 const MAX_WAIT_MS = 10_000
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000

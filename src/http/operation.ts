@@ -30,7 +30,7 @@ export interface Operation {
   body?: z.ZodType
   /** Whether the body may be left out. */
   isBodyOptional?: boolean
-  /** Whether it needs the cookie of a session. */
+  /** True if the route needs the cookie of a session. */
   needsSession?: boolean
   /** The answers to a request that succeeds, by status. */
   answers: Readonly<Record<number, Answer>>

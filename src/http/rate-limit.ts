@@ -128,7 +128,7 @@ interface Caller {
   /** Requests counted here since. */
   unsent: number
   endsAt: number
-  /** Whether it was asked about or counted since the last exchange. */
+  /** True if the caller was counted or looked up since the last exchange. */
   isTouched: boolean
 }
 

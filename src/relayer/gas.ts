@@ -16,7 +16,7 @@ export interface Fees {
 const TIP = 1_000_000n
 /** Arc's fee may rise 2 % a block: three times the base fee outlasts 50 full blocks, and unused it costs nothing. */
 const HEADROOM = 300n
-/** Where a budget must bear all that a transaction may burn, less is reserved: a quarter outlasts 11 full blocks. */
+/** The headroom of a transaction that a budget must bear. A small one reserves less, and a quarter outlasts 11 full blocks. */
 export const RISKY_HEADROOM = 125n
 /** Nodes ask at least 10 % more in both fields of a replacement. */
 const BUMP_PERCENT = 125n

@@ -19,7 +19,7 @@ export interface GasBearer {
   amount: bigint
   /** The budget of a day, 18-decimal units. */
   limit: bigint
-  /** Whether it never exceeds its budget. Otherwise one transaction may be under way while anything is left. */
+  /** True if it never exceeds its budget. Otherwise one transaction may be under way while anything is left. */
   isStrict: boolean
 }
 

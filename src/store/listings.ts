@@ -15,7 +15,7 @@ export interface ProbeRecord {
   verdict: string
   /** One sentence for the owner. */
   message: string
-  /** What is odd although the endpoint is live: `price_drift`, `schema_missing`. */
+  /** Warnings about an endpoint that is live: `price_drift`, `schema_missing`. */
   warnings: string[]
   /** Facts that were seen, never the body: HTTP status, quoted amount, redirect target… */
   seen: Record<string, string | number | null>
@@ -23,7 +23,7 @@ export interface ProbeRecord {
   checkedAt: number
 }
 
-/** What an owner writes about an endpoint. */
+/** The part of an endpoint that its owner writes. */
 export interface ListedEndpoint {
   url: string
   method: EndpointMethod
@@ -40,7 +40,7 @@ export interface ListedEndpoint {
   output: { type: string; example?: unknown } | null
 }
 
-/** What the probes found out, beside what is listed. */
+/** The results of the probes, beside the listed values. */
 export interface EndpointHealth {
   /** Requirements that discovery shows: those of the live answer, else those of the listing. */
   accepts: QuotedRequirement[]
@@ -88,7 +88,7 @@ export interface Merchant {
   network: string
   asset: Address
   payTo: Address
-  /** Of the last accepted write; 0 before the first. */
+  /** The revision of the last accepted write; 0 before the first. */
   revision: number
   isOfficial: boolean
   isPartner: boolean
@@ -149,7 +149,7 @@ export type WriteResult =
   /** A `confirm` by another key than the one that is paid. */
   | { state: 'notPayTo' }
 
-/** What became of a resource seen in a payment. */
+/** The result of taking a resource from a payment into the catalog. */
 export type UnclaimedResult =
   /** `renewed` where one had failed. */
   | { state: 'added' | 'renewed'; endpointId: number }
@@ -178,7 +178,7 @@ export type EndpointHead = Pick<
   'id' | 'merchantId' | 'url' | 'method' | 'title' | 'description' | 'pricing' | 'status'
 >
 
-/** What a search reads of an endpoint. The rest is left out, because there may be a million endpoints. */
+/** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
     Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'>,
@@ -192,7 +192,7 @@ export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 /** JSON as it is stored. */
 export type JsonText = string
 
-/** What an item publishes of an endpoint, as it is stored: nothing is parsed only to be written again. */
+/** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint extends EndpointHead, Pick<Endpoint, 'lastUpdated'> {
   tags: JsonText
   example: JsonText
@@ -203,7 +203,7 @@ export interface PublishedEndpoint extends EndpointHead, Pick<Endpoint, 'lastUpd
   isHosted: JsonText
 }
 
-/** What an item publishes of a merchant, and whether the merchant is published at all. */
+/** The part of a merchant that a discovery item publishes, and whether the merchant is published at all. */
 export type PublishedMerchant = Pick<
   Merchant,
   'id' | 'name' | 'isOfficial' | 'isPartner' | 'identity' | 'hiddenReason' | 'deletedAt'

@@ -11,7 +11,7 @@ export type DatabasePlace =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly poolSize: number }
 
-// What speaks to PostgreSQL is imported only where it is used: its driver takes a dozen megabytes.
+// The PostgreSQL modules are imported only if they are used, because the driver takes a dozen megabytes.
 
 /** Opens the database and brings its schema up to date. Rejects with `MigrationError` or `StoreUnavailableError`. */
 export async function openStores(

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { Merchant } from './listings.js'
 
-/** How it is known that the address a listing is paid at belongs with its owner. */
+/** The proof that the payout address of a listing stands behind its owner. */
 export type PayToProof =
   /** The owner is that address. */
   | 'owner'

@@ -8,7 +8,7 @@ export interface Session {
   expiresAt: number
 }
 
-/** Where a request comes from. */
+/** The origin of a request, for the limits of each caller. */
 export interface Origin {
   /** As the rate limit counts it. */
   caller: string

@@ -82,7 +82,7 @@ export interface Decision {
   outcome: Outcome
 }
 
-/** What a mined transaction cost, 18-decimal units. */
+/** The cost of a mined transaction, 18-decimal units. */
 export interface GasSpending {
   network: string
   total: bigint

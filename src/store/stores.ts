@@ -24,7 +24,7 @@ export interface Stores {
   hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */
   requestCounts: RequestCountStore | undefined
-  /** Where a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
+  /** The place that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
   threadSource: string | undefined
   /** Keeps the database in order in the background, until it is stopped. */
   startUpkeep(onFault: (error: unknown) => void): { stop(): Promise<void> }
@@ -32,7 +32,7 @@ export interface Stores {
   close(): Promise<void>
 }
 
-/** What can be read of a database without starting the service on it, and without changing it. */
+/** The facts that can be read of a database without starting the service on it, and without changing it. */
 export interface DatabaseInspection {
   /** `absent`: the first start makes it. */
   state: 'absent' | 'writable' | 'unusable'
@@ -41,7 +41,7 @@ export interface DatabaseInspection {
   wantedVersion: number
   /** Why it cannot be used. */
   problem?: string
-  /** Of its disk; `undefined` where that belongs to another machine. */
+  /** The free bytes of its disk; `undefined` if the disk belongs to another machine. */
   freeBytes?: number
   sizeBytes?: number
   /** Gas of the last days, where the schema has it. */

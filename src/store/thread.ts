@@ -22,7 +22,7 @@ export function startThread(script: URL, { maxHeapMb, data }: ThreadOptions): Wo
   return new Worker(code, { ...options, eval: true })
 }
 
-/** How long after its end a thread is started again, and how long a thread may take to stop. */
+/** The pause before a thread that ended is started again, and the longest time a thread may take to stop. */
 const RESTART_MS = 1_000
 const STOP_MS = 2_000
 

@@ -24,7 +24,7 @@ export interface Database extends Queries {
 export interface DatabaseOptions {
   url: string
   poolSize: number
-  /** How long to try again, milliseconds. */
+  /** The time during which a call is repeated, milliseconds. */
   patienceMs?: number
   onIdleError?: (error: unknown) => void
 }
@@ -36,7 +36,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** The server ends a statement that takes longer; the client stops waiting a little later. */
 const STATEMENT_TIMEOUT_MS = 10_000
 const QUERY_TIMEOUT_MS = 12_000
-/** How often a transaction is run again after a conflict with another one. */
+/** The number of times that a transaction runs again after a conflict with another one. */
 const MAX_CONFLICTS = 5
 const INT8 = 20
 

@@ -20,7 +20,7 @@ export interface PostgresOptions {
   url: string
   /** Number of connections, without the one that renews leases. */
   poolSize: number
-  /** How long a call waits while the database cannot be reached, milliseconds; 4,000 by default. */
+  /** The longest wait of a call while the database cannot be reached, milliseconds; 4,000 by default. */
   patienceMs?: number
   /** Receives the errors of connections that broke while nobody used them. */
   onIdleError?: (error: unknown) => void

@@ -9,9 +9,9 @@ interface Pair {
   payer: Address
 }
 
-/** What a payer paid at an address, less what was given back. */
+/** The sum that a payer paid at an address, less refunds. */
 interface Buyer extends Pair {
-  /** Of the latest payment, as are the endpoint and the price. */
+  /** The merchant of the latest payment, as are the endpoint and the price. */
   merchantId: string | null
   endpointId: number | null
   isSelf: boolean

@@ -8,7 +8,7 @@ const EVERYBODY = ''
 const NO_ENDPOINT = 0
 /** Gas is summed in 10^-12 dollars: in 10^-18 it would outgrow 64 bits at nine dollars. */
 const GAS_SCALE = 1_000_000n
-/** Where sums stop, so that they stay within 64 bits: nine trillion dollars. */
+/** The largest sum, so that sums stay within 64 bits: nine trillion dollars. */
 const MAX_SUM = 9n * 10n ** 18n
 
 /** Returns the smaller of the sum and the largest that is kept. */
@@ -25,11 +25,11 @@ export function addCapped(table: string, column: string): string {
 
 /** A row as it counts: as it was given, or as a refund of earlier payments. */
 export type CountedActivity = NewActivity & {
-  /** What a refund takes from the sums: atomic units, and payments that are given back in full. */
+  /** The part of the sums that a refund takes off: atomic units, and payments that are given back in full. */
   refund?: { amount: bigint; payments: number }
 }
 
-/** What is added to one row of a table of sums. */
+/** An addition to one row of a table of sums. */
 interface Entry {
   /** The columns of the key in order. */
   key: readonly (string | number)[]

@@ -4,7 +4,7 @@ import { createActivityReader } from './activity-reader.js'
 import { addToSums, type CountedActivity } from './activity-sums.js'
 import { all, type Insertion, insertAll, type Sql, type Steps, TransactionConflict } from './sql.js'
 
-/** What a commit of rows may take of the event loop; how many rows that is depends on how alike they are. */
+/** The longest time that a commit of rows may hold the event loop. The number of rows follows from it, because similar rows are cheaper. */
 const SLICE_MS = 4
 const MIN_SLICE = 32
 const MAX_SLICE = 500

@@ -213,7 +213,7 @@ function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network' |
   }
 }
 
-/** What is written about an endpoint by its owner, by the operator or from a payment. */
+/** The columns of an endpoint that its owner, the operator or a payment writes. */
 export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: boolean }
 
 /** Columns that an item publishes: only a change of these moves `lastUpdated`. */

@@ -152,7 +152,7 @@ function* findRefusal(
   } else if (row.owner !== null) {
     if (row.owner !== write.owner) return { state: 'notOwner' }
   } else if (!isSave || row.pay_to !== write.owner) {
-    // What was found in payments belongs to the key that is paid, once that key saves it.
+    // A resource found in payments belongs to the paid key once that key saves it.
     return { state: 'notOwner' }
   }
   const revision = row?.revision ?? 0

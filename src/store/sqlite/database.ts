@@ -6,7 +6,7 @@ import { MigrationError } from '../errors.js'
 export type Database = Sqlite.Database
 
 const migrationsFolder = new URL('../../../migrations/sqlite/', import.meta.url)
-/** How long a start or a read waits while another process holds the file. Writes wait in the group commit. */
+/** The longest wait of a start or a read while another process holds the file. Writes wait in the group commit. */
 const BUSY_TIMEOUT_MS = 5_000
 
 /**

@@ -29,7 +29,7 @@ export interface Disk {
 }
 
 export interface GroupCommitOptions {
-  /** How long writes wait while another process has the file locked; 5 s by default. For tests. */
+  /** The longest wait of writes while another process has the file locked; 5 s by default. Tests set it. */
   busyPatienceMs?: number
   /** The disk of the database by default. For tests. */
   disk?: Disk
@@ -37,7 +37,7 @@ export interface GroupCommitOptions {
 
 interface Waiting {
   write: () => unknown
-  /** Whether it waits for the disk. */
+  /** True if the write waits for the disk. */
   isSynced: boolean
   resolve(result: unknown): void
   reject(error: unknown): void
@@ -49,7 +49,7 @@ interface Committed {
   answer(): void
 }
 
-/** How long another process may hold the file: a command of the operator, a `VACUUM`. */
+/** The longest time that another process may hold the file, such as a command of the operator or a `VACUUM`. */
 const PATIENCE_MS = 5_000
 const FIRST_PAUSE_MS = 1
 const LONGEST_PAUSE_MS = 25

@@ -134,34 +134,34 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       events.batched(held.length)
       const ids = held.map(({ job }) => job.id)
       await lane.open(prepared, ids, fees, await balance)
+      for (const entry of held) queue.letGo(entry)
     } catch (error) {
       for (const entry of held) entry.liveSlots--
       if (error instanceof GasBudgetError) return stopAtBudget(held, error)
       const settlementIds = batch.map(({ job }) => job.id)
       log.warn({ err: error, settlementIds }, 'could not prepare a transaction')
       if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
-      const isHere = (entry: TrackedJob) => jobs.find(entry.job.id) === entry
-      postpone((held.length > 0 ? held : batch).filter(isHere), 'unexpectedSettleError')
+      // The others are decided, or the preparation has put them somewhere.
+      const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
+      postpone(batch.filter(isHere), 'unexpectedSettleError')
     }
   }
 
   /** Handles a batch that a budget did not bear, of which nothing was signed: jobs the budget is about wait or are refused. */
   async function stopAtBudget(members: TrackedJob[], error: GasBudgetError): Promise<void> {
     const concerned = budgets.concernedBy(error.bearer, members)
-    for (const entry of members) if (!concerned.includes(entry)) queue.add(entry)
+    for (const entry of members) if (!concerned.includes(entry)) queue.putBack(entry)
     if (error.isSpent) {
       const { amount, limit } = error.bearer
       const each = amount / BigInt(Math.max(1, concerned.length))
       // Several jobs may share a budget: as many are sent as it bears.
       const borne = each > 0n && limit > error.burnt ? Number((limit - error.burnt) / each) : 0
-      for (const entry of concerned.slice(0, borne)) queue.add(entry)
+      for (const entry of concerned.slice(0, borne)) queue.putBack(entry)
       for (const entry of concerned.slice(borne)) await refuse(entry, spentBudget(error))
       return
     }
     budgets.pause(error.bearer, BUDGET_RETRY_MS)
-    setTimeout(() => {
-      for (const entry of concerned) queue.add(entry)
-    }, BUDGET_RETRY_MS)
+    for (const entry of concerned) queue.putBack(entry, BUDGET_RETRY_MS)
   }
 
   async function refuse(entry: TrackedJob, refusal: Rejection): Promise<void> {
@@ -174,21 +174,22 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function postpone(entries: TrackedJob[], reason: ReasonKey): void {
-    setTimeout(() => {
-      for (const entry of entries) if (!giveUp(entry, reason)) queue.add(entry)
-    }, RETRY_MS)
+    for (const entry of entries) if (!giveUp(entry, reason)) queue.putBack(entry, RETRY_MS)
   }
 
-  /** Fails a job that has waited too long; never sent is proof enough of failure. Returns whether it has waited too long. */
+  /** Fails a job in hand that has waited too long; never sent is proof enough. Returns whether it has waited too long. */
   function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
-    const { job, isRefusedByAll, liveSlots } = entry
-    const isNeverSent = job.transaction === null && !isRefusedByAll && liveSlots === 0
-    if (!isNeverSent || now() - entry.queuedAt < GIVE_UP_MS) return false
+    if (!isGivenUp(entry)) return false
     keeper
       .refuse(entry, failure(reason, `${explain(reason)}; nothing was sent.`))
-      .then((isOver) => isOver || queue.add(entry))
-      .catch((err) => log.warn({ err, settlementId: job.id }, 'job left to the next start'))
+      .then((isOver) => isOver || queue.putBack(entry))
+      .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
     return true
+  }
+
+  function isGivenUp({ job, isRefusedByAll, liveSlots, queuedAt }: TrackedJob): boolean {
+    const isNeverSent = job.transaction === null && !isRefusedByAll && liveSlots === 0
+    return isNeverSent && now() - queuedAt >= GIVE_UP_MS
   }
 
   function explain(reason: ReasonKey): string {
@@ -212,10 +213,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (lanes.some(isOpen)) return
       const seconds = feed.latest()?.timestamp ?? 0
       for (const entry of [...queue.entries()]) {
-        if (giveUp(entry, 'unexpectedSettleError')) queue.remove(entry)
-        else if (entry.job.expiresAt <= seconds && queue.remove(entry)) {
-          void examiner.examine(entry, {})
-        }
+        if (!isGivenUp(entry) && entry.job.expiresAt > seconds) continue
+        queue.takeOut(entry)
+        if (!giveUp(entry, 'unexpectedSettleError')) void examiner.examine(entry, {})
       }
     },
     takeWaiting(longerThanMs) {
@@ -224,7 +224,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         .entries()
         .slice(kept)
         .filter((entry) => entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs)
-      for (const entry of waiting) queue.remove(entry)
+      for (const entry of waiting) queue.takeOut(entry)
       return waiting
     },
     stop() {

@@ -1,6 +1,6 @@
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import { type Attempt, isDecided } from '../store/settlement-journal.js'
+import type { Attempt } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { GasModel } from './gas.js'
 import type { TrackedJob, TrackedJobs } from './jobs.js'
@@ -33,9 +33,11 @@ export interface Examiner {
   /**
    * Finds the truth about a job that no transaction of ours can decide any more, however long the nodes take: paid by
    * somebody, failed for a reason that is proven, or to be sent again. While a transaction that was signed for it may
-   * land, only a final state decides it.
+   * land, only a final state decides it. The caller had the job, in hand or in a slot, and has it no longer.
    */
   examine(entry: TrackedJob, cause: Cause): Promise<void>
+  /** Looks whether the state of a job is final that others work on; anything else is left to them. */
+  watch(entry: TrackedJob, atLeastBlock: number): Promise<void>
   /** Decides the jobs of a slot by the receipt of one of its attempts, and examines those that it does not settle. */
   settleSlot(slot: Slot, attempt: Attempt, receipt: Receipt): Promise<void>
 }
@@ -61,20 +63,46 @@ const LATER_MS = 1_000
 export function createExaminer(options: ExaminerOptions): Examiner {
   const { keeper, jobs, queue, gas, events, land, log } = options
 
-  async function examine(entry: TrackedJob, cause: Cause): Promise<void> {
-    if (entry.isBeingExamined) return
-    entry.isBeingExamined = true
-    try {
-      await examineOnce(entry, cause)
-    } catch (err) {
-      // Only a relayer that stops gives up asking; the next start asks again.
-      log.warn({ err, settlementId: entry.job.id }, 'outcome left to the next start')
-    } finally {
-      entry.isBeingExamined = false
+  /** The last examination of each job that is being examined: a job is examined by one at a time. */
+  const turns = new WeakMap<TrackedJob, Promise<void>>()
+
+  function takeTurn(entry: TrackedJob, run: () => Promise<void>): Promise<void> {
+    const turn = (turns.get(entry) ?? Promise.resolve())
+      .then(run)
+      .catch((err) => {
+        // Only a relayer that stops gives up asking; the next start asks again.
+        log.warn({ err, settlementId: entry.job.id }, 'outcome left to the next start')
+      })
+      .finally(() => {
+        if (turns.get(entry) === turn) turns.delete(entry)
+      })
+    turns.set(entry, turn)
+    return turn
+  }
+
+  function examine(entry: TrackedJob, cause: Cause): Promise<void> {
+    queue.letGo(entry)
+    return takeTurn(entry, () => examineOnce(entry, cause, isFree))
+  }
+
+  async function watch(entry: TrackedJob, atLeastBlock: number): Promise<void> {
+    if (!turns.has(entry)) {
+      await takeTurn(entry, () => examineOnce(entry, { atLeastBlock }, () => false))
     }
   }
 
-  async function examineOnce(entry: TrackedJob, cause: Cause): Promise<void> {
+  /** Returns whether nobody else works on the job: no slot carries it, and no lane is about to. */
+  function isFree(entry: TrackedJob): boolean {
+    return entry.liveSlots === 0 && !queue.has(entry)
+  }
+
+  /** Decides a job whose state is final; refuses it or has it sent again only if `mayDecide` says so once it is known. */
+  async function examineOnce(
+    entry: TrackedJob,
+    cause: Cause,
+    mayDecide: (entry: TrackedJob) => boolean,
+  ): Promise<void> {
+    if (!jobs.isOpen(entry)) return
     const { revert, receipt, atLeastBlock = receipt?.blockNumber ?? 0 } = cause
     const { kind, job } = entry
     const simulated = revert === undefined ? undefined : kind.rejectionOf(job, revert)
@@ -86,6 +114,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       }
       return examination
     })
+    if (!jobs.isOpen(entry)) return
     const transaction = receipt?.transactionHash ?? null
     const failedBy = ({ reason, message }: Rejection, hash = transaction) =>
       failure(reason, message, { transaction: hash, gasCost: entry.burntGas })
@@ -99,7 +128,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     if (found.state === 'failed') {
       return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))
     }
-    if (entry.liveSlots > 0) return
+    if (!mayDecide(entry)) return
     const { refusal } = cause
     const against =
       found.state === 'refused' ? found : (refusal ?? simulated ?? refuseResend(entry))
@@ -117,14 +146,14 @@ export function createExaminer(options: ExaminerOptions): Examiner {
 
   function resend(entry: TrackedJob, receipt: Receipt | undefined): void {
     entry.resends++
-    if (receipt === undefined) queue.add(entry)
-    else queue.addAlone(entry)
+    if (receipt !== undefined) entry.isAlone = true
+    queue.add(entry)
   }
 
-  /** Examines the job again, without the revert text, which may not hold then; it may also be decided by then. */
+  /** Examines the job again, without the revert text, which may not hold then; somebody may work on it by then. */
   function examineLater(entry: TrackedJob, cause: Cause): void {
     setTimeout(() => {
-      if (!isDecided(entry.job)) void examine(entry, { ...cause, revert: undefined })
+      if (isFree(entry)) void examine(entry, { ...cause, revert: undefined })
     }, LATER_MS)
   }
 
@@ -135,7 +164,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const { settled, unsettled } = result
     for (const { entry } of settled) {
       entry.isSettled = true
-      queue.remove(entry)
+      queue.takeOut(entry)
     }
     const arePayments = settled.every(({ entry }) => entry.gas === undefined)
     if (arePayments && settled.length === attempt.jobIds.length) {
@@ -152,11 +181,11 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
     events.spent(spending.total, spending.wasted ?? 0n)
     for (const { entry } of unsettled) {
-      if (entry.liveSlots > 0) continue
+      if (!isFree(entry)) continue
       const wasIn = attempt.jobIds.includes(entry.job.id)
       void examine(entry, wasIn ? { receipt } : { atLeastBlock: receipt.blockNumber })
     }
   }
 
-  return { examine, settleSlot }
+  return { examine, watch, settleSlot }
 }

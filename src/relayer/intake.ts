@@ -81,8 +81,8 @@ function createJobExchange(options: IntakeOptions) {
 
   /** Works on a job: a queued one is sent; one that was signed and is in no slot is examined. */
   function begin(job: Job): void {
+    if (jobs.isTracking(job)) return
     const entry = jobs.track(job)
-    if (entry.liveSlots > 0) return
     if (entry.job.state === 'queued') queue.add(entry)
     else void examiner.examine(entry, {})
   }

@@ -82,7 +82,6 @@ export interface TrackedJob extends JobProfile {
   isSettled: boolean
   /** Nobody waits for it any more: it must not be signed if it has not been. */
   isWithdrawn: boolean
-  isBeingExamined: boolean
 }
 
 /** One try at a job; a job that failed and was opened again is in the next round. */
@@ -96,6 +95,8 @@ export interface TrackedJobs {
    */
   track(job: Job): TrackedJob
   isTracking(job: Round): boolean
+  /** Returns whether this very entry is worked on: not decided, not abandoned, and no receipt shows it settled. */
+  isOpen(entry: TrackedJob): boolean
   find(id: string): TrackedJob | undefined
   /** Returns those of these jobs that are not decided. */
   findAll(ids: Iterable<string>): TrackedJob[]
@@ -154,7 +155,6 @@ export function createTrackedJobs(
       queuedAt: now(),
       isSettled: false,
       isWithdrawn: false,
-      isBeingExamined: false,
     }
     tracked.set(job.id, entry)
     return entry
@@ -183,6 +183,7 @@ export function createTrackedJobs(
       return known !== undefined && known.job.round >= job.round ? known : add(job)
     },
     isTracking: ({ id, round }) => (tracked.get(id)?.job.round ?? -1) >= round,
+    isOpen: (entry) => tracked.get(entry.job.id) === entry && !entry.isSettled,
     find: (id) => tracked.get(id),
     findAll,
     all: () => tracked.values(),

@@ -285,7 +285,7 @@ async function openAt(
 
 /**
  * Signs a transaction and keeps it, before anybody can send it. Rejects when nothing was kept, with `GasBudgetError` where
- * a budget of gas does not bear it. Rejects also when the wallet went to another process meanwhile, which then has the
+ * a budget of gas does not bear it, and where one of its jobs was decided meanwhile. Rejects also when the wallet went to another process meanwhile, which then has the
  * transaction.
  */
 async function sign(
@@ -310,7 +310,10 @@ async function sign(
     createdAt: lane.now(),
     jobIds,
   }
-  const bearers = budgets.bearersOf(jobs.findAll(jobIds), gasLimit, fees)
+  const members = jobs.findAll(jobIds).filter(jobs.isOpen)
+  // Nobody would bear the gas of a job that is decided.
+  if (members.length < jobIds.length) throw new Error('a job of the transaction is decided by now')
+  const bearers = budgets.bearersOf(members, gasLimit, fees)
   await journal.recordAttempt(attempt, epoch, bearers)
   jobs.markSigned(attempt)
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
@@ -397,13 +400,14 @@ async function isTakenAnywhere({ rpc, keeper }: LaneState, slot: Slot): Promise<
 async function replace(lane: LaneState, slot: Slot): Promise<void> {
   const { slots, feed, jobs, budgets, log } = lane
   const base = feed.latest()?.baseFeePerGas ?? 0n
-  const jobIds = slot.isGivenUp ? [] : [...slot.jobIds].filter((id) => jobs.find(id) !== undefined)
+  const carried = slot.isGivenUp ? [] : jobs.findAll(slot.jobIds).filter(jobs.isOpen)
+  const jobIds = carried.map(({ job }) => job.id)
   const isCarried = jobIds.length > 0 && (await maySignAgain(lane, jobIds))
   const headroom = budgets.headroomFor(jobs.findAll(isCarried ? jobIds : []))
   const fees = bumpFees(newestAttempt(slot), base, lane.maxFeePerGas, headroom)
   if (fees === undefined || !slots.isOpen(slot)) return
-  const carried = isCarried ? await signWithinBudget(lane, slot, fees, jobIds) : undefined
-  const attempt = carried ?? (await fill(lane, slot, fees))
+  const raised = isCarried ? await signWithinBudget(lane, slot, fees, jobIds) : undefined
+  const attempt = raised ?? (await fill(lane, slot, fees))
   slot.attempts.push(attempt)
   slot.bumpedAt = lane.now()
   slot.bumpedBlock = feed.latest()?.number ?? 0
@@ -496,7 +500,7 @@ async function giveBack(lane: LaneState, slot: Slot): Promise<void> {
       }
     }
   } finally {
-    release(lane, jobIds, queue.add)
+    release(lane, jobIds, queue.putBack)
   }
 }
 

@@ -29,7 +29,7 @@ import type { Examiner } from './examiner.js'
 import { type GasBudgets, type GasModel, priceOf } from './gas.js'
 import type { TrackedJob } from './jobs.js'
 import { failure, type OutcomeKeeper } from './outcomes.js'
-import type { JobQueue } from './queue.js'
+import { type JobQueue, RETRY_MS } from './queue.js'
 import type { SlotCall } from './slot.js'
 
 /** A transaction ready to be signed, and the jobs in it. */
@@ -83,7 +83,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
         if (entry.job.transaction === null && (await keeper.refuse(entry, outcome))) continue
         // A transaction signed before may have landed, or may land until the chain's clock is past the end: only the chain can tell.
         if (entry.job.expiresAt <= chainSeconds) void examiner.examine(entry, {})
-        else queue.addLater(entry)
+        else queue.putBack(entry, RETRY_MS)
       } else kept.push(entry)
     }
     return kept
@@ -125,7 +125,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
   function keepPlain(members: TrackedJob[]): TrackedJob[] {
     return members.filter((entry) => {
       if (entry.isAlone || entry.coded.length === 0) return true
-      queue.addAlone(entry)
+      queue.putBackAlone(entry)
       return false
     })
   }
@@ -136,10 +136,10 @@ export function createPreparation(options: PreparationOptions): Preparation {
       if (result === undefined || result.ok) return true
       if (isEarly(result.revert)) {
         if (isDue(entry)) return true
-        queue.addLater(entry)
+        queue.putBack(entry, RETRY_MS)
       }
       // A member without a revert text ran out of gas, or out of room: that says nothing about the payment.
-      else if (result.revert === undefined && members.length > 1) queue.addAlone(entry)
+      else if (result.revert === undefined && members.length > 1) queue.putBackAlone(entry)
       else void examiner.examine(entry, { revert: result.revert })
       return false
     })

@@ -1,23 +1,28 @@
 import type { TrackedJob } from './jobs.js'
 
 /**
- * Jobs that wait for a lane, in the order they came. Every part of the relayer that finds a job to send adds it here;
- * the dispatcher takes them out.
+ * Jobs that wait for a lane, in the order they came. A job is in one place at a time: it waits here, it rests until it
+ * waits again, somebody has it in hand, or else a slot carries it or the examiner has it. So no two lanes get the same job.
  */
 export interface JobQueue {
-  /** Adds a job at the end and dispatches. */
+  /** Adds a job at the end and dispatches; one that waits, rests or is in hand stays where it is. */
   add(entry: TrackedJob): void
-  /** Adds a job that is sent in a transaction of its own from now on. */
-  addAlone(entry: TrackedJob): void
-  /** Adds a job after a moment. */
-  addLater(entry: TrackedJob): void
   /**
-   * Takes out the first job that may go: alone if it must be sent alone, else with as many others as may share its
+   * Takes in hand the first job that may go: alone if it must be sent alone, else with as many others as may share its
    * transaction; empty when none may go.
    */
   take(maxMembers: number, mayGo?: (entry: TrackedJob) => boolean): TrackedJob[]
-  /** Takes this job out; returns whether it waited here. */
-  remove(entry: TrackedJob): boolean
+  /** Takes this job in hand; returns whether it waited here. */
+  takeOut(entry: TrackedJob): boolean
+  /** Lets a job wait again that the caller has in hand, at once or after a rest of so many milliseconds. */
+  putBack(entry: TrackedJob, afterMs?: number): void
+  /** Lets it wait again, and has it sent in a transaction of its own from now on. */
+  putBackAlone(entry: TrackedJob): void
+  /** Notes that the caller has a job in hand no longer: a slot or the examiner has it. */
+  letGo(entry: TrackedJob): void
+  isInHand(entry: TrackedJob): boolean
+  /** Returns whether the job waits, rests or is in hand. */
+  has(entry: TrackedJob): boolean
   entries(): readonly TrackedJob[]
   length(): number
   /** Hands what waits to the lanes that are free. */
@@ -30,45 +35,63 @@ export interface JobQueue {
 export const RETRY_MS = 200
 
 export function createJobQueue(): JobQueue {
-  let queue: TrackedJob[] = []
+  let waiting: TrackedJob[] = []
+  const inHand = new WeakSet<TrackedJob>()
+  const resting = new WeakSet<TrackedJob>()
   let dispatch = () => {}
 
+  const has = (entry: TrackedJob) =>
+    inHand.has(entry) || resting.has(entry) || waiting.includes(entry)
+
+  function takeWhere(isTaken: (entry: TrackedJob) => boolean): TrackedJob[] {
+    const taken: TrackedJob[] = []
+    waiting = waiting.filter((entry) => {
+      if (!isTaken(entry)) return true
+      inHand.add(entry)
+      taken.push(entry)
+      return false
+    })
+    return taken
+  }
+
   function add(entry: TrackedJob): void {
-    if (!queue.includes(entry)) queue.push(entry)
+    if (!has(entry)) waiting.push(entry)
     dispatch()
+  }
+
+  function putBack(entry: TrackedJob, afterMs = 0): void {
+    inHand.delete(entry)
+    if (afterMs === 0 || has(entry)) {
+      add(entry)
+      return
+    }
+    resting.add(entry)
+    setTimeout(() => {
+      resting.delete(entry)
+      add(entry)
+    }, afterMs)
   }
 
   return {
     add,
-    addAlone(entry) {
-      entry.isAlone = true
-      add(entry)
-    },
-    addLater(entry) {
-      setTimeout(() => add(entry), RETRY_MS)
-    },
     take(maxMembers, mayGo = () => true) {
-      const head = queue.find(mayGo)
+      const head = waiting.find(mayGo)
       if (head === undefined) return []
-      if (head.isAlone || maxMembers === 1) {
-        queue = queue.filter((entry) => entry !== head)
-        return [head]
-      }
-      const batch: TrackedJob[] = []
-      queue = queue.filter((entry) => {
-        if (batch.length >= maxMembers || entry.isAlone || !mayGo(entry)) return true
-        batch.push(entry)
-        return false
-      })
-      return batch
+      if (head.isAlone || maxMembers === 1) return takeWhere((entry) => entry === head)
+      let room = maxMembers
+      return takeWhere((entry) => room > 0 && !entry.isAlone && mayGo(entry) && room-- > 0)
     },
-    remove(entry) {
-      const at = queue.indexOf(entry)
-      if (at >= 0) queue.splice(at, 1)
-      return at >= 0
+    takeOut: (entry) => takeWhere((it) => it === entry).length > 0,
+    putBack,
+    putBackAlone(entry) {
+      entry.isAlone = true
+      putBack(entry)
     },
-    entries: () => queue,
-    length: () => queue.length,
+    letGo: (entry) => void inHand.delete(entry),
+    isInHand: (entry) => inHand.has(entry),
+    has,
+    entries: () => waiting,
+    length: () => waiting.length,
     dispatch: () => dispatch(),
     onDispatch(run) {
       dispatch = run

@@ -97,7 +97,7 @@ export function createRelayer(options: RelayerOptions): Relayer {
 
   function tick(): void {
     blocks.pace()
-    blocks.examineStuck()
+    blocks.watchStuck()
     void balances.check()
     intake
       .followLeases()
@@ -130,8 +130,8 @@ export function createRelayer(options: RelayerOptions): Relayer {
       // A job that was signed once may be on chain already: it keeps its place.
       if (entry.job.transaction === null) {
         entry.isWithdrawn = true
-        if (queue.remove(entry)) {
-          for (const kept of await preparation.dropHopeless([entry])) queue.add(kept)
+        if (queue.takeOut(entry)) {
+          for (const kept of await preparation.dropHopeless([entry])) queue.putBack(kept)
         }
         if (entry.isRefusedByAll) return entry.job
       }
@@ -189,8 +189,8 @@ export interface BlockFollower {
   start(): void
   /** Has the feed poll often while a block may hold a transaction of ours. */
   pace(): void
-  /** Examines jobs that have been under way for long: others may have brought them on chain. */
-  examineStuck(): void
+  /** Watches jobs that have been under way for long: others may have brought them on chain. */
+  watchStuck(): void
 }
 
 export interface BlockFollowerOptions {
@@ -199,18 +199,18 @@ export interface BlockFollowerOptions {
   lanes: readonly Lane[]
   jobs: TrackedJobs
   keeper: OutcomeKeeper
-  examiner: Pick<Examiner, 'examine'>
+  examiner: Pick<Examiner, 'watch'>
   /** Unix milliseconds. */
   now: () => number
   log: { warn(o: object, m: string): void }
 }
 
-/** A job that has been under way for this long may have been brought on chain by others; it is examined as often. */
+/** A job that has been under way for this long may have been brought on chain by others; it is watched as often. */
 const OVERTAKEN_MS = 3_000
 
 export function createBlockFollower(options: BlockFollowerOptions): BlockFollower {
   const { feed, lanes, jobs, keeper, examiner, now, log } = options
-  const examinedAt = new WeakMap<TrackedJob, number>()
+  const watchedAt = new WeakMap<TrackedJob, number>()
   const readBlockReceipts = createBlockReceiptsReader(options.rpc)
 
   function pace(): void {
@@ -233,19 +233,19 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
     // Past its end an authorization cannot land any more: if it is still unused, that is final.
     for (const entry of jobs.all()) {
       const isOver = entry.liveSlots > 0 && block.timestamp >= entry.job.expiresAt
-      if (isOver) void examiner.examine(entry, { atLeastBlock: block.number })
+      if (isOver) void examiner.watch(entry, block.number)
     }
   }
 
   return {
     pace,
-    examineStuck() {
+    watchStuck() {
       const atLeastBlock = feed.latest()?.number ?? 0
       for (const entry of jobs.all()) {
-        const isStuck = now() - (examinedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
+        const isStuck = now() - (watchedAt.get(entry) ?? entry.queuedAt) >= OVERTAKEN_MS
         if (entry.liveSlots === 0 || !isStuck) continue
-        examinedAt.set(entry, now())
-        void examiner.examine(entry, { atLeastBlock })
+        watchedAt.set(entry, now())
+        void examiner.watch(entry, atLeastBlock)
       }
     },
     start() {

@@ -132,6 +132,11 @@ const lane = faultsOf(
       'if (lane.epoch !== epoch) throw new LeaseLostError',
       'if (lane.epoch === -1) throw new LeaseLostError',
     ],
+    [
+      'gas is risked on no job that is decided',
+      'if (members.length < jobIds.length) throw',
+      'if (members.length < 0) throw',
+    ],
     ['nothing is sent under a lost lease', 'if (!mayWork(lane, slot.epoch)) return', ''],
     [
       'nothing is signed under a lost lease',
@@ -180,7 +185,7 @@ const lane = faultsOf(
     ],
     [
       'a replacement carries nothing that was decided',
-      '[...slot.jobIds].filter((id) => jobs.find(id) !== undefined)',
+      'jobs.findAll(slot.jobIds).filter(jobs.isOpen)',
       '[...slot.jobIds]',
     ],
     [
@@ -297,8 +302,13 @@ const examiner = faultsOf(
     ],
     [
       'while a transaction is under way nothing but a proof decides',
-      'if (entry.liveSlots > 0) return const { refusal } = cause',
-      'const { refusal } = cause',
+      'if (!mayDecide(entry)) return',
+      '',
+    ],
+    [
+      'what a lane has in hand is not sent by another',
+      'return entry.liveSlots === 0 && !queue.has(entry)',
+      'return entry.liveSlots === 0',
     ],
   ],
 )

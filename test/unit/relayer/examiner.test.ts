@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { type Cause, createExaminer } from '../../../src/relayer/examiner.js'
 import { createGasModel } from '../../../src/relayer/gas.js'
-import { createTrackedJobs, type Examination, type TrackedJob } from '../../../src/relayer/jobs.js'
+import { createTrackedJobs, type Examination, type JobKind } from '../../../src/relayer/jobs.js'
 import { createOutcomeKeeper, noRelayerEvents } from '../../../src/relayer/outcomes.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
-import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
+import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -21,8 +21,22 @@ const burnt: Cause = { refusal: { reason: 'gasBudgetExceeded', message: 'enough'
 
 /** A job that was signed once and is in no slot; `mayLand` is the journal's answer about it. */
 function aCase(chain: Examination, mayLand: boolean) {
-  const world = { chain, mayLand, outcome: undefined as string | undefined }
-  const jobs = createTrackedJobs({}, Date.now)
+  const world = {
+    chain,
+    mayLand,
+    outcome: undefined as string | undefined,
+    answers: Promise.resolve(),
+  }
+  const kind = {
+    profile: () => ({ isAlone: false, payer: 'p', payTo: 'r', runners: [], value: 1n }),
+    examine: async () => {
+      const seen = world.chain
+      await world.answers
+      return seen
+    },
+    rejectionOf: () => ({ reason: 'insufficientBalance', message: 'simulated' }),
+  }
+  const jobs = createTrackedJobs({ exact: kind as unknown as JobKind }, Date.now)
   const silent = { info() {}, warn() {} }
   const keeper = createOutcomeKeeper({
     network: 'eip155:5042',
@@ -40,7 +54,7 @@ function aCase(chain: Examination, mayLand: boolean) {
     log: silent,
   })
   const queue = createJobQueue()
-  const { examine } = createExaminer({
+  const { examine, watch } = createExaminer({
     keeper,
     jobs,
     queue,
@@ -52,18 +66,28 @@ function aCase(chain: Examination, mayLand: boolean) {
     journal: {} as SettlementJournal,
     log: silent,
   })
-  const entry = {
-    job: { id: 'a', transaction: '0xab' },
-    kind: {
-      examine: async () => world.chain,
-      rejectionOf: () => ({ reason: 'insufficientBalance', message: 'simulated' }),
+  const entry = jobs.track({
+    id: 'a',
+    kind: 'exact',
+    round: 0,
+    transaction: '0xab',
+  } as unknown as Job)
+  return {
+    world,
+    entry,
+    queue,
+    examine: (cause: Cause) => examine(entry, cause),
+    watch: () => watch(entry, 1),
+    /** Keeps the nodes from answering until the function returned is called. */
+    holdAnswers() {
+      let go = () => {}
+      world.answers = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      return go
     },
-    burntGas: 0n,
-    coded: [],
-    liveSlots: 0,
-    resends: 0,
-  } as unknown as TrackedJob
-  return { world, entry, queue, examine: (cause: Cause) => examine(entry, cause) }
+    decide: () => jobs.update({ ...entry.job, state: 'confirmed' }),
+  }
 }
 
 describe('a job whose transaction may land', () => {
@@ -95,9 +119,9 @@ describe('a job whose transaction may land', () => {
   })
 
   it('is left alone once it was decided meanwhile', async () => {
-    const { world, entry, queue, examine } = aCase(poor, true)
+    const { world, queue, examine, decide } = aCase(poor, true)
     await examine({})
-    entry.job = { ...entry.job, state: 'confirmed' }
+    decide()
     Object.assign(world, { chain: unused, mayLand: false })
     await vi.advanceTimersByTimeAsync(5_000)
     expect([world.outcome, queue.length()]).toEqual([undefined, 0])
@@ -137,28 +161,71 @@ describe('a job whose transaction failed without a cause', () => {
     ['three times for a plain account', [], 3],
     ['once for a wallet, which may lie to the simulation', ['0xa1'], 1],
   ])('is sent again, %s', async (_, coded, most) => {
-    const { world, entry, examine } = aCase(unused, false)
+    const { world, entry, queue, examine } = aCase(unused, false)
     entry.coded = coded
-    for (let i = 0; i < most; i++) await examine({})
+    for (let i = 0; i < most; i++) {
+      await examine({})
+      expect(queue.takeOut(entry)).toBe(true)
+    }
     expect([world.outcome, entry.resends]).toEqual([undefined, most])
     await examine({})
     expect([world.outcome, entry.resends]).toEqual(['transactionFailed', most])
   })
 })
 
+describe('a job that two parts of the relayer want examined', () => {
+  it('is sent again once', async () => {
+    const { entry, queue, examine, holdAnswers } = aCase(unused, false)
+    const answer = holdAnswers()
+    const both = [examine({}), examine({ atLeastBlock: 2 })]
+    answer()
+    await Promise.all(both)
+    expect([queue.length(), entry.resends]).toEqual([1, 1])
+  })
+})
+
 describe('a job whose transaction is under way', () => {
   it('neither fails nor is sent again for a cause that may pass', async () => {
-    const { world, entry, queue, examine } = aCase(poor, false)
+    const { world, entry, queue, examine, watch } = aCase(poor, false)
     entry.liveSlots = 1
-    await examine({})
+    await watch()
     await examine(burnt)
     expect([world.outcome, queue.length()]).toEqual([undefined, 0])
   })
 
   it('fails for a final cause', async () => {
-    const { world, entry, examine } = aCase(over, true)
+    const { world, entry, watch } = aCase(over, true)
     entry.liveSlots = 1
-    await examine({})
+    await watch()
     expect(world.outcome).toBe('validBefore')
+  })
+
+  it.each([
+    ['is open', unused],
+    ['is refused', poor],
+  ])('stays with the lane that got it while the nodes were asked, when it %s', async (_, chain) => {
+    const { world, entry, queue, watch, holdAnswers } = aCase(chain, false)
+    entry.liveSlots = 1
+    const answer = holdAnswers()
+    const watching = watch()
+    entry.liveSlots = 0
+    queue.putBack(entry)
+    const [taken] = queue.take(1)
+    answer()
+    await watching
+    expect([taken, world.outcome, queue.length()]).toEqual([entry, undefined, 0])
+  })
+
+  it('is examined once its slot is closed, though it was being watched then', async () => {
+    const { entry, queue, examine, watch, holdAnswers } = aCase(unused, false)
+    entry.liveSlots = 1
+    const answer = holdAnswers()
+    const watching = watch()
+    entry.liveSlots = 0
+    const examining = examine({})
+    expect(queue.has(entry)).toBe(false)
+    answer()
+    await Promise.all([watching, examining])
+    expect([queue.length(), entry.resends]).toEqual([1, 1])
   })
 })

@@ -71,11 +71,19 @@ describe('a transaction', () => {
     const { world, lane, jobs, attempts } = await anOpenLane()
     world.refusals = ['replacement transaction underpriced']
     const [decided] = jobs.findAll(['a'])
-    const opened = lane.open(call, ['a', 'b'], fees)
+    await lane.open(call, ['a', 'b'], fees)
     if (decided !== undefined) jobs.update({ ...decided.job, state: 'confirmed' })
-    await opened
     await settled()
     expect(attempts[1]?.attempt.jobIds).toEqual(['b'])
+  })
+
+  it('is neither kept nor sent when one of its jobs was decided while it was signed', async () => {
+    const { lane, jobs, done } = await anOpenLane()
+    const [decided] = jobs.findAll(['a'])
+    const opened = lane.open(call, ['a', 'b'], fees)
+    if (decided !== undefined) decided.isSettled = true
+    await expect(opened).rejects.toThrow('decided by now')
+    expect(done).toEqual([])
   })
 
   it('of a wallet that cannot pay for it is neither kept nor sent, and closes the lane', async () => {

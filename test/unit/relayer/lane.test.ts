@@ -93,7 +93,7 @@ async function aLane(...nonces: number[]) {
     jobs,
     queue: createJobQueue(),
     keeper: keeper as OutcomeKeeper,
-    examiner: { examine: async () => {}, settleSlot: async () => {} },
+    examiner: { examine: async () => {}, watch: async () => {}, settleSlot: async () => {} },
     budgets: budgets as GasBudgets,
     leases: { held: () => (world.isHeld ? 1 : undefined) } as unknown as LaneOptions['leases'],
     maxFeePerGas: 10n ** 12n,

@@ -35,7 +35,7 @@ async function resultOf(
     },
     examiner: { examine: async () => becomes('examined')() },
     budgets: {} as GasBudgets,
-    queue: { ...createJobQueue(), addAlone: becomes('resent'), addLater: becomes('waits') },
+    queue: { ...createJobQueue(), putBackAlone: becomes('resent'), putBack: becomes('waits') },
   })
   const entry = { job: { expiresAt: END, transaction }, burntGas: 0n } as TrackedJob
   const kept = await dropHopeless([entry])
@@ -95,7 +95,7 @@ describe('a transaction that is prepared', () => {
           for (const entry of entries) if (coded.includes(entry.job.id)) entry.coded = ['0xa1']
         },
       } as Partial<GasBudgets> as GasBudgets,
-      queue: { ...createJobQueue(), addAlone: (entry) => void resent.push(entry.job.id) },
+      queue: { ...createJobQueue(), putBackAlone: (entry) => void resent.push(entry.job.id) },
     })
     const members = ids.map(
       (id) =>

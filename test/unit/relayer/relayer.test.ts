@@ -50,7 +50,7 @@ it('asks again for receipts that a node does not show although its block lists t
       now: Date.now,
       log: silent,
     }),
-    examiner: { examine: async () => {} },
+    examiner: { watch: async () => {} },
     now: Date.now,
     log: silent,
   }).start()

@@ -23,7 +23,7 @@ export interface AppOptions {
   server: ServerOptions
   /** Public addresses, for the description of the service. */
   servers: readonly string[]
-  rateLimit: { max: number; windowSeconds: number }
+  rateLimit: { max: number; windowSeconds: number; now?: () => number }
   /** Present if callers are counted together with other processes. */
   countExchange?: CountExchange | undefined
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>

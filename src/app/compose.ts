@@ -72,7 +72,8 @@ async function open(
   )
   const { journal, sharing, budgets } = stores
   const checksum = createChecksum(keccak256)
-  const now = () => Date.now()
+  // One time for all replicas: what one of them writes, another judges.
+  const { now } = leases
 
   const blocks = await watchOperatorBlocks(stores.blocks, (err) =>
     log.warn({ err }, 'blocks could not be read'),
@@ -109,6 +110,7 @@ async function open(
   teardown.add('directory', () => directory.close())
   metrics?.watchDirectory(directory.figures)
   metrics?.watchDisk(disk)
+  metrics?.watchLeases(leases)
   const { verify, settle } = facilitator
   const measured = {
     verify: metrics?.measureVerify(verify) ?? verify,
@@ -140,7 +142,7 @@ async function open(
       trustProxy: config.trustProxy,
     },
     servers: [config.baseUrl, config.directoryUrl],
-    rateLimit: config.rateLimit,
+    rateLimit: { ...config.rateLimit, now },
     countExchange: stores.requestCounts,
     facilitator: {
       ...facilitator,
@@ -151,7 +153,7 @@ async function open(
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
-    ...composeState({ config, networks, stores, disk, checksum, now, log }),
+    ...composeState({ config, networks, stores, leases, disk, checksum, now, log }),
     metrics,
   })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
@@ -188,18 +190,20 @@ function composeState(world: {
   config: Config
   networks: readonly ComposedNetwork[]
   stores: Pick<Stores, 'journal' | 'activity'>
+  leases: LeaseKeeper
   disk: DiskWatch
   checksum: (address: Address) => Address
   now: () => number
   log: Logger
 }): Pick<AppOptions, 'readiness' | 'console'> {
-  const { config, networks, stores, disk, checksum, now, log } = world
+  const { config, networks, stores, leases, disk, checksum, now, log } = world
   const { journal, activity } = stores
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const readiness = createReadiness({
     checks: createReadinessChecks(
       journal,
+      leases,
       disk,
       networks.map(({ ready }) => ready),
     ),

@@ -5,6 +5,8 @@ import { checkToken, checkWallets, readWallets } from '../doctor/chain-checks.js
 import { type Finding, fail, ok, warn } from '../doctor/finding.js'
 import type { ReadinessCheck } from '../http/health.js'
 import type { ReadRunway } from '../metrics/gas-money.js'
+import { closedAnywhere } from '../relayer/lane.js'
+import type { LeaseKeeper } from '../relayer/leases.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import type { SettlementJournal } from '../store/settlement-journal.js'
@@ -27,11 +29,16 @@ export interface ReadyNetwork {
 /** Creates the checks of everything without which no payment can be settled. The doctor runs the same checks. */
 export function createReadinessChecks(
   journal: SettlementJournal,
+  leases: Pick<LeaseKeeper, 'isShared' | 'isRenewed' | 'ageMs'>,
   disk: Pick<DiskWatch, 'isLow' | 'freeBytes'>,
   networks: readonly ReadyNetwork[],
 ): ReadinessCheck[] {
   return [
-    toCheck('journal', async () => checkJournal(await journal.isWritable())),
+    {
+      ...toCheck('journal', async () => checkJournal(await journal.isWritable(), leases.isShared)),
+      late: 'the database keeps a write waiting',
+    },
+    ...(leases.isShared ? [toCheck('leases', async () => checkLeases(leases))] : []),
     ...(disk.freeBytes() === undefined ? [] : [toCheck('disk', async () => checkDisk(disk))]),
     ...networks.flatMap((served) => [
       toCheck(`chain ${served.network}`, () => checkToken(served, served.readToken)),
@@ -51,9 +58,17 @@ function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
   }
 }
 
-function checkJournal(isWritable: boolean): Finding {
+function checkJournal(isWritable: boolean, isServer: boolean): Finding {
   if (isWritable) return ok('journal', 'writable')
-  return fail('journal', 'the journal cannot be written: check the disk', 'Check the disk.')
+  const [place, mend] = isServer ? ['database', 'Check the server.'] : ['disk', 'Check the disk.']
+  return fail('journal', `the journal cannot be written: check the ${place}`, mend)
+}
+
+function checkLeases({ isRenewed, ageMs }: Pick<LeaseKeeper, 'isRenewed' | 'ageMs'>): Finding {
+  const seconds = ((ageMs() ?? 0) / 1000).toFixed(1)
+  if (isRenewed()) return ok('leases', `renewed ${seconds} s ago`)
+  const detail = `not renewed for ${seconds} s, so nothing is sent from here: the database waits or cannot be reached`
+  return fail('leases', detail, 'Check the server of the database and the way there.')
 }
 
 /** Returns a warning on little space and no failure: payments are kept as long as there is any space. */
@@ -71,6 +86,9 @@ async function checkRelayers(served: ReadyNetwork): Promise<Finding> {
     if (!(error instanceof RpcUnavailableError)) throw error
     return relayer.addresses.map((address) => ({ address, balance: undefined }))
   })
-  const known = wallets.map((wallet, i) => ({ ...wallet, closed: lanes[i]?.closedBecause() }))
+  const known = wallets.map((wallet, i) => ({
+    ...wallet,
+    closed: lanes[i] && closedAnywhere(lanes[i]),
+  }))
   return checkWallets(network, known, feePerGas() ?? 0n, readRunway)
 }

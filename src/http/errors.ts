@@ -83,7 +83,7 @@ const chainFailures: Partial<Record<RouteFamily, string>> = {
 }
 
 interface ErrorHandlingOptions {
-  /** Whether an error means that the database cannot be reached. */
+  /** Whether an error means that the database cannot be reached or waits. */
   isStoreGone?: (error: unknown) => boolean
   /** Whether an error means that the chain could not be read. */
   isChainUnread?: (error: unknown) => boolean
@@ -172,8 +172,8 @@ function storeFault(family: RouteFamily): RequestFault {
     code: family === 'plain' ? 'unavailable' : failures[family].code,
     message:
       family === 'settle'
-        ? 'The database of this service cannot be reached; send the same payment again to learn its state.'
-        : 'The database of this service cannot be reached; try again in a moment.',
+        ? 'The database of this service does not answer in time; send the same payment again to learn its state.'
+        : 'The database of this service does not answer in time; try again in a moment.',
     headers: { 'retry-after': '1' },
   })
 }

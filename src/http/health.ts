@@ -15,6 +15,8 @@ interface ReadinessResult {
 export interface ReadinessCheck {
   name: string
   check(): Promise<ReadinessResult>
+  /** The detail of a check that does not answer in time. */
+  late?: string
 }
 
 interface ReadinessOptions {
@@ -100,14 +102,14 @@ export function createReadiness(options: ReadinessOptions): ReadReadiness {
 }
 
 async function runBounded(
-  { name, check }: ReadinessCheck,
+  { name, check, late }: ReadinessCheck,
   timeoutMs: number,
   onThrown: OnThrown,
 ): Promise<ReadinessResult> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<ReadinessResult>((resolve) => {
     timer = setTimeout(
-      () => resolve({ ok: false, detail: `No answer within ${timeoutMs} ms.` }),
+      () => resolve({ ok: false, detail: late ?? `No answer within ${timeoutMs} ms.` }),
       timeoutMs,
     )
   })

@@ -28,6 +28,8 @@ interface RateLimitOptions {
   /** Requests a window; 0 is no limit. */
   max: number
   windowSeconds: number
+  /** Unix milliseconds, by a clock that all processes of an exchange share; `Date.now` if absent. */
+  now?: () => number
 }
 
 /** The requests of a caller that all processes counted in its window. */
@@ -63,9 +65,9 @@ export function installRateLimit(
 ): RateLimiter | undefined {
   if (options.max === 0) return undefined
   const counter = createRequestCounter({
+    now: () => Date.now(),
     ...options,
     exchange,
-    now: () => Date.now(),
     onError: (err) => app.log.warn({ err }, 'requests could not be counted together'),
   })
   app.addHook('onClose', async () => counter.stop())

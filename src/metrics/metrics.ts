@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { RpcObserver } from '../chain/rpc.js'
+import type { LeaseKeeper } from '../relayer/leases.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import type { MetricsPage } from './routes.js'
@@ -12,6 +13,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   watch(network: WatchedNetwork): void
   /** Shows discovery and directory in every scrape from now on. */
   watchDirectory(directory: WatchedDirectory): void
+  /** Shows the leases of this process in every scrape from now on, where they must be renewed. */
+  watchLeases(leases: WatchedLeases): void
   /** Shows the disk of the database in every scrape from now on. */
   watchDisk(disk: WatchedDisk): void
   /** Returns the page as Prometheus reads it, made anew at most once a second. Never rejects because of the chain. */
@@ -35,6 +38,9 @@ interface WatchedDisk {
   freeBytes(): number | undefined
 }
 
+/** The leases of this process, as a scrape reads them. */
+type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
+
 /** The route has no rate limit, so many scrapes at once cost one. */
 const CACHE_MS = 1_000
 
@@ -47,6 +53,7 @@ export function createMetrics(now: () => number): Metrics {
   const watched: WatchedNetwork[] = []
   const showDirectory = createDirectoryGauges(registry)
   const showDisk = createDiskGauges(registry)
+  let showLeases = () => {}
   let directory: WatchedDirectory | undefined
   let disk: WatchedDisk | undefined
   let latest: Promise<MetricsPage> | undefined
@@ -55,6 +62,7 @@ export function createMetrics(now: () => number): Metrics {
   async function render(): Promise<MetricsPage> {
     if (directory !== undefined) showDirectory(directory)
     if (disk !== undefined) showDisk(disk)
+    showLeases()
     await Promise.all(watched.map((network) => settling.show(network, now())))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
@@ -75,6 +83,9 @@ export function createMetrics(now: () => number): Metrics {
     watch: (network) => void watched.push(network),
     watchDirectory(watchedDirectory) {
       directory = watchedDirectory
+    },
+    watchLeases(leases) {
+      if (leases.ageMs() !== undefined) showLeases = createLeaseGauges(registry, leases)
     },
     watchDisk(watchedDisk) {
       disk = watchedDisk
@@ -113,6 +124,25 @@ function createDirectoryGauges(registry: Registry): (watched: WatchedDirectory) 
     queued.set(probes.queued)
     underWay.set(probes.underWay)
     dropped.set(watched.dropped())
+  }
+}
+
+function createLeaseGauges(registry: Registry, { ageMs, clockAhead }: WatchedLeases): () => void {
+  const registers = [registry]
+  const age = new Gauge({
+    name: 'arcus_lease_age_seconds',
+    help: 'Time since this replica last renewed its leases; above 4.5 it sends nothing.',
+    registers,
+  })
+  const ahead = new Gauge({
+    name: 'arcus_clock_ahead_seconds',
+    help: 'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
+    registers,
+  })
+  return () => {
+    age.set((ageMs() ?? 0) / 1000)
+    const { least, most } = clockAhead()
+    ahead.set((least + most) / 2_000)
   }
 }
 

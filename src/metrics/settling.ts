@@ -10,7 +10,10 @@ export interface WatchedNetwork {
   network: string
   relayer: {
     addresses: readonly Address[]
-    lanes(): readonly Pick<Lane, 'address' | 'closedBecause' | 'inFlight' | 'pendingMs'>[]
+    lanes(): readonly Pick<
+      Lane,
+      'address' | 'closedBecause' | 'holder' | 'inFlight' | 'pendingMs'
+    >[]
     queueLength(): number
   }
   /** Unix seconds of the newest block seen. */
@@ -55,7 +58,9 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
       const balances = await readBalances().catch(() => [])
       relayer.lanes().forEach((lane, i) => {
         const labels = { network, relayer: lane.address }
-        gauges.open.set(labels, lane.closedBecause() === undefined ? 1 : 0)
+        const isHeld = lane.holder() === 'here'
+        gauges.held.set(labels, Number(isHeld))
+        gauges.open.set(labels, Number(isHeld && lane.closedBecause() === undefined))
         gauges.inFlight.set(labels, lane.inFlight())
         gauges.pending.set(labels, lane.pendingMs() / 1000)
         const balance = balances[i]
@@ -122,7 +127,12 @@ function createGauges(registry: Registry) {
       ['network'],
     ),
     balance: gauge('arcus_lane_balance_usd', 'Gas money of a relayer, in USDC.', [...lane]),
-    open: gauge('arcus_lane_open', 'Whether a relayer takes payments.', [...lane]),
+    held: gauge(
+      'arcus_lane_held',
+      'Whether this process holds the lease on a relayer; of several replicas one does.',
+      [...lane],
+    ),
+    open: gauge('arcus_lane_open', 'Whether a relayer takes payments in this process.', [...lane]),
     inFlight: gauge('arcus_lane_in_flight', 'Transactions of a relayer not mined yet.', [...lane]),
     pending: gauge(
       'arcus_pending_age_seconds',

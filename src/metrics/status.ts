@@ -12,6 +12,7 @@ import type { Block } from '../chain/blocks.js'
 import { count, percentiles, rate } from '../directory/activity/summary.js'
 import { describedAs, type Operation } from '../http/operation.js'
 import { version } from '../http/version.js'
+import { closedAnywhere } from '../relayer/lane.js'
 import type { ActivityStore, ActivitySum } from '../store/activity.js'
 import { formatNative } from '../x402/amounts.js'
 import { knownRunway } from './gas-money.js'
@@ -92,7 +93,7 @@ async function readNetwork(
     queueLength: relayer.queueLength(),
     lanes: relayer.lanes().map((lane, i) => ({
       address: checksum(lane.address),
-      ...stateOf(lane.closedBecause(), balances[i]),
+      ...stateOf(closedAnywhere(lane), balances[i]),
       inFlight: lane.inFlight(),
       oldestPendingSeconds: Math.round(lane.pendingMs() / 100) / 10,
       balanceUsd: balances[i] === undefined ? null : formatNative(balances[i]),

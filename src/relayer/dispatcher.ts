@@ -1,6 +1,7 @@
 import type { BlockFeed } from '../chain/blocks.js'
 import { GasBudgetError } from '../store/budgets.js'
-import { JobsTakenError } from '../store/leases.js'
+import { StoreUnavailableError } from '../store/errors.js'
+import { JobsTakenError, LeaseLostError } from '../store/leases.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 import type { Examiner } from './examiner.js'
 import { type GasBudgets, type GasModel, quoteFees, spentBudget } from './gas.js'
@@ -143,7 +144,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
       // The others are decided, or the preparation has put them somewhere.
       const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
-      postpone(batch.filter(isHere), 'unexpectedSettleError')
+      postpone(batch.filter(isHere), 'unexpectedSettleError', error)
     }
   }
 
@@ -173,15 +174,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  function postpone(entries: TrackedJob[], reason: ReasonKey): void {
-    for (const entry of entries) if (!giveUp(entry, reason)) queue.putBack(entry, RETRY_MS)
+  function postpone(entries: TrackedJob[], reason: ReasonKey, cause?: unknown): void {
+    for (const entry of entries) if (!giveUp(entry, reason, cause)) queue.putBack(entry, RETRY_MS)
   }
 
   /** Fails a job in hand that has waited too long; never sent is proof enough. Returns whether it has waited too long. */
-  function giveUp(entry: TrackedJob, reason: ReasonKey): boolean {
+  function giveUp(entry: TrackedJob, reason: ReasonKey, cause?: unknown): boolean {
     if (!isGivenUp(entry)) return false
     keeper
-      .refuse(entry, failure(reason, `${explain(reason)}; nothing was sent.`))
+      .refuse(entry, failure(reason, `${explain(reason, cause)}; nothing was sent.`))
       .then((isOver) => isOver || queue.putBack(entry))
       .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
     return true
@@ -192,9 +193,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return isNeverSent && now() - queuedAt >= GIVE_UP_MS
   }
 
-  function explain(reason: ReasonKey): string {
+  function explain(reason: ReasonKey, cause: unknown): string {
     if (reason === 'gasPriceTooHigh') {
       return "The chain's base fee is above the cap of this facilitator"
+    }
+    if (cause instanceof StoreUnavailableError || cause instanceof LeaseLostError) {
+      return 'The database of this facilitator keeps it waiting'
     }
     return lanes.some(isOpen)
       ? 'The chain could not be reached'

@@ -42,6 +42,8 @@ export interface Lane {
   isLeaving: boolean
   /** Returns whether this process holds the wallet now, and has resumed its transactions. */
   isHeld(): boolean
+  /** Returns where the wallet's lease is held, as far as this process knows. */
+  holder(): 'here' | 'elsewhere' | 'nobody'
   /** Returns the epoch of the lease under which the lane was resumed. */
   epoch(): number | undefined
   /** Reads the gas money of an idle wallet, 18-decimal units; `undefined` where sending will show it. Never rejects. */
@@ -84,6 +86,11 @@ export interface LaneOptions {
   /** Unix milliseconds. */
   now: () => number
   log: { info(o: object, m: string): void; warn(o: object, m: string): void }
+}
+
+/** Returns why no process sends with the wallet, as far as this one knows; `undefined` while one does. */
+export function closedAnywhere(lane: Pick<Lane, 'closedBecause' | 'holder'>): string | undefined {
+  return lane.holder() === 'nobody' ? 'no replica holds its lease' : lane.closedBecause()
 }
 
 /** The state of a lane. Only the functions of this file write it. */
@@ -165,6 +172,7 @@ export function createLane(options: LaneOptions): Lane {
     isSigning: false,
     isLeaving: false,
     isHeld: () => lane.isReady && mayWork(lane),
+    holder: () => lane.leases.holder(laneLease(network, signer.address)),
     epoch: () => lane.epoch,
     closedBecause: () => lane.closed,
     inFlight: () => slots.open().length,

@@ -4,8 +4,17 @@ import type { Address } from 'viem'
 export interface HeldLeases {
   /** By name, the epoch under which it is held; a name that is gone belongs to another process. */
   epochs: ReadonlyMap<string, number>
+  /** Names that other processes hold at this moment. */
+  elsewhere: ReadonlySet<string>
   /** Number of processes that live, this one included. */
   replicas: number
+  clockAhead: ClockAhead
+}
+
+/** Bounds of how far the clock of this process is ahead of the store's, milliseconds; negative if it is behind. */
+export interface ClockAhead {
+  least: number
+  most: number
 }
 
 /** Leases by name, each held by one process at a time. An epoch rises with every change of the holder. */
@@ -14,7 +23,10 @@ export interface LeaseStore {
   durationMs: number | undefined
   /** Reports that this process lives and renews its leases. Rejects when the store cannot be reached in time. */
   beat(): Promise<HeldLeases>
-  /** Takes the named leases that are free; resolves with the epochs of those it got. */
+  /**
+   * Takes the named leases that are free; resolves with the epochs of those it got. It waits for nobody: a lease under
+   * which its last owner still writes is left alone.
+   */
   take(names: readonly string[]): Promise<ReadonlyMap<string, number>>
   release(name: string): Promise<void>
   /** Gives everything up, so that others need not wait; the last call. */
@@ -47,7 +59,12 @@ export function createSoleLeases(): LeaseStore {
   const epochs = new Map<string, number>()
   return {
     durationMs: undefined,
-    beat: async () => ({ epochs, replicas: 1 }),
+    beat: async () => ({
+      epochs,
+      elsewhere: new Set(),
+      replicas: 1,
+      clockAhead: { least: 0, most: 0 },
+    }),
     async take(names) {
       for (const name of names) epochs.set(name, 0)
       return epochs

@@ -47,7 +47,8 @@ it('reports at once, in readiness as well, that a sound token is not the pinned 
   const watch = watchToken(rpc, keccak256, token, { error: () => {} })
   const served = { ...place, readToken: watch.read } as unknown as ReadyNetwork
   const disk = { isLow: () => false, freeBytes: () => undefined }
-  const [, chain] = createReadinessChecks({} as SettlementJournal, disk, [served])
+  const leases = { isShared: false, isRenewed: () => true, ageMs: () => undefined }
+  const [, chain] = createReadinessChecks({} as SettlementJournal, leases, disk, [served])
   const said = 'the token is now "USDC" version "2", pinned was "Another" version "2"'
   expect(await chain?.check()).toEqual({ ok: false, detail: expect.stringContaining(said) })
   expect(watch.mismatch()?.message).toContain(said)

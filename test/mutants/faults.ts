@@ -264,20 +264,20 @@ const leases = faultsOf(
   [
     [
       'a lease that is not renewed ends here before it ends in the store',
-      'startedAt + store.durationMs - SAFETY_MS',
-      'startedAt + store.durationMs + 60_000',
+      'askedAt + store.durationMs - SAFETY_MS',
+      'askedAt + store.durationMs + 60_000',
     ],
     [
       'a lease counts from when the store was asked',
-      'const startedAt = performance.now() const held = await store.beat()',
-      'const held = await store.beat(); const startedAt = performance.now()',
+      'const askedAt = performance.now() const answer = await store.beat()',
+      'const answer = await store.beat(); const askedAt = performance.now()',
     ],
     [
       'a lapsed lease is not held',
-      'performance.now() < endsAt ? epochs.get(name) : undefined',
+      'isRenewed() ? epochs.get(name) : undefined',
       'epochs.get(name)',
     ],
-    ['leases are shared evenly', 'if (own >= share(group)) break', ''],
+    ['leases are shared evenly', 'if (ownOf(group).length >= share(group)) break', ''],
   ],
 )
 

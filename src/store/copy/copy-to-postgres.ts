@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import { CopyError } from '../errors.js'
-import { toStoreError } from '../postgres/database.js'
+import { connectionTo, toStoreError } from '../postgres/database.js'
 import { migrate } from '../postgres/migrations.js'
 import { type Database, openDatabase } from '../sqlite/database.js'
 import { backUp } from './snapshot.js'
@@ -114,7 +114,7 @@ function watchForChanges(path: string): { hasChanged(): boolean; close(): void }
 
 async function copyAll(source: Database, url: string): Promise<CopyReport['tables']> {
   const client = new pg.Client({
-    connectionString: url,
+    ...connectionTo(url),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'arcus copy',
   })

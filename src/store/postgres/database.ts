@@ -21,21 +21,38 @@ export interface Database extends Queries {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
+export interface PoolOptions {
   url: string
   poolSize: number
+  limits?: SessionLimits
+  onIdleError?: (error: unknown) => void
+}
+
+export interface DatabaseOptions extends PoolOptions {
   /** The time during which a call is repeated, milliseconds. */
   patienceMs?: number
-  onIdleError?: (error: unknown) => void
+}
+
+/** Bounds that the server enforces on each session, milliseconds. The client stops waiting for a statement a little later. */
+export interface SessionLimits {
+  connectMs: number
+  statementMs: number
+  /** The longest wait for a lock that another transaction has. */
+  lockMs: number
 }
 
 /** A restart of the database on the same machine takes about as long: callers wait rather than fail. */
 const PATIENCE_MS = 4_000
 const RETRY_MS = 100
-const CONNECT_TIMEOUT_MS = 5_000
-/** The server ends a statement that takes longer; the client stops waiting a little later. */
-const STATEMENT_TIMEOUT_MS = 10_000
-const QUERY_TIMEOUT_MS = 12_000
+/** A transaction whose process is paused or gone loses its locks before somebody who waits for them gives up. */
+const IDLE_IN_TRANSACTION_MS = 3_000
+const usualLimits: SessionLimits = { connectMs: 5_000, statementMs: 10_000, lockMs: 4_000 }
+/** The time that an answer of the server may take beyond the statement. */
+const ANSWER_MARGIN_MS = 2_000
+/** Seconds. A machine that vanished leaves its sessions behind for less than half a minute, instead of two hours. */
+const keepalive = { idle: 10, interval: 5, count: 3 }
+/** Unacknowledged data ends a session after this time, milliseconds. */
+const UNACKNOWLEDGED_MS = 20_000
 /** The number of times that a transaction runs again after a conflict with another one. */
 const MAX_CONFLICTS = 5
 const INT8 = 20
@@ -48,16 +65,34 @@ const types = {
       : pg.types.getTypeParser(id, format)) as typeof pg.types.getTypeParser,
 }
 
-export function openPool({ url, poolSize, onIdleError }: DatabaseOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: poolSize,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+/** Returns how `pg` connects to the database of a URL. Certificates are read here: a missing file throws. */
+export function connectionTo(url: string): pg.ClientConfig {
+  const address = new URL(url)
+  const mode = address.searchParams.get('sslmode')
+  // The driver treats these modes as verify-full and warns that it will not always do so. A URL keeps its meaning here.
+  const isAlias = mode !== null && ['prefer', 'require', 'verify-ca'].includes(mode)
+  if (isAlias) address.searchParams.set('sslmode', 'verify-full')
+  return {
+    connectionString: isAlias ? address.href : url,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepalive.idle * 1_000,
+  }
+}
+
+export function openPool({
+  url,
+  poolSize,
+  limits = usualLimits,
+  onIdleError,
+}: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionTo(url),
+    max: poolSize,
+    connectionTimeoutMillis: limits.connectMs,
+    query_timeout: limits.statementMs + ANSWER_MARGIN_MS,
     application_name: 'arcus',
     types,
+    onConnect: (client) => prepareSession(client, limits),
   })
   // A connection that breaks while nobody uses it is replaced at the next use. In use, its query rejects too.
   pool.on('error', (error) => onIdleError?.(error))
@@ -65,6 +100,43 @@ export function openPool({ url, poolSize, onIdleError }: DatabaseOptions): pg.Po
     client.on('error', () => {})
   })
   return pool
+}
+
+/**
+ * The bounds of transactions on connections that a pooler passes on. It may give each transaction another session of the
+ * server, so nothing can be prepared or set there for longer than a transaction.
+ */
+const pooled = new WeakMap<object, SessionLimits>()
+
+/** Sets the bounds of a new session, or notes that a pooler stands between: then another process id answers than greeted. */
+async function prepareSession(client: pg.ClientBase, limits: SessionLimits): Promise<void> {
+  const { processID } = client as unknown as { processID: number }
+  const values = Object.entries(settingsOf(limits)).map(
+    ([name, value]) => `set_config('${name}', '${value}', false)`,
+  )
+  const { rows } = await client.query<{ is_direct: boolean }>(
+    `SELECT pg_backend_pid() = ${processID} AS is_direct,
+       CASE WHEN pg_backend_pid() = ${processID} THEN ARRAY[${values.join(', ')}] END AS values`,
+  )
+  if (rows[0]?.is_direct !== true) pooled.set(client, limits)
+}
+
+function settingsOf({ statementMs, lockMs }: SessionLimits) {
+  return {
+    ...boundsOf({ statementMs, lockMs }),
+    tcp_keepalives_idle: keepalive.idle,
+    tcp_keepalives_interval: keepalive.interval,
+    tcp_keepalives_count: keepalive.count,
+    tcp_user_timeout: UNACKNOWLEDGED_MS,
+  }
+}
+
+function boundsOf({ statementMs, lockMs }: Omit<SessionLimits, 'connectMs'>) {
+  return {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  }
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
@@ -83,7 +155,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  const plain = queriesOn(pool)
+  const plain = queriesOfPool(pool)
   const transact = <Result>(work: (queries: Queries) => Promise<Result>) => transaction(pool, work)
   return {
     query: (text, values) => patiently(() => plain.query(text, values)),
@@ -107,11 +179,31 @@ function nameOf(text: string): string {
   return name
 }
 
-export function queriesOn(client: Pick<pg.Pool, 'query'>): Queries {
+/** Statements on any connection of a pool, each on its own. */
+export function queriesOfPool(pool: pg.Pool): Queries {
+  return queriesBy(async (text, values) => {
+    const client = await connect(pool)
+    try {
+      const answer = await ask(client, text, values)
+      client.release()
+      return answer
+    } catch (error) {
+      // After an error that the server reports the connection goes on; a broken or silent one is discarded.
+      client.release(isFromServer(error) ? undefined : true)
+      throw error
+    }
+  })
+}
+
+/** Statements on one connection. */
+function queriesOf(client: pg.ClientBase): Queries {
+  return queriesBy((text, values) => ask(client, text, values))
+}
+
+function queriesBy(send: (text: string, values: readonly unknown[]) => ReturnType<typeof ask>) {
   const query: Queries['query'] = async (text, values = []) => {
     try {
-      const prepared = { name: nameOf(text), text, values: values.map(withoutNul) }
-      const { rows, rowCount } = await client.query(prepared)
+      const { rows, rowCount } = await send(text, values)
       return { rows, changes: rowCount ?? 0 }
     } catch (error) {
       throw toStoreError(error)
@@ -121,8 +213,19 @@ export function queriesOn(client: Pick<pg.Pool, 'query'>): Queries {
     query,
     rows: async <Row>(text: string, values?: readonly unknown[]) =>
       (await query(text, values)).rows as Row[],
-    run: async (text, values) => (await query(text, values)).changes,
+    run: async (text: string, values?: readonly unknown[]) => (await query(text, values)).changes,
   }
+}
+
+function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  return pool.connect().catch((error) => {
+    throw toStoreError(error)
+  })
+}
+
+function ask(client: pg.ClientBase, text: string, values: readonly unknown[]) {
+  const query = { text, values: values.map(withoutNul) }
+  return client.query(pooled.has(client) ? query : { ...query, name: nameOf(text) })
 }
 
 /** PostgreSQL has no U+0000 in texts. Only a text of a stranger can hold one, and it matches nothing then. */
@@ -137,12 +240,10 @@ async function transaction<Result>(
   work: (queries: Queries) => Promise<Result>,
 ): Promise<Result> {
   for (let conflicts = 0; ; conflicts++) {
-    const client = await pool.connect().catch((error) => {
-      throw toStoreError(error)
-    })
+    const client = await connect(pool)
     try {
-      const queries = queriesOn(client as unknown as pg.Pool)
-      await queries.run('BEGIN')
+      const queries = queriesOf(client)
+      await begin(client)
       const result = await work(queries)
       await queries.run('COMMIT')
       client.release()
@@ -158,25 +259,41 @@ async function transaction<Result>(
   }
 }
 
+async function begin(client: pg.ClientBase): Promise<void> {
+  const limits = pooled.get(client)
+  const bounds = limits === undefined ? [] : Object.entries(boundsOf(limits))
+  const settings = bounds.map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+  await client.query(['BEGIN', ...settings].join('; ')).catch((error) => {
+    throw toStoreError(error)
+  })
+}
+
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionConflict) return true
   const code = (error as { code?: unknown }).code
   return code === '40P01' || code === '40001'
 }
 
-/** SQLSTATE codes of a server that is gone, stops, starts, is full, or is not the one that takes writes. */
-const UNAVAILABLE = /^(08...|53...|57P..|57014|58...|25006|XX000)$/
+/**
+ * SQLSTATE codes of a server that is gone, stops, starts, is full, keeps others waiting, ended a transaction that stood
+ * still, or is not the one that takes writes.
+ */
+const UNAVAILABLE = /^(08...|53...|57P..|57014|55P03|25P0[34]|58...|25006|XX000)$/
+/** The server answers, and says that it waited in vain: for a lock, or for the end of the statement. */
+const WAITED = /^(55P03|57014)$/
 
 /**
  * Returns a `StoreUnavailableError` for an error that may pass by itself: a connection that broke, a server that restarts, a
  * timeout. Any other error, such as that of a statement the server refuses, is returned as it is.
  */
 export function toStoreError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
+  if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error
   const code = 'code' in error ? String(error.code) : ''
-  const isFromServer = 'severity' in error
-  if (isFromServer && !UNAVAILABLE.test(code)) return error
-  return new StoreUnavailableError(`the database does not answer: ${error.message}`, {
-    cause: error,
-  })
+  if (isFromServer(error) && !UNAVAILABLE.test(code)) return error
+  const state = WAITED.test(code) ? 'waits' : 'does not answer'
+  return new StoreUnavailableError(`the database ${state}: ${error.message}`, { cause: error })
+}
+
+function isFromServer(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
-import { MigrationError } from '../errors.js'
-import { toStoreError } from './database.js'
+import { MigrationError, StoreUnavailableError } from '../errors.js'
+import { connectionTo, toStoreError } from './database.js'
 
 const folder = new URL('../../../migrations/postgres/', import.meta.url)
 /** The number of the lock on migrations, the same in every process and version. */
@@ -16,35 +16,54 @@ const CONNECT_TIMEOUT_MS = 5_000
 export async function migrate(url: string): Promise<void> {
   const files = migrationFiles()
   const client = new pg.Client({
-    connectionString: url,
+    ...connectionTo(url),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'arcus migration',
   })
   client.on('error', () => {})
   try {
     await client.connect()
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
-    await client.query(
-      'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, file TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
-    )
-    const found = await client.query(
-      'SELECT coalesce(max(version), 0) AS version FROM schema_migrations',
-    )
-    const present = Number(found.rows[0].version)
-    if (present > files.length) {
-      throw new MigrationError(
-        `the database has schema version ${present}, this version of Arcus knows ${files.length}: start the newer version`,
-      )
-    }
-    for (const [i, file] of files.entries()) {
-      if (i >= present) await apply(client, i + 1, file)
-    }
+    // The lock belongs to a transaction: behind a pooler a session may outlive this connection, and keep what it locked.
+    while (await inTurn(client, () => applyNext(client, files))) {}
   } catch (error) {
     throw toStoreError(error)
   } finally {
-    // This ends the session, and with it the lock.
     await client.end().catch(() => {})
   }
+}
+
+/** Runs in a transaction that no other process migrates beside. */
+async function inTurn<Result>(client: pg.Client, work: () => Promise<Result>): Promise<Result> {
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** Applies the first migration that is missing. Resolves with whether there was one. */
+async function applyNext(client: pg.Client, files: readonly string[]): Promise<boolean> {
+  await client.query(
+    'CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, file TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())',
+  )
+  const found = await client.query(
+    'SELECT coalesce(max(version), 0) AS version FROM schema_migrations',
+  )
+  const present = Number(found.rows[0].version)
+  if (present > files.length) {
+    throw new MigrationError(
+      `the database has schema version ${present}, this version of Arcus knows ${files.length}: start the newer version`,
+    )
+  }
+  const next = files[present]
+  if (next === undefined) return false
+  await apply(client, present + 1, next)
+  return true
 }
 
 /** Returns the schema version that this version of Arcus knows. */
@@ -59,18 +78,16 @@ function migrationFiles(): string[] {
 }
 
 async function apply(client: pg.Client, version: number, file: string): Promise<void> {
-  const sql = readFileSync(new URL(file, folder), 'utf8')
-  await client.query('BEGIN')
   try {
-    await client.query(sql)
-    await client.query('INSERT INTO schema_migrations (version, file) VALUES ($1, $2)', [
-      version,
-      file,
-    ])
-    await client.query('COMMIT')
+    await client.query(readFileSync(new URL(file, folder), 'utf8'))
   } catch (error) {
-    await client.query('ROLLBACK')
+    const cause = toStoreError(error)
+    if (cause instanceof StoreUnavailableError) throw cause
     const reason = error instanceof Error ? error.message : String(error)
     throw new MigrationError(`migration ${file} could not be applied: ${reason}`, { cause: error })
   }
+  await client.query('INSERT INTO schema_migrations (version, file) VALUES ($1, $2)', [
+    version,
+    file,
+  ])
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
 import { nonceBounds, type SessionStore, sessionBounds } from '../sessions.js'
 import type { Database } from './database.js'
+import { clockMs } from './deliveries.js'
 
 /** After how many new rows to check whether there are too many in all. */
 const TRIM_EVERY = 100
@@ -24,9 +25,8 @@ export function createSessionStore(database: Database): SessionStore {
 
   async function trimAll(table: Table, most: number): Promise<void> {
     await database.run(
-      `DELETE FROM ${table} WHERE expires_at <= $1 OR expires_at <= (
+      `DELETE FROM ${table} WHERE expires_at <= ${clockMs} OR expires_at <= (
          SELECT expires_at FROM ${table} ORDER BY expires_at DESC LIMIT 1 OFFSET ${most})`,
-      [Date.now()],
     )
   }
 

@@ -148,7 +148,7 @@ export function createSettlementJournal(database: Database, worker: string): Set
 
 async function findByKey(sql: Queries, kind: string, network: string, key: string) {
   const [row] = await sql.rows<JobRow>(
-    `SELECT *, ${clockMs} AS read_at FROM jobs WHERE kind = $1 AND network = $2 AND key = $3`,
+    `SELECT * FROM jobs WHERE kind = $1 AND network = $2 AND key = $3`,
     [kind, network, key],
   )
   return toJob(row)
@@ -256,7 +256,7 @@ async function requireJobs(sql: Queries, worker: string, jobIds: readonly string
 }
 
 /**
- * Locks the lease of a lane until the transaction ends: a take-over waits, and then sees what was written.
+ * Locks the lease of a lane until the transaction ends: it can be renewed meanwhile, and not taken over.
  * Rejects with `LeaseLostError` when another process holds it, when its epoch is over, or when it has lapsed.
  */
 async function requireLease(
@@ -266,7 +266,7 @@ async function requireLease(
 ): Promise<void> {
   const held = await sql.rows(
     `SELECT 1 FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until > clock_timestamp()
-     FOR UPDATE`,
+     FOR KEY SHARE`,
     [laneLease(network, relayer), owner, epoch],
   )
   if (held.length === 0) throw new LeaseLostError(`the lease on ${relayer} is not held any more`)
@@ -448,7 +448,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
            SELECT j.id FROM jobs j
            WHERE j.network = $2 AND j.${isOpen} AND j.worker IS NOT NULL
              AND CASE WHEN j.worker = $1
-               THEN j.updated_at < $3 AND j.id <> ALL($4)
+               THEN j.updated_at < ${clockMs} - ${UNKNOWN_AFTER_MS} AND j.id <> ALL($3)
                ELSE NOT EXISTS (SELECT 1 FROM replicas r
                  WHERE r.id = j.worker AND r.alive_until > clock_timestamp()) END
              AND NOT EXISTS (
@@ -456,9 +456,9 @@ export function createJobSharing(database: Database, worker: string): JobSharing
                  JOIN leases l ON l.name = 'lane/' || a.network || '/' || a.relayer
                WHERE m.job_id = j.id AND l.owner IS DISTINCT FROM $1
                  AND l.lease_until > clock_timestamp() - ${ABANDONED})
-           ORDER BY j.created_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+           ORDER BY j.created_at LIMIT $4 FOR UPDATE SKIP LOCKED)
          RETURNING *`,
-        [worker, network, Date.now() - UNKNOWN_AFTER_MS, known, limit],
+        [worker, network, known, limit],
       ),
     async withdraw(job, { state, reason, message }, now) {
       const [row] = await jobs(

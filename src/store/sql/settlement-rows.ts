@@ -23,8 +23,6 @@ export interface JobRow {
   created_at: number
   updated_at: number
   delivery_until: number | null
-  /** The store's clock at the time of the read, Unix milliseconds; absent where it is the clock of this process. */
-  read_at?: number
   delivered_at: number | null
   delivered_key: string | null
 }
@@ -132,14 +130,10 @@ export function toJob(row: JobRow | undefined): Job | undefined {
     gasCost: row.gas_cost === null ? null : BigInt(row.gas_cost),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    deliveryUntil: toOwnClock(row),
+    deliveryUntil: row.delivery_until,
     deliveredAt: row.delivered_at,
     deliveredKey: row.delivered_key,
   }
-}
-
-function toOwnClock({ delivery_until: until, read_at: readAt }: JobRow): number | null {
-  return until === null || readAt === undefined ? until : until - readAt + Date.now()
 }
 
 /** Returns the outcome of a job whose transfer already backs another job. */

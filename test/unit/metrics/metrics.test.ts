@@ -18,6 +18,7 @@ function aWatched(changes: Partial<WatchedNetwork> = {}): WatchedNetwork {
         {
           address: wallet,
           closedBecause: () => undefined,
+          holder: () => 'here',
           inFlight: () => 3,
           pendingMs: () => 1_500,
         },

@@ -18,6 +18,9 @@ function aStore({ isSole = false } = {}) {
     isSilent: false,
     answersAfterMs: 0,
     ofOthers: new Set<string>(),
+    clockAhead: { least: 0, most: 0 },
+    /** A take does not answer while this is set. */
+    isTakeStuck: false,
     hasLeft: false,
     released: [] as string[],
   }
@@ -31,9 +34,11 @@ function aStore({ isSole = false } = {}) {
         }
         if (world.isSilent) throw new Error('no answer')
         for (const name of world.ofOthers) held.delete(name)
-        return { epochs: new Map(held), replicas: world.replicas }
+        const { replicas, clockAhead } = world
+        return { epochs: new Map(held), elsewhere: new Set(world.ofOthers), replicas, clockAhead }
       },
       async take(names) {
+        if (world.isTakeStuck) await new Promise(() => {})
         const free = names.filter((name) => !world.ofOthers.has(name))
         for (const name of free) held.set(name, 7)
         return new Map(free.map((name) => [name, 7]))
@@ -106,6 +111,31 @@ describe('a lease', () => {
     await keeper.stop()
   })
 
+  it('is held at once after a beat, whatever becomes of those that are free', async () => {
+    const { world, keeper } = aStore()
+    await keeper.start([['a']])
+    world.isSilent = true
+    await vi.advanceTimersByTimeAsync(4_500)
+    expect(keeper.held('a')).toBeUndefined()
+    world.isSilent = false
+    world.isTakeStuck = true
+    world.replicas = 1
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(keeper.held('a')).toBe(7)
+  })
+
+  it('is known to be here, elsewhere or with nobody, and how long ago it was renewed', async () => {
+    const { world, keeper } = aStore()
+    world.ofOthers.add('b')
+    await keeper.start([['a', 'b']])
+    const holders = () => ['a', 'b', 'c'].map(keeper.holder)
+    expect([holders(), keeper.isRenewed()]).toEqual([['here', 'elsewhere', 'nobody'], true])
+    world.isSilent = true
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect([holders(), keeper.isRenewed()]).toEqual([['nobody', 'nobody', 'nobody'], false])
+    expect(keeper.ageMs()).toBe(6_000)
+  })
+
   it('ends with the process, and others need not wait for it', async () => {
     const { world, keeper } = aStore()
     await keeper.start([['a']])
@@ -141,5 +171,39 @@ describe('the leases of a group', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     expect(keeper.surplus(group)).toEqual(['c', 'd'])
     await keeper.stop()
+  })
+})
+
+describe('the time that all processes share', () => {
+  it('is that of the store, as well as the beats tell, and moves only when they exclude it', async () => {
+    const { world, keeper } = aStore()
+    const aheadMs = () => Date.now() - keeper.now()
+    world.clockAhead = { least: 6_900, most: 7_100 }
+    await keeper.start([['a']])
+    expect(aheadMs()).toBe(6_900)
+    world.clockAhead = { least: 6_000, most: 8_000 }
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(aheadMs()).toBe(6_900)
+    world.clockAhead = { least: 6_990, most: 7_010 }
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([aheadMs(), keeper.clockAhead()]).toEqual([6_990, { least: 6_990, most: 7_010 }])
+    await keeper.stop()
+  })
+
+  it('follows a clock that is set', async () => {
+    const { world, keeper } = aStore()
+    world.clockAhead = { least: -30_010, most: -29_990 }
+    await keeper.start([['a']])
+    expect(keeper.now() - Date.now()).toBe(29_990)
+    world.clockAhead = { least: -5, most: 5 }
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(Math.abs(keeper.now() - Date.now())).toBeLessThanOrEqual(5)
+    await keeper.stop()
+  })
+
+  it('is that of the process where no other process can exist', async () => {
+    const { keeper } = aStore({ isSole: true })
+    await keeper.start([['a']])
+    expect([keeper.now() - Date.now(), keeper.ageMs()]).toEqual([0, undefined])
   })
 })

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../src/store/leases.js'
+import { openPool } from '../../../src/store/postgres/database.js'
 import { openPostgresStores } from '../../../src/store/postgres/stores.js'
 import type { Attempt } from '../../../src/store/settlement-journal.js'
 import type { Stores } from '../../../src/store/stores.js'
@@ -10,6 +11,7 @@ const relayer = '0x00000000000000000000000000000000000000f1'
 const lane = laneLease(network, relayer)
 
 let server: PostgresServer
+let url: string
 let one: Stores
 let other: Stores
 
@@ -18,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 beforeEach(async () => {
-  const url = await server.createDatabase()
+  url = await server.createDatabase()
   one = await openPostgresStores({ url, poolSize: 2 })
   other = await openPostgresStores({ url, poolSize: 2 })
   await one.leases.beat()
@@ -107,6 +109,59 @@ describe('a lane', () => {
     expect(await other.journal.resolve({ outcomes, now: noon })).toMatchObject([
       { id: 'under way' },
     ])
+  })
+})
+
+describe('a transaction that stands still', () => {
+  /** Holds the lease of the lane as a payment does, in a session like that of a replica. */
+  async function standStill(url: string, alsoLock = 'SELECT 1') {
+    const pool = openPool({ url, poolSize: 1 })
+    const client = await pool.connect()
+    client.on('error', () => {})
+    await client.query('BEGIN')
+    await client.query('SELECT 1 FROM leases WHERE name = $1 FOR KEY SHARE', [lane])
+    await client.query(alsoLock)
+    return { client, end: () => pool.end() }
+  }
+
+  it('keeps nobody from renewing a lease, and nobody waits who wants to take one', async () => {
+    const epoch = (await take(one)) as number
+    const { client, end } = await standStill(url)
+    const startedAt = performance.now()
+    for (let i = 0; i < 5; i++) expect((await one.leases.beat()).epochs.get(lane)).toBe(epoch)
+    await one.leases.release(lane)
+    // Its lock ends with the transaction, so that what it writes is seen by the next owner.
+    expect(await take(other)).toBeUndefined()
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    await client.query('ROLLBACK')
+    expect(await take(other)).toBe(epoch + 1)
+    client.release()
+    await end()
+  })
+
+  it('is ended by the server after three seconds, and who waited for it goes on', async () => {
+    const epoch = (await take(one)) as number
+    const lock = "INSERT INTO gas_spending VALUES ('n', 'd', 'p', 1)"
+    const { client, end } = await standStill(url, lock)
+    const waiter = openPool({ url, poolSize: 1 })
+    await waiter.query(`${lock} ON CONFLICT DO NOTHING`)
+    await expect(client.query('COMMIT')).rejects.toThrow()
+    await one.leases.release(lane)
+    expect(await take(other)).toBe(epoch + 1)
+    client.release(true)
+    await end()
+    await waiter.end()
+  })
+})
+
+describe('a beat', () => {
+  it('tells which leases others hold, and how far this clock is ahead of the database', async () => {
+    await take(one)
+    const { elsewhere, clockAhead } = await other.leases.beat()
+    expect([...elsewhere]).toEqual([lane])
+    expect(clockAhead.least).toBeLessThanOrEqual(0)
+    expect(clockAhead.most).toBeGreaterThanOrEqual(0)
+    expect([...(await one.leases.beat()).elsewhere]).toEqual([])
   })
 })
 

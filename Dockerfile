@@ -31,8 +31,6 @@ ENV NODE_ENV=production
 WORKDIR /arcus
 COPY --from=production-packages /arcus/node_modules ./node_modules
 COPY --from=build /arcus/dist ./dist
-COPY --from=build /arcus/packages/merchant/dist ./packages/merchant/dist
-COPY packages/merchant/package.json packages/merchant/
 COPY package.json ./
 COPY migrations ./migrations
 RUN mkdir data && chown node:node data

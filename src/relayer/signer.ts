@@ -1,6 +1,5 @@
 import secp256k1 from 'secp256k1'
 import { type Address, type Hex, hexToBytes } from 'viem'
-import { privateKeyToAddress } from 'viem/accounts'
 import type { Keccak256 } from '../x402/keccak.js'
 
 /** The key of a relayer, wherever it lives. */
@@ -35,7 +34,7 @@ export interface TransactionSignature {
 export function createLocalSigner(privateKey: Hex, keccak256: Keccak256): Signer {
   const key = hexToBytes(privateKey)
   return {
-    address: privateKeyToAddress(privateKey).toLowerCase() as Address,
+    address: addressOf(secp256k1.publicKeyCreate(key, false), keccak256),
     async sign(transaction) {
       const digest = keccak256(encodeTransaction(transaction))
       const { signature, recid } = secp256k1.ecdsaSign(digest, key)
@@ -47,6 +46,11 @@ export function createLocalSigner(privateKey: Hex, keccak256: Keccak256): Signer
       return `0x${raw.toString('hex')}`
     },
   }
+}
+
+/** Returns the address of an uncompressed public key of 65 bytes, in lower case. */
+export function addressOf(publicKey: Uint8Array, keccak256: Keccak256): Address {
+  return `0x${Buffer.from(keccak256(publicKey.subarray(1)).subarray(12)).toString('hex')}`
 }
 
 const TYPE = Buffer.of(2)

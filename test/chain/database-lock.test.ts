@@ -104,7 +104,7 @@ it('a service that was killed leaves no lock behind, and one that ended none eit
 it('the commands of an operator work beside the service', async () => {
   await start()
   const env = await environment(path)
-  const arcus = (script: `${string}.ts`, ...args: string[]) =>
+  const arcus = (script: `src/${string}.ts`, ...args: string[]) =>
     run(process.execPath, [compiled(script), ...args], { env })
   const [doctor, , blocks] = await Promise.all([
     arcus('src/cli/doctor.ts'),

@@ -15,7 +15,7 @@ it('the commands of the handbook put there what the unit names', () => {
   const commands = /```sh\n([\s\S]*?)```/.exec(section ?? '')?.[1] ?? ''
   const machine = mkdtempSync(join(tmpdir(), 'machine-'))
   const checkout = join(machine, 'checkout')
-  for (const folder of ['dist/cli', 'migrations', 'node_modules', 'packages', 'deploy/systemd']) {
+  for (const folder of ['dist/cli', 'migrations', 'node_modules', 'deploy/systemd']) {
     mkdirSync(join(checkout, folder), { recursive: true })
   }
   const files = ['relayer.keys', '.env', 'package.json', 'dist/cli/serve.js']

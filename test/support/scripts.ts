@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { inject } from 'vitest'
 
-/** The compiled twin of a script of the repository, as in `src/main.ts`; its path, to be run with `node`. */
-export function compiled(script: `${string}.ts`): string {
-  return join(inject('compiledSources'), script.replace(/\.ts$/, '.js'))
+/** The built twin of a script of the service, as in `src/main.ts`; its path, to be run with `node`. */
+export function compiled(script: `src/${string}.ts`): string {
+  return join(inject('compiledSources'), script.replace(/^src(.*)\.ts$/, 'dist$1.js'))
 }

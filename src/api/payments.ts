@@ -77,6 +77,7 @@ export const settleAnswer = z
 /** A payment, for anybody who knows its nonce. */
 export const paymentStatus = z
   .object({
+    settlementId: z.string().describe('The id in the log lines of this service.'),
     network,
     asset: address,
     payer: address,

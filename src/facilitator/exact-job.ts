@@ -113,8 +113,8 @@ export function createExactKind(
 ): JobKind {
   return {
     profile(job) {
-      const { isAlone, payer, payTo, value } = readExactDetails(job)
-      return { isAlone, payer, payTo, runners: [payer], value: BigInt(value) }
+      const { isAlone, payer, payTo, nonce, value } = readExactDetails(job)
+      return { isAlone, payer, payTo, nonce, runners: [payer], value: BigInt(value) }
     },
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),

@@ -53,6 +53,7 @@ function describe(
 ): PaymentStatus {
   const details = readExactDetails(job)
   return {
+    settlementId: job.id,
     network: job.network,
     asset: checksum(details.asset),
     payer: checksum(details.payer),

@@ -3,8 +3,15 @@ import type { Address } from 'viem'
 import type { RateLimiter } from '../http/rate-limit.js'
 import '../http/operation.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
+import { readNonce, readPayer } from '../x402/parse-request.js'
 import type { PaymentAnswer } from '../x402/payment.js'
-import { reportSettle, reportVerify, type SettleResult } from './answers.js'
+import {
+  type Answered,
+  reportSettle,
+  reportVerify,
+  type SettleResult,
+  type VerifyAnswer,
+} from './answers.js'
 import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
 import { type PaymentFinder, paymentRoutes } from './payments.js'
@@ -76,6 +83,7 @@ export async function facilitatorRoutes(
     const result = await options.verify(request.body)
     await withoutFailing(request, () => {
       report(reportVerify(result, startedAt))
+      logRefusedVerify(request, result)
       if (result.body.isValid) options.bazaar?.prepare(payloadOf(request.body))
     })
     return reply.code(result.status).send(result.body)
@@ -96,10 +104,12 @@ export async function facilitatorRoutes(
     options.bazaar?.expect(payloadOf(request.body))
     let result = await settleBetween(leave, () => options.settle(asked))
     let success = trackDelivery(reply, result.delivery, request)
-    request.log.info(
-      { settlementId: result.settlementId, reason: result.body.errorReason },
-      result.body.success ? 'settle answered with success' : 'settle refused',
-    )
+    const { settlementId } = result
+    if (result.body.success) request.log.info({ settlementId }, 'settle answered with success')
+    else {
+      const reason = result.body.errorReason
+      request.log.info({ settlementId, reason, ...readNames(request.body) }, 'settle refused')
+    }
     await withoutFailing(request, async () => {
       report(reportSettle(result, startedAt))
       const listed = await offerResource(options.bazaar, request.body, result)
@@ -116,6 +126,17 @@ export async function facilitatorRoutes(
   })
 
   paymentRoutes(app, options.payments)
+}
+
+/** Logs a refusal at debug, because anybody may ask verify about anything, as often as they like. */
+function logRefusedVerify(request: FastifyRequest, { body }: Answered<VerifyAnswer>): void {
+  if (body.isValid) return
+  request.log.debug({ reason: body.invalidReason, ...readNames(request.body) }, 'verify refused')
+}
+
+/** Returns the payer and the nonce for a line about a refusal; a body may have neither. */
+function readNames(body: unknown) {
+  return { payer: readPayer(body), nonce: readNonce(body) }
 }
 
 /** Settles, and gives the caller's turn back however it ends. */

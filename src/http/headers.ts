@@ -51,8 +51,8 @@ export async function installCors(app: FastifyInstance): Promise<void> {
   await app.register(cors, {
     origin: '*',
     methods: ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['content-type', 'if-none-match', 'idempotency-key'],
-    exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag'],
+    allowedHeaders: ['content-type', 'if-none-match', 'idempotency-key', 'x-request-id'],
+    exposedHeaders: ['EXTENSION-RESPONSES', 'Retry-After', 'ETag', 'X-Request-Id'],
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
     strictPreflight: false,
   })

@@ -11,6 +11,12 @@ import {
   LogController,
 } from 'fastify'
 import { securityHeaders } from './headers.js'
+import {
+  answerRequestIds,
+  createRequestIds,
+  createRequestLogger,
+  REQUEST_ID,
+} from './request-ids.js'
 
 const NOSNIFF = 'x-content-type-options'
 const rawHeaders = Object.entries(securityHeaders)
@@ -54,8 +60,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: createRequestIds(),
-    // A child logger for each request costs more than checking its body. Lines carry settlement ids instead.
-    childLoggerFactory: (logger) => logger,
+    childLoggerFactory: (logger, { reqId }) => createRequestLogger(logger, { requestId: reqId }),
     http: { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: timeouts.checkMs },
     requestTimeout: timeouts.requestMs,
     connectionTimeout: options.settleWaitSeconds * 1_000 + IDLE_MARGIN_MS,
@@ -77,6 +82,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // A body that is not JSON must be a 415, not a string that a route takes for one.
   app.removeContentTypeParser('text/plain')
   boundConnections(app, options.maxConnections ?? MAX_CONNECTIONS)
+  answerRequestIds(app)
   guardTypes(app)
   logRequests(app)
   return app
@@ -95,13 +101,6 @@ function toTrustProxy(
   if (typeof trust === 'boolean') return trust
   if (typeof trust === 'number') return (_address, hop) => hop < trust
   return [...trust]
-}
-
-/** Creates short ids that are unique within the log of a process. */
-function createRequestIds(): () => string {
-  const process = Date.now().toString(36)
-  let count = 0
-  return () => `${process}-${(++count).toString(36)}`
 }
 
 /** Keeps browsers from guessing a type other than the declared one. */
@@ -129,10 +128,11 @@ function logRequests(app: FastifyInstance): void {
 }
 
 /** Answers a path that cannot be decoded, or with an endless segment. */
-function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+function answerBadUrl(_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(400)
     .headers(securityHeaders)
+    .header(REQUEST_ID, request.id)
     .send({ error: 'invalid_request', message: 'The URL is malformed.' })
 }
 

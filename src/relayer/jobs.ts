@@ -31,6 +31,8 @@ export interface JobProfile {
   /** The account that is charged for gas spent without a settlement. */
   payer: string
   payTo: string
+  /** The nonce of the authorization, for the log; absent where a job is not about one. */
+  nonce?: Hex
   /** Set for a kind whose gas says nothing about the gas of a payment; such a job is always sent alone. */
   gas?: GasBounds
   /** The accounts whose code runs in the transaction, if they have any. */

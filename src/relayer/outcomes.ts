@@ -289,7 +289,10 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
         continue
       }
       const { state, reason, transaction } = outcome
-      log.info({ settlementId: entry.job.id, state, reason, transaction }, 'settlement decided')
+      const { payer, nonce } = entry
+      const names = state === 'failed' ? { payer, nonce } : {}
+      const decided = { settlementId: entry.job.id, state, reason, transaction, ...names }
+      log.info(decided, 'settlement decided')
       events.decided(entry.job, outcome)
       // If the job was opened again since the commit, another entry tracks it.
       entry.job = { ...entry.job, ...outcome, updatedAt: now() }

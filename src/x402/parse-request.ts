@@ -103,6 +103,15 @@ export function readPayer(body: unknown): Address | undefined {
   return undefined
 }
 
+/** Reads the nonce of the authorization, whatever else the body has; `undefined` if it is not 32 bytes of hex. */
+export function readNonce(body: unknown): Hex | undefined {
+  const payload = memberOf(memberOf(body, 'paymentPayload'), 'payload')
+  const nonce = memberOf(memberOf(payload, 'authorization'), 'nonce')
+  return typeof nonce === 'string' && /^0x[0-9a-fA-F]{64}$/.test(nonce)
+    ? (nonce.toLowerCase() as Hex)
+    : undefined
+}
+
 /** Reads the network a body names, for the answer's `network` member; empty when it cannot be read. */
 export function readNetwork(body: unknown): string {
   const network = memberOf(memberOf(body, 'paymentRequirements'), 'network')

@@ -35,6 +35,8 @@ export interface AppOptions {
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
   readiness: ReadReadiness
   console: { pages: Console; settings: ConsoleSettings; readStatus: ReadStatus }
+  /** `undefined` if traces are off. */
+  tracing?: { install(app: FastifyInstance): void } | undefined
   /** `undefined` leaves `/metrics` out. */
   metrics: { render(): Promise<MetricsPage>; countFault: OnFault } | undefined
 }
@@ -42,6 +44,7 @@ export interface AppOptions {
 /** Assembles the HTTP side: edges first, then routes. Never listens. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createServer(options.server)
+  options.tracing?.install(app)
   installSecurityHeaders(
     app,
     options.servers.every((url) => url.startsWith('https:')),

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
@@ -10,12 +11,15 @@ import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
 import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
-import { createMetrics } from '../metrics/metrics.js'
+import { version } from '../http/version.js'
+import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import type { Stores } from '../store/stores.js'
+import { createSpanExporter } from '../tracing/exporter.js'
+import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
@@ -80,8 +84,9 @@ async function open(
   )
   teardown.add('operator blocks', () => blocks.stop())
   const metrics = config.metrics ? createMetrics(now) : undefined
+  const tracing = composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
-  const shared = { ...holding, keccak256, metrics, teardown, log, now }
+  const shared = { ...holding, keccak256, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, secrets, shared))
@@ -147,6 +152,7 @@ async function open(
     facilitator: {
       ...facilitator,
       ...measured,
+      onClaimed: tracing?.claimed,
       relayerAddresses: [...own].map(checksum),
       bazaar: directory.bazaar,
     },
@@ -155,6 +161,7 @@ async function open(
     hosted: hosted.routes,
     ...composeState({ config, networks, stores, leases, disk, checksum, now, log }),
     metrics,
+    tracing,
   })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
@@ -183,6 +190,31 @@ async function start(world: {
   app.addHook('onListen', async () => {
     await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })
+}
+
+/** Builds the traces; `undefined` without a collector. */
+function composeTracing(
+  { tracing }: Config,
+  metrics: Metrics | undefined,
+  teardown: Teardown,
+  log: Logger,
+): Tracing | undefined {
+  if (tracing === undefined) return undefined
+  const { endpoint, headers, serviceName, sampleRatio } = tracing
+  const instance = `${hostname()}-${process.pid}`
+  const { add, close } = createSpanExporter({
+    endpoint,
+    headers,
+    resource: {
+      'service.name': serviceName,
+      'service.version': version,
+      'service.instance.id': instance,
+    },
+    ...(metrics && { onOutcome: metrics.countSpans }),
+    log,
+  })
+  teardown.add('traces', close)
+  return createTracing({ add, sampleRatio })
 }
 
 /** Builds the readiness, the status and the console of the service. */

@@ -25,6 +25,7 @@ import { createRelayer, type Relayer } from '../relayer/relayer.js'
 import { createLocalSigner, type Signer } from '../relayer/signer.js'
 import type { BudgetStore } from '../store/budgets.js'
 import type { JobSharing, SettlementJournal } from '../store/settlement-journal.js'
+import type { Tracing } from '../tracing/tracing.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { networks } from '../x402/networks.js'
 import type { Teardown } from './lifecycle.js'
@@ -50,6 +51,8 @@ export interface Shared {
   keccak256: Keccak256
   /** `undefined` if metrics are off. */
   metrics: Metrics | undefined
+  /** `undefined` if traces are off. */
+  tracing: Tracing | undefined
   teardown: Teardown
   log: Logger
   now: () => number
@@ -102,6 +105,7 @@ export async function composeNetwork(
     gas,
     now,
   })
+  const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
   const relayer = createRelayer({
     network,
     chainId,
@@ -123,7 +127,7 @@ export async function composeNetwork(
     now: shared.now,
     readCoded,
     gasLimits,
-    events: shared.metrics?.relayerEvents(network) ?? noRelayerEvents,
+    events: shared.tracing?.relayerEvents(network, counted) ?? counted,
     log,
   })
   shared.teardown.add('relayer', () => relayer.stop())

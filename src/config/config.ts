@@ -11,10 +11,13 @@ import {
   boolean,
   databaseUrl,
   decimal,
+  httpUrl,
   integer,
   oneOf,
   origin,
   originList,
+  otlpHeaders,
+  share,
   type TrustProxy,
   trustProxy,
   urlList,
@@ -88,6 +91,8 @@ export interface Config {
   readonly bodyLimitBytes: number
   readonly logLevel: LogLevel
   readonly metrics: boolean
+  /** `undefined` when no traces are sent. */
+  readonly tracing: TracingConfig | undefined
   /** Whether the chain is a local one that only poses as the network. */
   readonly devnet: boolean
   /** Remarks for the operator that do not keep the service from starting. */
@@ -129,6 +134,10 @@ const settings = z.object({
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
   LOG_LEVEL: oneOf(logLevels).default('info'),
   METRICS: boolean().default(true),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders().default({}),
+  OTEL_SERVICE_NAME: z.string().max(64).default('arcus'),
+  OTEL_TRACES_SAMPLER_ARG: share().default(1),
   DEVNET: boolean().default(false),
 })
 
@@ -186,9 +195,28 @@ function toConfig(set: Settings, warnings: string[]): Config {
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
     logLevel: set.LOG_LEVEL,
     metrics: set.METRICS,
+    tracing: tracingConfig(set),
     devnet: set.DEVNET,
     warnings: Object.freeze(warnings),
   })
+}
+
+/** The collector of traces, to which OTLP/HTTP is spoken. */
+export interface TracingConfig {
+  /** Endpoint and headers may hold keys: never logged, never answered. */
+  readonly endpoint: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly serviceName: string
+  /** The share of the traces that begin here, 0 to 1. */
+  readonly sampleRatio: number
+}
+
+function tracingConfig(set: Settings): TracingConfig | undefined {
+  const endpoint = set.OTEL_EXPORTER_OTLP_ENDPOINT
+  if (endpoint === undefined) return undefined
+  const hidden = { endpoint, headers: set.OTEL_EXPORTER_OTLP_HEADERS }
+  const shown = { serviceName: set.OTEL_SERVICE_NAME, sampleRatio: set.OTEL_TRACES_SAMPLER_ARG }
+  return concealing(shown, hidden)
 }
 
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {

@@ -32,6 +32,8 @@ export interface FacilitatorRoutesOptions {
   limiter: RateLimiter | undefined
   /** Receives every answer about a payment that could be read. */
   onAnswer?: (answer: PaymentAnswer) => void
+  /** Called when a request has claimed a payment, before the payment is worked on. */
+  onClaimed?: ((request: FastifyRequest, settlementId: string) => void) | undefined
   /** Lists the resources of settled payments. */
   bazaar?: BazaarIntake | undefined
 }
@@ -100,6 +102,7 @@ export async function facilitatorRoutes(
       body: request.body,
       idempotencyKey: readIdempotencyKey(request),
       isConnected: () => !reply.raw.destroyed,
+      onClaimed: (settlementId) => options.onClaimed?.(request, settlementId),
     }
     options.bazaar?.expect(payloadOf(request.body))
     let result = await settleBetween(leave, () => options.settle(asked))

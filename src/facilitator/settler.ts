@@ -19,6 +19,8 @@ export interface SettleRequest {
   idempotencyKey: string | undefined
   /** Tells whether somebody still waits for the answer. */
   isConnected(): boolean
+  /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
+  onClaimed?(settlementId: string): void
 }
 
 export type Settle = (request: SettleRequest) => Promise<SettleResult>
@@ -65,7 +67,7 @@ export function createSettler(options: SettlerOptions): Settle {
     request: SettleRequest,
     deadline: number,
   ): Promise<SettleResult> {
-    const { result, obtained } = await checkAndObtain(payment, request.idempotencyKey)
+    const { result, obtained } = await checkAndObtain(payment, request)
     switch (result.state) {
       case 'rejected':
         return refuse(payment, withPaymentUrl(payment, result.rejection), result.transaction)
@@ -80,12 +82,12 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
-  async function checkAndObtain(payment: Payment, idempotencyKey: string | undefined) {
+  async function checkAndObtain(payment: Payment, request: SettleRequest) {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
       const result = await checkPayment(payment, SETTLE_MARGIN_SECONDS)
       if (!maySettle(result)) return { result }
-      return { result, obtained: await obtainJob(result, idempotencyKey) }
+      return { result, obtained: await obtainJob(result, request) }
     } finally {
       stopExpecting?.()
     }
@@ -246,16 +248,17 @@ function maySettle(result: CheckResult): result is Settleable {
 function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOptions) {
   return async (
     result: Settleable,
-    idempotencyKey: string | undefined,
+    request: SettleRequest,
   ): Promise<ObtainedJob | 'keyConflict' | 'raced'> => {
+    const { idempotencyKey } = request
     const holder = result.state === 'known' ? result.job : result.intent.failedJob
     if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
     if (result.state === 'known') return { job: result.job, isOurs: false }
     const { intent } = result
     if (result.state === 'valid') {
       return intent.failedJob === undefined
-        ? claim(intent, idempotencyKey)
-        : reopen(intent, intent.failedJob)
+        ? claim(intent, request)
+        : reopen(intent, intent.failedJob, request)
     }
     const { receipt, failedJob } = result
     const outcome = confirmation(receipt, result, null)
@@ -264,18 +267,19 @@ function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOpt
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
-  async function claim(intent: Intent, idempotencyKey: string | undefined) {
-    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now())
+  async function claim(intent: Intent, request: SettleRequest) {
+    const claim = await journal.claim(newJob(intent, now()), request.idempotencyKey, now())
     if (claim.state === 'keyConflict') return claim.state
-    return claim.state === 'held' ? 'raced' : begin(claim.job)
+    return claim.state === 'held' ? 'raced' : begin(claim.job, request)
   }
 
-  async function reopen(intent: Intent, failed: Job) {
+  async function reopen(intent: Intent, failed: Job, request: SettleRequest) {
     const job = await journal.reopen(failed, newJob(intent, now()), now())
-    return job === undefined ? 'raced' : begin(job)
+    return job === undefined ? 'raced' : begin(job, request)
   }
 
-  function begin(job: Job): ObtainedJob {
+  function begin(job: Job, { onClaimed }: SettleRequest): ObtainedJob {
+    onClaimed?.(job.id)
     relayers.get(job.network)?.submit(job)
     return { job, isOurs: true }
   }

@@ -8,6 +8,8 @@ import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
 export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   observeRpc(network: string): RpcObserver
+  /** Counts spans of traces. */
+  countSpans(outcome: 'exported' | 'dropped', spans: number): void
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
@@ -54,6 +56,12 @@ export function createMetrics(now: () => number): Metrics {
   const showDirectory = createDirectoryGauges(registry)
   const showDisk = createDiskGauges(registry)
   let showLeases = () => {}
+  const spans = new Counter({
+    name: 'arcus_trace_spans_total',
+    help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
   let directory: WatchedDirectory | undefined
   let disk: WatchedDisk | undefined
   let latest: Promise<MetricsPage> | undefined
@@ -70,6 +78,7 @@ export function createMetrics(now: () => number): Metrics {
   return {
     ...answers,
     observeRpc: createRpcMetrics(registry),
+    countSpans: (outcome, count) => spans.inc({ outcome }, count),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {

@@ -40,7 +40,8 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
 
   return {
     relayerEvents: (network) => ({
-      batched: (members) => counted.members.observe({ network }, members),
+      taken() {},
+      signed: ({ length }) => counted.members.observe({ network }, length),
       decided({ kind }, { state, gasCost }) {
         counted.jobs.inc({ network, kind, state })
         const isCounted = kind === EXACT && state === 'confirmed' && gasCost !== null

@@ -77,6 +77,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (isGathering(lane)) return
       const batch = queue.take(maxMembers(), budgets.mayGo())
       if (batch.length === 0) return
+      events.taken(batch.map(({ job }) => job.id))
       lane.isSigning = true
       openedAt = now()
       void carry(lane, batch).finally(() => {
@@ -132,10 +133,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (fees === undefined) return postpone(prepared.members, 'gasPriceTooHigh')
       held = prepared.members
       for (const entry of held) entry.liveSlots++
-      events.batched(held.length)
       const ids = held.map(({ job }) => job.id)
       await lane.open(prepared, ids, fees, await balance)
       for (const entry of held) queue.letGo(entry)
+      const hash = held[0]?.job.transaction
+      if (hash != null) events.signed(ids, hash)
     } catch (error) {
       for (const entry of held) entry.liveSlots--
       if (error instanceof GasBudgetError) return stopAtBudget(held, error)

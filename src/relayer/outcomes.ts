@@ -17,13 +17,21 @@ import type { Settled, TrackedJob, TrackedJobs } from './jobs.js'
 
 /** Events of the relayer for metrics; the methods are called synchronously and must not throw. */
 export interface RelayerEvents {
-  batched(members: number): void
+  /** A lane took these jobs out of the queue. */
+  taken(ids: readonly string[]): void
+  /** A transaction with these jobs was signed and kept, and is being sent. */
+  signed(ids: readonly string[], transaction: Hex): void
   decided(job: Job, outcome: Outcome): void
   /** A transaction was mined and cost this much, and this much of it settled nothing; 18-decimal units. */
   spent(cost: bigint, wasted: bigint): void
 }
 
-export const noRelayerEvents: RelayerEvents = { batched() {}, decided() {}, spent() {} }
+export const noRelayerEvents: RelayerEvents = {
+  taken() {},
+  signed() {},
+  decided() {},
+  spent() {},
+}
 
 /** The meaning of a mined transaction for the jobs of its slot. */
 export interface SlotResult {

@@ -17,9 +17,11 @@ const belowFeatures = [
 ]
 /** Counts what features do, around them; only the composition knows it. */
 const metrics = [...belowFeatures, ...features]
+/** Follows payments through the rooms below; only the composition knows it. */
+const tracing = ['relayer', 'http']
 /** Looks at how things stand, before a start and for readiness. */
 const doctor = [...metrics, 'metrics']
-const appRooms = [...doctor, 'doctor', 'packages/merchant', 'app.ts', 'app']
+const appRooms = [...doctor, 'tracing', 'doctor', 'packages/merchant', 'app.ts', 'app']
 
 /** Which rooms a room may know, besides itself. A room that is not named here has no place in the house. */
 const mayImport: Record<string, readonly string[]> = {
@@ -38,6 +40,7 @@ const mayImport: Record<string, readonly string[]> = {
   /** Runs in a browser. Of the service it imports only the types of answers. */
   dashboard: ['listing-client', 'api'],
   metrics,
+  tracing,
   doctor,
   'packages/merchant': ['x402'],
   'app.ts': appRooms,
@@ -135,7 +138,7 @@ describe('x402, which strangers run in their own servers', () => {
 describe('what only one room does', () => {
   it.each([
     ['better-sqlite3', ['store']],
-    ['undici', ['chain', 'directory']],
+    ['undici', ['chain', 'directory', 'tracing']],
     ['pino', ['http', 'main.ts', 'app']],
     ['@modelcontextprotocol/sdk', ['mcp']],
   ])('is %s in %j', (name, rooms) => {

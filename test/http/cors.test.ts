@@ -19,7 +19,7 @@ describe('cross-origin access', () => {
     expect(read.statusCode).toBe(200)
     expect(read.headers).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'EXTENSION-RESPONSES, Retry-After, ETag',
+      'access-control-expose-headers': 'EXTENSION-RESPONSES, Retry-After, ETag, X-Request-Id',
     })
     expect(read.headers.vary).toBeUndefined()
     const preflight = await app.inject({ method: 'OPTIONS', url, headers })
@@ -27,7 +27,7 @@ describe('cross-origin access', () => {
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST, PUT, DELETE',
-      'access-control-allow-headers': 'content-type, if-none-match, idempotency-key',
+      'access-control-allow-headers': 'content-type, if-none-match, idempotency-key, x-request-id',
       'access-control-max-age': '86400',
     })
   })

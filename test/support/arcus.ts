@@ -52,6 +52,8 @@ export async function startWorld(
   options: {
     env?: Record<string, string>
     between?: (chainUrl: string) => Promise<string>
+    /** Receives each line of the log, parsed; `LOG_LEVEL` must let some through. */
+    onLine?: (line: Record<string, unknown>) => void
     /** Names the chain to wallets. */
     tellsWallets?: boolean
   } = {},
@@ -76,7 +78,9 @@ export async function startWorld(
   let stopService = async () => {}
   async function startService(): Promise<void> {
     const { config, secrets } = readSettings(env)
-    const log = createLogger({ level: config.logLevel })
+    const { onLine } = options
+    const destination = onLine && { write: (line: string) => onLine(JSON.parse(line)) }
+    const log = createLogger({ level: config.logLevel, ...(destination && { destination }) })
     const { app, close } = await compose(config, secrets, log)
     const { drain } = installDrain({
       app,

@@ -107,7 +107,7 @@ describe('a scrape', () => {
 
   it('has the figures of the process and of no other registry', async () => {
     const [first, second] = [createMetrics(Date.now), createMetrics(Date.now)]
-    first.relayerEvents(network).batched(50)
+    first.relayerEvents(network).signed(Array(50).fill('a'), '0x12')
     expect((await first.render()).text).toContain(
       `arcus_batch_members_count{network="${network}"} 1`,
     )

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '../../../src/chain/receipts.js'
-import type { TrackedJob } from '../../../src/relayer/jobs.js'
-import { readSlotResult } from '../../../src/relayer/outcomes.js'
+import type { TrackedJob, TrackedJobs } from '../../../src/relayer/jobs.js'
+import {
+  createOutcomeKeeper,
+  failure,
+  noRelayerEvents,
+  readSlotResult,
+} from '../../../src/relayer/outcomes.js'
+import type { SettlementJournal } from '../../../src/store/settlement-journal.js'
 
 const receipt: Receipt = {
   transactionHash: `0x${'aa'.repeat(32)}`,
@@ -60,5 +66,27 @@ describe('the receipt of a shared transaction', () => {
   it('costs a member also what earlier transactions burnt for it', () => {
     const { settled } = readSlotResult([anEntry('a', 7, 90n)], ['a'], receipt)
     expect(settled).toMatchObject([{ cost: 10n, outcome: { gasCost: 100n } }])
+  })
+})
+
+describe('the line about an outcome', () => {
+  it('names payer and nonce of a payment that failed', async () => {
+    const lines: object[] = []
+    const keeper = createOutcomeKeeper({
+      network: 'eip155:5042',
+      journal: {
+        resolve: async ({ outcomes }: { outcomes: unknown }) => outcomes,
+      } as unknown as SettlementJournal,
+      jobs: { update() {}, abandon() {} } as unknown as TrackedJobs,
+      events: noRelayerEvents,
+      now: Date.now,
+      log: { info: (line) => void lines.push(line), warn() {} },
+    })
+    const nonce = `0x${'12'.repeat(32)}`
+    const entry = { job: { id: 'a', round: 0 }, payer: '0x34', nonce, burntGas: 0n }
+    const outcome = failure('insufficientBalance', 'It was spent elsewhere.')
+    await keeper.decide(entry as unknown as TrackedJob, outcome)
+    const names = { settlementId: 'a', state: 'failed', payer: '0x34', nonce }
+    expect(lines).toMatchObject([names])
   })
 })

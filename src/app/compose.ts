@@ -96,6 +96,7 @@ async function open(
   const facilitator = composeFacilitator({ ...common, networks, stores })
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
+  await noteRelayers(stores.audit, [...own].sort(), now)
   // Listings are about the first network. The settings name the mainnet first, and at least one network.
   const [first] = networks as [ComposedNetwork]
   const { rpc, terms: listed } = first.served
@@ -190,6 +191,18 @@ async function start(world: {
   app.addHook('onListen', async () => {
     await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })
+}
+
+/** Notes in the audit trail that this start has other relayer keys than the one before. */
+async function noteRelayers(
+  audit: Stores['audit'],
+  addresses: readonly Address[],
+  now: () => number,
+): Promise<void> {
+  const actor = `service@${hostname()}`
+  const details = 'the relayer wallets of this start'
+  const subject = addresses.join(', ')
+  await audit.appendChange({ at: now(), actor, action: 'rotate', subject, details })
 }
 
 /** Builds the traces; `undefined` without a collector. */

@@ -1,15 +1,15 @@
-import { readConfig } from '../config/config.js'
-import { openStores } from '../store/open-stores.js'
-import type { BlockStore } from '../store/sql/blocks.js'
 import { parseArguments, print, UsageError } from './command-line.js'
 import { addBlock, parseBlockTarget, removeBlock } from './merchants/commands.js'
+import { type OperatorStores, openOperatorStores } from './merchants/operator-stores.js'
 import { runCommand } from './operator-command.js'
 
 const help = `Blocks an address as payer or as recipient. A running service applies it within two seconds.
 
   npm run blocks -- list
   npm run blocks -- add payer|payTo ADDRESS --reason "why"
-  npm run blocks -- remove payer|payTo ADDRESS`
+  npm run blocks -- remove payer|payTo ADDRESS
+
+Settings are read as the service reads them, from .env too. npm run audit shows who blocked what.`
 
 process.exitCode = await runCommand(async () => {
   const { positionals, values } = parseArguments({
@@ -18,9 +18,9 @@ process.exitCode = await runCommand(async () => {
   })
   const [verb, role, address] = positionals
   if (values.help || verb === undefined) return print(help)
-  const stores = await openStores(readConfig(process.env).database)
+  const stores = await openOperatorStores(process.env)
   try {
-    print(await run(stores.blocks, { verb, role, address, reason: values.reason }))
+    print(await run(stores, { verb, role, address, reason: values.reason }))
   } finally {
     await stores.close()
   }
@@ -34,15 +34,15 @@ interface BlockArguments {
 }
 
 async function run(
-  store: BlockStore,
+  stores: OperatorStores,
   { verb, role, address, reason }: BlockArguments,
 ): Promise<string> {
   if (verb === 'list') {
-    const blocks = await store.listBlocks()
+    const blocks = await stores.blocks.listBlocks()
     const lines = blocks.map((block) => `${block.role} ${block.address} ${block.reason}`)
     return [...lines, `${blocks.length} blocked`].join('\n')
   }
-  if (verb === 'add') return addBlock(store, parseBlockTarget(role, address), reason)
-  if (verb === 'remove') return removeBlock(store, parseBlockTarget(role, address))
+  if (verb === 'add') return addBlock(stores, parseBlockTarget(role, address), reason)
+  if (verb === 'remove') return removeBlock(stores, parseBlockTarget(role, address))
   throw new UsageError(`There is no command ${JSON.stringify(verb)}.\n\n${help}`)
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { hostname, userInfo } from 'node:os'
 import { ConfigError } from '../config/env.js'
 import { parseDatabaseUrl } from '../config/setting-types.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
@@ -23,6 +24,21 @@ export async function runCommand(run: () => Promise<void>): Promise<number> {
   } catch (error) {
     printError(explain(error))
     return error instanceof UsageError ? 2 : 1
+  }
+}
+
+/** Returns the name under which the audit trail keeps what a command does: `ARCUS_OPERATOR`, or user and machine. */
+export function operatorName(): string {
+  const { ARCUS_OPERATOR, SUDO_USER } = process.env
+  return ARCUS_OPERATOR?.trim() || `${SUDO_USER || userName()}@${hostname()}`
+}
+
+/** Returns the name of the user; a container may run as a number that no name belongs to. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
   }
 }
 

@@ -1,6 +1,6 @@
 import { restore } from '../store/copy/snapshot.js'
 import { markRestored } from '../store/postgres/deliveries.js'
-import { runCommand, runSnapshot } from './operator-command.js'
+import { operatorName, runCommand, runSnapshot } from './operator-command.js'
 
 const help = `npm run restore -- FILE [--to sqlite:PATH]
 npm run restore -- [--to postgres://USER:PASSWORD@HOST:PORT/NAME]
@@ -18,10 +18,10 @@ process.exitCode = await runCommand(() =>
   runSnapshot(process.argv.slice(2), {
     help,
     flag: 'to',
-    copy: (file, database) => restore(file, database),
+    copy: (file, database) => restore(file, database, operatorName()),
     done: (file, database) => `Restored ${file} to ${database}`,
     async onPostgres(url) {
-      const marked = await markRestored(url)
+      const marked = await markRestored(url, operatorName())
       return `Marked as restored: ${marked} payments that were under way will not be answered as a success again.`
     },
   }),

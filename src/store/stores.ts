@@ -6,6 +6,7 @@ import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
 import type { SessionStore } from './sessions.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
+import type { AuditStore } from './sql/audit.js'
 import type { BlockStore } from './sql/blocks.js'
 import type { HostedRecords } from './sql/hosted-records.js'
 
@@ -17,6 +18,7 @@ export interface Stores {
   deliveries: DeliveryStore
   budgets: BudgetStore
   blocks: BlockStore
+  audit: AuditStore
   listings: ListingStore
   roster: MerchantRoster
   activity: ActivityStore

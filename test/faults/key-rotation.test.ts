@@ -1,4 +1,5 @@
-import { afterEach, describe, it } from 'vitest'
+import Sqlite from 'better-sqlite3'
+import { afterEach, describe, expect, it } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { pause } from './support/behaviours.js'
 import { somePayments } from './support/payments.js'
@@ -9,7 +10,17 @@ let world: World
 
 afterEach(() => world?.close())
 
-const [, ...others] = devnetRelayers.map(({ privateKey }) => privateKey)
+const [removed, ...kept] = devnetRelayers
+const others = kept.map(({ privateKey }) => privateKey)
+
+/** The wallets of each rotation in the audit trail, in lower case. */
+function rotationsIn(path: string): string[] {
+  const database = new Sqlite(path, { readonly: true })
+  const rows = database.prepare("SELECT subject FROM audit WHERE action = 'rotate' ORDER BY id")
+  const subjects = rows.pluck().all() as string[]
+  database.close()
+  return subjects.map((subject) => subject.toLowerCase())
+}
 
 describe('a relayer key taken out of the settings', () => {
   it('while its transactions wait for a block loses and doubles no payment', async () => {
@@ -23,6 +34,10 @@ describe('a relayer key taken out of the settings', () => {
     await world.restart(others)
     await goOn()
     await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
+    const [before, after, ...more] = rotationsIn(world.databasePath)
+    expect(more).toEqual([])
+    expect(before).toContain(removed?.address.toLowerCase())
+    expect(after).not.toContain(removed?.address.toLowerCase())
   })
 
   it('before what it signed was sent has the payments sent by another', async () => {

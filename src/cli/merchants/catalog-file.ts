@@ -23,7 +23,7 @@ import type {
 } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 import { CommandError } from '../operator-command.js'
-import { everyMerchant, type OperatorStores, officialProblem } from './operator-stores.js'
+import { everyMerchant, type OperatorStores, officialProblem, record } from './operator-stores.js'
 
 interface ImportOptions {
   /** Checks everything and writes nothing. */
@@ -55,7 +55,10 @@ export async function importMerchants(
       `The owners of ${named(signed)} signed the stored listings: leave them out, or use --replace. Nothing was written.`,
     )
   }
-  if (!isDryRun) await save(stores, filed)
+  if (!isDryRun) {
+    await record(stores, 'import', path, `${added} added, ${replaced} replaced`)
+    await save(stores, filed)
+  }
   const would = isDryRun ? 'would be ' : ''
   return `${added} ${would}added, ${replaced} ${would}replaced; every endpoint ${isDryRun ? 'would be' : 'is'} probed again`
 }

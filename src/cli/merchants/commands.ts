@@ -2,7 +2,7 @@ import { addressField } from '../../listing-client/listing.js'
 import { findUnwelcome, normalizeText } from '../../listing-client/text.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
-import type { Block, BlockStore } from '../../store/sql/blocks.js'
+import type { Block } from '../../store/sql/blocks.js'
 import { formatAtomic } from '../../x402/amounts.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { parseArguments, UsageError } from '../command-line.js'
@@ -13,6 +13,7 @@ import {
   getMerchant,
   type OperatorStores,
   officialProblem,
+  record,
 } from './operator-stores.js'
 
 /** Writes to the terminal, or to the program that reads the output. */
@@ -88,12 +89,12 @@ const commands: Record<string, KnownCommand> = {
   unhide: answering(1, (stores, [id = '']) => unhide(stores, id)),
   block: answering(
     2,
-    ({ blocks }, [role, address], { reason = '' }) =>
-      addBlock(blocks, parseBlockTarget(role, address), reason),
+    (stores, [role, address], { reason = '' }) =>
+      addBlock(stores, parseBlockTarget(role, address), reason),
     ['reason'],
   ),
-  unblock: answering(2, ({ blocks }, [role, address]) =>
-    removeBlock(blocks, parseBlockTarget(role, address)),
+  unblock: answering(2, (stores, [role, address]) =>
+    removeBlock(stores, parseBlockTarget(role, address)),
   ),
   export: {
     ...takes(0, ['out']),
@@ -207,6 +208,10 @@ function parseSwitch(state: string | undefined): boolean {
   throw new UsageError(`Say on or off, got ${JSON.stringify(state)}.`)
 }
 
+function onOrOff(isOn: boolean): string {
+  return isOn ? 'on' : 'off'
+}
+
 /** Marks a merchant as the operator's own, whose revenue goes to the buyback wallet. */
 export async function markOfficial(
   stores: OperatorStores,
@@ -216,6 +221,7 @@ export async function markOfficial(
   const { payTo } = await getMerchant(stores, id)
   const problem = isOfficial ? officialProblem(payTo, stores.config.buybackAddress) : undefined
   if (problem !== undefined) throw new CommandError(`${id} cannot be official: ${problem}.`)
+  await record(stores, 'official', id, onOrOff(isOfficial))
   await setFlags(stores, id, { isOfficial })
   return `${id} is ${isOfficial ? '' : 'not '}official`
 }
@@ -226,6 +232,7 @@ export async function markPartner(
   isPartner: boolean,
 ): Promise<string> {
   await getMerchant(stores, id)
+  await record(stores, 'partner', id, onOrOff(isPartner))
   await setFlags(stores, id, { isPartner })
   return `${id} is ${isPartner ? '' : 'not '}a partner`
 }
@@ -238,6 +245,7 @@ export async function hide(
 ): Promise<string> {
   const hiddenReason = parseReason(reason)
   await getMerchant(stores, id)
+  await record(stores, 'hide', id, hiddenReason)
   await setFlags(stores, id, { hiddenReason })
   return `${id} is hidden: ${hiddenReason}`
 }
@@ -245,6 +253,7 @@ export async function hide(
 export async function unhide(stores: OperatorStores, id: string): Promise<string> {
   const { hiddenReason } = await getMerchant(stores, id)
   if (hiddenReason === null) return `${id} was not hidden`
+  await record(stores, 'unhide', id)
   await setFlags(stores, id, { hiddenReason: null })
   return `${id} is listed again`
 }
@@ -256,8 +265,10 @@ export async function markHosted(
 ): Promise<string> {
   const { id, isHosted } = target
   const endpoint = await findEndpoint(stores, target)
+  const { method, url } = endpoint
+  await record(stores, 'hosted', id, `${method} ${url} ${onOrOff(isHosted)}`)
   await stores.listings.setHosted(endpoint.id, isHosted, stores.now())
-  return `${endpoint.method} ${endpoint.url} of ${id} is ${isHosted ? '' : 'not '}hosted by Arcus`
+  return `${method} ${url} of ${id} is ${isHosted ? '' : 'not '}hosted by Arcus`
 }
 
 async function findEndpoint(
@@ -330,19 +341,21 @@ export function parseBlockTarget(
 
 /** Blocks an address. A running service applies it within two seconds. Resolves to a sentence about the result. */
 export async function addBlock(
-  store: BlockStore,
+  stores: OperatorStores,
   { role, address }: BlockTarget,
   reason: string,
 ): Promise<string> {
-  await store.addBlock({ role, address, reason, createdAt: Date.now() })
+  await record(stores, 'block', `${role} ${address}`, reason)
+  await stores.blocks.addBlock({ role, address, reason, createdAt: Date.now() })
   return `${role} ${address} is blocked`
 }
 
 /** Lifts a block. Resolves to a sentence about the result. */
 export async function removeBlock(
-  store: BlockStore,
+  stores: OperatorStores,
   { role, address }: BlockTarget,
 ): Promise<string> {
-  const wasBlocked = await store.removeBlock(role, address)
+  await record(stores, 'unblock', `${role} ${address}`)
+  const wasBlocked = await stores.blocks.removeBlock(role, address)
   return `${role} ${address} ${wasBlocked ? 'is no longer blocked' : 'was not blocked'}`
 }

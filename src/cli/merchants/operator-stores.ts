@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../../config/config.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../store/listings.js'
 import { openStores } from '../../store/open-stores.js'
+import type { AuditStore } from '../../store/sql/audit.js'
 import type { BlockStore } from '../../store/sql/blocks.js'
-import { CommandError } from '../operator-command.js'
+import { CommandError, operatorName } from '../operator-command.js'
 
 /** The stores that the operator's commands use: the same database as a running service. */
 export interface OperatorStores {
@@ -11,9 +12,23 @@ export interface OperatorStores {
   listings: ListingStore
   roster: MerchantRoster
   blocks: BlockStore
+  audit: AuditStore
   /** Unix seconds. */
   now: () => number
   close(): Promise<void>
+}
+
+/**
+ * Notes a decision in the audit trail, before it is carried out: none is carried out without a record. Where carrying it
+ * out fails, the record says what was asked for.
+ */
+export function record(
+  { audit, now }: Pick<OperatorStores, 'audit' | 'now'>,
+  action: string,
+  subject: string,
+  details = '',
+): Promise<void> {
+  return audit.append({ at: now() * 1000, actor: operatorName(), action, subject, details })
 }
 
 /** Opens the database of the settings. Rejects with a `CommandError` where there is none, instead of making an empty one. */
@@ -25,8 +40,16 @@ export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<Operat
       `There is no database at ${database.path}: start the service once, or set DATABASE_URL to its file.`,
     )
   }
-  const { listings, roster, blocks, close } = await openStores(database)
-  return { config, listings, roster, blocks, now: () => Math.floor(Date.now() / 1000), close }
+  const { listings, roster, blocks, audit, close } = await openStores(database)
+  return {
+    config,
+    listings,
+    roster,
+    blocks,
+    audit,
+    now: () => Math.floor(Date.now() / 1000),
+    close,
+  }
 }
 
 /** Returns a merchant. Throws a `CommandError` when there is none with that id, or when it is deleted. */

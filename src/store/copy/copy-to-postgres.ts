@@ -28,6 +28,7 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'idempotency_keys', key: ['key'] },
   { name: 'gas_spending', key: ['network', 'day', 'payer'] },
   { name: 'blocks', key: ['role', 'address'] },
+  { name: 'audit', key: ['id'], isNumbered: true },
   { name: 'merchants', key: ['id'] },
   { name: 'endpoints', key: ['id'], isNumbered: true },
   { name: 'probes', key: ['endpoint_id', 'checked_at'] },

@@ -57,9 +57,9 @@ export async function backUp(path: string, target: string): Promise<Snapshot> {
 /**
  * Puts a backup in the place of a database that is gone. A payment that was not yet answered with success when the backup
  * was made may have been since, so none of them is answered with success again. Rejects with `CopyError` where a database
- * exists, or when the file is not a complete database of Arcus.
+ * exists, or when the file is not a complete database of Arcus. `actor` goes into the audit trail.
  */
-export async function restore(backup: string, target: string): Promise<Snapshot> {
+export async function restore(backup: string, target: string, actor: string): Promise<Snapshot> {
   if (target === ':memory:') {
     throw new CopyError('sqlite::memory: ends with its process: name the file to restore to.')
   }
@@ -82,7 +82,10 @@ export async function restore(backup: string, target: string): Promise<Snapshot>
     const partial = `${target}.partial`
     copyFileSync(backup, partial)
     chmodSync(partial, OWNER_ONLY)
-    return await finish(partial, target, markAsDelivered)
+    return await finish(partial, target, (database) => {
+      markAsDelivered(database)
+      noteRestore(database, backup, actor)
+    })
   } finally {
     release()
   }
@@ -108,6 +111,17 @@ function markAsDelivered(database: Sqlite.Database): void {
   database
     .prepare('UPDATE jobs SET delivered_at = ?, delivered_key = ? WHERE delivered_at IS NULL')
     .run(Date.now(), RESTORED_KEY)
+}
+
+/** Notes the restore in the audit trail. A backup of an older version has none, and stays as that version knows it. */
+function noteRestore(database: Sqlite.Database, backup: string, actor: string): void {
+  const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'audit'").get()
+  if (table === undefined) return
+  database
+    .prepare(
+      "INSERT INTO audit (at, actor, action, subject, details) VALUES (?, ?, 'restore', ?, '')",
+    )
+    .run(Date.now(), actor, backup)
 }
 
 function refuseExisting(path: string, why: string): void {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createActivityStore } from '../sql/activity.js'
+import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
@@ -42,6 +43,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     deliveries: createDeliveryStore(database),
     budgets: createBudgetStore(database),
     blocks: createBlockStore(sql),
+    audit: createAuditStore(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),

@@ -1,6 +1,7 @@
 import { createSoleLeases } from '../leases.js'
 import { createMemorySessions } from '../sessions.js'
 import { createActivityStore } from '../sql/activity.js'
+import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
@@ -31,6 +32,7 @@ export function openSqliteStores(
     deliveries: createDeliveryStore(database, commit),
     budgets: createBudgetStore(database),
     blocks: createBlockStore(sql),
+    audit: createAuditStore(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),

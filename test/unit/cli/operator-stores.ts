@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { OperatorStores } from '../../../src/cli/merchants/operator-stores.js'
 import { readConfig } from '../../../src/config/config.js'
 import type { ListingChange, ListingStore } from '../../../src/store/listings.js'
+import { createAuditStore } from '../../../src/store/sql/audit.js'
 import { createBlockStore } from '../../../src/store/sql/blocks.js'
 import { createMerchantRoster } from '../../../src/store/sql/listing-reader.js'
 import { createListingStore } from '../../../src/store/sql/listings.js'
@@ -26,6 +27,7 @@ export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
     listings: createListingStore(createSql(database, commit)),
     roster: createMerchantRoster(createSql(database, commit)),
     blocks: createBlockStore(createSql(database, commit)),
+    audit: createAuditStore(createSql(database, commit)),
     now: () => 2_000,
     async close() {
       await commit.close()

@@ -33,14 +33,16 @@ describe('a backup', () => {
     await expect(backUp(path, file)).rejects.toThrow(/exists already/)
 
     // The drill: the machine is lost, the backup is put in its place.
-    await expect(restore(file, path)).rejects.toThrow(/exists already: stop the service/)
+    await expect(restore(file, path, 'alice')).rejects.toThrow(/exists already: stop the service/)
     const elsewhere = join(folder, 'new machine', `${made}`, 'arcus.db')
-    expect(await restore(file, elsewhere)).toMatchObject({ payments: 4 })
+    expect(await restore(file, elsewhere, 'alice')).toMatchObject({ payments: 4 })
     const restored = openSqliteStores(elsewhere)
     const key = (id: string) => aJob({ id }).key
     expect(await restored.journal.findJob('exact', network, key('just now'))).toBeDefined()
     expect(await restored.journal.findJob('exact', network, key('later'))).toBeUndefined()
     expect(await restored.listings.scanEntries(0, 9)).toEqual(await live.listings.scanEntries(0, 9))
+    const trail = await restored.audit.list(9)
+    expect(trail.at(-1)).toMatchObject({ actor: 'alice', action: 'restore', subject: file })
     await restored.journal.claim(aJob({ id: 'after' }), undefined, noon)
     await restored.close()
   })
@@ -50,15 +52,15 @@ describe('a backup', () => {
     const target = join(folder, `${made}.restored`)
     await backUp(path, file)
     truncateSync(file, 20_000)
-    await expect(restore(file, target)).rejects.toThrow(/damaged|not a whole SQLite/)
+    await expect(restore(file, target, 'alice')).rejects.toThrow(/damaged|not a whole SQLite/)
     writeFileSync(file, 'hello')
-    await expect(restore(file, target)).rejects.toThrow(/not a whole SQLite database/)
+    await expect(restore(file, target, 'alice')).rejects.toThrow(/not a whole SQLite database/)
     rmSync(file)
     new Sqlite(file).exec('CREATE TABLE notes (text TEXT)').close()
-    await expect(restore(file, target)).rejects.toThrow(/not a database of Arcus/)
-    await expect(restore(`${file}.no`, target)).rejects.toThrow(/There is no backup/)
+    await expect(restore(file, target, 'alice')).rejects.toThrow(/not a database of Arcus/)
+    await expect(restore(`${file}.no`, target, 'alice')).rejects.toThrow(/There is no backup/)
     // Half of a database in use is in the log beside it.
-    await expect(restore(path, target)).rejects.toThrow(/in use/)
+    await expect(restore(path, target, 'alice')).rejects.toThrow(/in use/)
   })
 
   it('is neither made nor restored where it cannot be, and leaves nothing there', async () => {
@@ -72,10 +74,10 @@ describe('a backup', () => {
     const inMemory = new CopyError(
       'sqlite::memory: ends with its process: name the file to restore to.',
     )
-    await expect(restore(file, ':memory:')).rejects.toThrow(inMemory)
-    await expect(restore(folder, `${file}.restored`)).rejects.toThrow(/is not a file/)
+    await expect(restore(file, ':memory:', 'alice')).rejects.toThrow(inMemory)
+    await expect(restore(folder, `${file}.restored`, 'alice')).rejects.toThrow(/is not a file/)
     // Node's own recursive mkdir would never come back from here.
     await expect(backUp(path, '/proc/nowhere/backup.db')).rejects.toThrow(/ENOENT/)
-    await expect(restore(file, '/proc/nowhere/arcus.db')).rejects.toThrow(/ENOENT/)
+    await expect(restore(file, '/proc/nowhere/arcus.db', 'alice')).rejects.toThrow(/ENOENT/)
   })
 })

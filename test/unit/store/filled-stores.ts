@@ -7,7 +7,7 @@ export const relayer = '0x00000000000000000000000000000000000000f1'
 
 /** Something in nearly every table. */
 export async function fillStores(stores: Stores): Promise<void> {
-  const { journal, deliveries, blocks, listings, activity } = stores
+  const { journal, deliveries, blocks, audit, listings, activity } = stores
   await stores.hostedRecords.change('refund', 'r', () => '{}')
   for (const id of ['paid', 'queued', 'submitted']) {
     await journal.claim(aJob({ id }), `idempotency key of ${id}`, noon)
@@ -32,6 +32,8 @@ export async function fillStores(stores: Stores): Promise<void> {
   const bearer = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n, isStrict: true }
   await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0, [bearer])
   await blocks.addBlock({ role: 'payer', address: relayer, reason: 'fräud 💸', createdAt: noon })
+  const decision = { at: noon, actor: 'alice@host', action: 'block', subject: `payer ${relayer}` }
+  await audit.append({ ...decision, details: 'fräud 💸' })
   const merchant = { name: 'Wetter\n„heute“', description: '', network, asset, payTo: owner }
   await listings.applyWrite(
     {

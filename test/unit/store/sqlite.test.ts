@@ -45,6 +45,17 @@ describeListings('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 
 describe('a SQLite file', () => {
+  it('refuses to change or remove an entry of the audit trail', async () => {
+    const stores = openSqliteStores(aFile())
+    const entry = { at: 1, actor: 'alice@host', action: 'hide', subject: 'shop', details: '' }
+    await stores.audit.append(entry)
+    for (const statement of ["UPDATE audit SET actor = 'bob'", 'DELETE FROM audit']) {
+      expect(() => stores.database.exec(statement)).toThrow('the audit trail is append-only')
+    }
+    expect(await stores.audit.list(9)).toEqual([entry])
+    await stores.close()
+  })
+
   it('is kept by a write-ahead log and holds its rows to their references', () => {
     const database = openDatabase(aFile())
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal')

@@ -73,6 +73,14 @@ function anAttempt(changes: Partial<Attempt> = {}): Attempt {
   }
 }
 
+const anEntry = (n: number) => ({
+  at: noon + n,
+  actor: 'alice@host',
+  action: 'hide',
+  subject: `merchant-${n}`,
+  details: 'asks for more than it lists',
+})
+
 const failure = anOutcome({
   state: 'failed',
   transaction: null,
@@ -813,6 +821,23 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
     it('says that it can be written to', async () => {
       expect(await stores.journal.isWritable()).toBe(true)
       expect(await stores.journal.isWritable()).toBe(true)
+    })
+
+    it('keeps decisions of operators in their order', async () => {
+      for (const n of [1, 2, 3]) await stores.audit.append(anEntry(n))
+      expect(await stores.audit.list(2)).toEqual([anEntry(2), anEntry(3)])
+      const reopened = await engine.reopen()
+      expect(await reopened.audit.list(9)).toEqual([anEntry(1), anEntry(2), anEntry(3)])
+    })
+
+    it('notes a change of the same kind once, whoever comes at the same moment', async () => {
+      const rotation = { ...anEntry(1), action: 'rotate', subject: 'a, b' }
+      const noted = await Promise.all([1, 2, 3].map(() => stores.audit.appendChange(rotation)))
+      expect(noted.filter((it) => it)).toHaveLength(1)
+      await stores.audit.append(anEntry(2))
+      expect(await stores.audit.appendChange(rotation)).toBe(false)
+      expect(await stores.audit.appendChange({ ...rotation, subject: 'b' })).toBe(true)
+      expect(await stores.audit.appendChange(rotation)).toBe(true)
     })
   })
 }

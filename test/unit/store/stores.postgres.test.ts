@@ -59,6 +59,26 @@ describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 
+it('refuses to change or remove an entry of the audit trail', async () => {
+  const url = await server.createDatabase()
+  const stores = await open(url)
+  const entry = { at: 1, actor: 'alice@host', action: 'hide', subject: 'shop', details: '' }
+  await stores.audit.append(entry)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for (const statement of [
+    "UPDATE audit SET actor = 'bob'",
+    'DELETE FROM audit',
+    'TRUNCATE audit',
+  ]) {
+    await expect(client.query(statement)).rejects.toThrow('the audit trail is append-only')
+  }
+  await client.end()
+  expect(await stores.audit.list(9)).toEqual([entry])
+  await stores.close()
+  await server.dropDatabase(url)
+})
+
 describe('a restored database', () => {
   const lookUp = (stores: Stores, id: string) =>
     stores.journal.findJob('exact', network, aJob({ id }).key)
@@ -74,12 +94,13 @@ describe('a restored database', () => {
       { id: 'failed', round: 0, outcome: anOutcome({ state: 'failed', transaction: null }) },
     ]
     await before.journal.resolve({ outcomes, now: noon })
-    await expect(markRestored(url)).rejects.toThrow('stop every service first')
+    await expect(markRestored(url, 'alice')).rejects.toThrow('stop every service first')
     await before.close()
 
-    expect(await markRestored(url)).toBe(3)
+    expect(await markRestored(url, 'alice')).toBe(3)
 
     const after = await open(url)
+    expect(await after.audit.list(1)).toMatchObject([{ actor: 'alice', action: 'restore' }])
     expect(await after.deliveries.leaseDelivery('untold', 't1', 5_000)).toEqual({
       state: 'delivered',
       key: RESTORED_KEY,

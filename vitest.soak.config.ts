@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run soak`: `SOAK_MINUTES` (10) of mixed trouble under `SOAK_RATE` (50) payments a second. */
+/** Started by `npm run soak`, whose file says what it takes. */
 export default defineConfig({
   // The packages of this repository are tested from their sources.
   resolve: { tsconfigPaths: true },

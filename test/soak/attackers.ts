@@ -1,10 +1,8 @@
 import { encodeFunctionData, type Hex, keccak256, parseAbi, stringToHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { devnetRelayers } from '../../src/devnet/accounts.js'
+import { mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { devnetContracts, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { pause } from '../faults/support/behaviours.js'
-import type { World } from '../faults/support/world.js'
 import {
   aSignedPayment,
   type PaymentWish,
@@ -12,10 +10,16 @@ import {
 } from '../support/a-signed-payment.js'
 import { authorizationArguments } from '../support/token.js'
 
+/** The service that is attacked; each call of `url` may name another of its replicas. */
+export interface Target {
+  chainUrl: string
+  url(): string
+}
+
 /** Somebody who tries to be told "paid" for nothing, or to burn gas. Says in sentences what they got away with. */
 export interface Attacker {
   name: string
-  attack(world: World): Promise<string[]>
+  attack(target: Target): Promise<string[]>
 }
 
 interface SettleAnswer {
@@ -32,7 +36,9 @@ const multicallAbi = parseAbi([
 /** ERC-1271 that says yes while gas costs nothing, as in a simulation, and no in a transaction. */
 const saysNoForReal: Hex = '0x3a15631626ba7e0260e01b5f5260205ff3'
 /** An account that anvil signs for and the service does not use. */
-const stranger = devnetRelayers[2]?.address
+const stranger = mnemonicToAccount('test test test test test test test test test test test junk', {
+  addressIndex: 8,
+}).address
 const PATIENCE_MS = 30_000
 /** Pays for the attacks; its transfers are told from those of honest buyers. */
 const buyer = privateKeyToAccount(keccak256(stringToHex('a hostile buyer of the soak')))
@@ -46,9 +52,9 @@ const aPayment = (wish: PaymentWish = {}) =>
   aSignedPayment({ from: buyer.address, signer: buyer, ...wish })
 
 /** An answer, or nothing where the service is down at this moment. */
-async function post<Body>(world: World, path: string, body: unknown): Promise<Body | undefined> {
+async function post<Body>(target: Target, path: string, body: unknown): Promise<Body | undefined> {
   try {
-    const response = await fetch(world.service().url + path, {
+    const response = await fetch(target.url() + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -60,9 +66,9 @@ async function post<Body>(world: World, path: string, body: unknown): Promise<Bo
 }
 
 /** The nonces of these payments that are used on chain by now, with the money that reached the merchant for each. */
-async function transfersOf(world: World, hash: Hex, payment: SignedPayment): Promise<number> {
+async function transfersOf(target: Target, hash: Hex, payment: SignedPayment): Promise<number> {
   const receipt = await call<{ logs: { address: string; topics: Hex[]; data: Hex }[] } | null>(
-    world.chainUrl,
+    target.chainUrl,
     'eth_getTransactionReceipt',
     [hash],
   )
@@ -80,14 +86,14 @@ async function transfersOf(world: World, hash: Hex, payment: SignedPayment): Pro
   ).length
 }
 
-async function send(world: World, to: string, data: Hex): Promise<Hex | undefined> {
+async function send(target: Target, to: string, data: Hex): Promise<Hex | undefined> {
   const fees = { maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0xba43b7400' }
   const transaction = { from: stranger, to, data, gas: '0x989680', ...fees }
   try {
-    const hash = await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
+    const hash = await call<Hex>(target.chainUrl, 'eth_sendTransaction', [transaction])
     const deadline = Date.now() + PATIENCE_MS
     while (Date.now() < deadline) {
-      if (await call(world.chainUrl, 'eth_getTransactionReceipt', [hash])) return hash
+      if (await call(target.chainUrl, 'eth_getTransactionReceipt', [hash])) return hash
       await pause(50)
     }
   } catch {
@@ -99,10 +105,10 @@ async function send(world: World, to: string, data: Hex): Promise<Hex | undefine
 /** Nine authorizations that move nothing ride with a real one: ten nonces used, one transfer. */
 const decoys: Attacker = {
   name: 'one transfer for ten payments',
-  async attack(world) {
+  async attack(target) {
     const payments = await Promise.all(Array.from({ length: 10 }, () => aPayment()))
     const [real, ...others] = payments as [SignedPayment, ...SignedPayment[]]
-    const settles = payments.map((payment) => post<SettleAnswer>(world, '/settle', payment))
+    const settles = payments.map((payment) => post<SettleAnswer>(target, '/settle', payment))
     const fakes = await Promise.all(
       others.map(({ paymentPayload }) => {
         const { from, nonce } = paymentPayload.payload.authorization
@@ -120,30 +126,30 @@ const decoys: Attacker = {
     }))
     const args = [calls] as const
     const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args })
-    await send(world, devnetContracts.multicall, data)
-    const again = payments.map((payment) => post<SettleAnswer>(world, '/settle', payment))
+    await send(target, devnetContracts.multicall, data)
+    const again = payments.map((payment) => post<SettleAnswer>(target, '/settle', payment))
     const answers = await Promise.all([...settles, ...again])
-    return untrue(world, answers, [...payments, ...payments])
+    return untrue(target, answers, [...payments, ...payments])
   },
 }
 
 /** Verified here, spent by another way, then presented here. */
 const spentElsewhere: Attacker = {
   name: 'a payment spent elsewhere',
-  async attack(world) {
+  async attack(target) {
     const payment = await aPayment()
-    await post(world, '/verify', payment)
+    await post(target, '/verify', payment)
     const data = encodeFunctionData({
       abi: readArtifact('MockUsdc').abi,
       functionName: 'transferWithAuthorization',
       args: authorizationArguments(payment),
     })
-    if ((await send(world, devnetContracts.usdc, data)) === undefined) return []
+    if ((await send(target, devnetContracts.usdc, data)) === undefined) return []
     // Blocks tell whole seconds: while nodes lag, what happens within one has no order.
     await pause(1_000)
     const answers = [
-      await post<SettleAnswer>(world, '/settle', payment),
-      await post<SettleAnswer>(world, '/settle', payment),
+      await post<SettleAnswer>(target, '/settle', payment),
+      await post<SettleAnswer>(target, '/settle', payment),
     ]
     return answers.flatMap((answer) =>
       answer?.success === true ? [`told paid for ${answer.transaction}, which came before`] : [],
@@ -154,7 +160,7 @@ const spentElsewhere: Attacker = {
 /** Signatures of nobody, many at once. */
 const forger: Attacker = {
   name: 'forged signatures',
-  async attack(world) {
+  async attack(target) {
     const payments = await Promise.all(
       Array.from({ length: 30 }, () =>
         aPayment({
@@ -164,7 +170,7 @@ const forger: Attacker = {
       ),
     )
     const answers = await Promise.all(
-      payments.map((payment) => post<SettleAnswer>(world, '/settle', payment)),
+      payments.map((payment) => post<SettleAnswer>(target, '/settle', payment)),
     )
     return answers.flatMap((answer) =>
       answer?.success === true ? ['told paid for a forgery'] : [],
@@ -175,23 +181,23 @@ const forger: Attacker = {
 /** A wallet that says yes to every simulation and no on chain. */
 const liar: Attacker = {
   name: 'a wallet that lies',
-  async attack(world) {
+  async attack(target) {
     const wallet: Hex = `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(20))).toString('hex')}`
-    await call(world.chainUrl, 'anvil_setCode', [wallet, saysNoForReal])
-    await mintUsdc(world.chainUrl, wallet, 1_000_000n)
+    await call(target.chainUrl, 'anvil_setCode', [wallet, saysNoForReal])
+    await mintUsdc(target.chainUrl, wallet, 1_000_000n)
     const payments = await Promise.all(
       Array.from({ length: 10 }, () => aSignedPayment({ from: wallet })),
     )
     const answers = await Promise.all(
-      payments.map((payment) => post<SettleAnswer>(world, '/settle', payment)),
+      payments.map((payment) => post<SettleAnswer>(target, '/settle', payment)),
     )
-    return untrue(world, answers, payments)
+    return untrue(target, answers, payments)
   },
 }
 
 /** Returns the payments that were answered as paid without a transfer of their own. */
 async function untrue(
-  world: World,
+  target: Target,
   answers: readonly (SettleAnswer | undefined)[],
   payments: readonly SignedPayment[],
 ): Promise<string[]> {
@@ -203,7 +209,7 @@ async function untrue(
   }
   const problems: string[] = []
   for (const [transaction, paid] of told) {
-    const transfers = await transfersOf(world, transaction as Hex, paid[0] as SignedPayment)
+    const transfers = await transfersOf(target, transaction as Hex, paid[0] as SignedPayment)
     if (paid.length > transfers) {
       problems.push(`${transaction}: ${paid.length} told paid, ${transfers} transfers`)
     }

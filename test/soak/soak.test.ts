@@ -1,14 +1,15 @@
 import { afterEach, expect, it } from 'vitest'
-import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { pause } from '../faults/support/behaviours.js'
 import { aSignedPayment, type SignedPayment } from '../faults/support/payments.js'
+import { expectAllSettledAndTrue } from '../faults/support/world.js'
 import { submitAsStranger } from '../faults/support/stranger.js'
-import { expectAllSettledAndTrue, startWorld, type World } from '../faults/support/world.js'
 import { attackers, fundAttackers } from './attackers.js'
-import { troubles } from './troubles.js'
+import { type Stage, startStage } from './stage.js'
+import { anyOf } from './troubles.js'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10)
 const PAYMENTS_A_SECOND = Number(process.env.SOAK_RATE ?? 50)
+const REPLICAS = Number(process.env.SOAK_REPLICAS ?? 1)
 /** Troubles come one upon the other, so a payment may live through several. */
 const PATIENCE_MS = 120_000
 /** Else an answer that left just before would count as told. */
@@ -18,15 +19,15 @@ const CLAIMED_WITHIN_MS = 2_000
 /** Between two attacks. */
 const ATTACK_MS = 2_000
 
-let world: World
+let stage: Stage
 
-afterEach(() => world?.close())
+afterEach(() => stage?.close())
 
 it(
-  `loses, doubles and misreports nothing in ${MINUTES} minutes of trouble`,
+  `loses, doubles and misreports nothing in ${MINUTES} minutes of trouble, ${REPLICAS} at work`,
   async () => {
-    world = await startWorld({ relayers: 2 })
-    await fundAttackers(world.chainUrl)
+    stage = await startStage(REPLICAS)
+    await fundAttackers(stage.chainUrl)
     const endsAt = Date.now() + MINUTES * 60_000
     const payments: SignedPayment[] = []
     const under: Promise<void>[] = []
@@ -44,7 +45,7 @@ it(
 
     /** Most merchants settle; some ask twice at once, hang up, or are overtaken by a stranger. */
     async function pay(payment: SignedPayment, i: number): Promise<void> {
-      const { client } = world
+      const { client } = stage
       if (i % 10 === 1) await client.settleAndHangUp(payment, SOONER_THAN_ANY_ANSWER_MS)
       if (i % 10 === 2) void client.settle(payment)
       if (i % 10 === 3) await beOvertaken(payment)
@@ -53,10 +54,10 @@ it(
 
     /** A stranger brings the payment on chain as soon as the service has claimed it. */
     async function beOvertaken(payment: SignedPayment): Promise<void> {
-      const settling = world.client.settle(payment)
+      const settling = stage.client.settle(payment)
       for (const until = Date.now() + CLAIMED_WITHIN_MS; Date.now() < until; await pause(10)) {
-        if ((await world.client.findPayment(payment).catch(() => undefined)) === undefined) continue
-        await submitAsStranger(world.chainUrl, payment).catch(() => {})
+        if ((await stage.client.findPayment(payment).catch(() => undefined)) === undefined) continue
+        await submitAsStranger(stage.chainUrl, payment).catch(() => {})
         break
       }
       await settling
@@ -68,30 +69,25 @@ it(
       for (let i = 0; Date.now() < endsAt; i++, await pause(ATTACK_MS)) {
         const { name, attack } = attackers[i % attackers.length] as (typeof attackers)[number]
         attacks.set(name, (attacks.get(name) ?? 0) + 1)
-        gotAwayWith.push(...(await attack(world)).map((what) => `${name}: ${what}`))
+        gotAwayWith.push(...(await attack(stage)).map((what) => `${name}: ${what}`))
       }
     })()
 
     const seen = new Map<string, number>()
     while (Date.now() < endsAt) {
       await pause(1_000 + Math.random() * 4_000)
-      const trouble = troubles[
-        Math.floor(Math.random() * troubles.length)
-      ] as (typeof troubles)[number]
+      const trouble = anyOf(stage.troubles)
       seen.set(trouble.name, (seen.get(trouble.name) ?? 0) + 1)
-      await trouble.run(
-        world,
-        devnetRelayers[Math.random() < 0.5 ? 0 : 1]?.address as `0x${string}`,
-      )
+      await trouble.run()
     }
-    world.proxy.mend()
+    stage.proxy.mend()
     await load
     await Promise.all(under)
     await attacking
     const lines = [...seen, ...attacks].sort().map(([name, times]) => `  ${times} x ${name}`)
-    lines.unshift(`${payments.length} payments, ${world.client.answers.length} answers`)
+    lines.unshift(`${payments.length} payments, ${stage.client.answers.length} answers`)
     const told = new Map<string, number>()
-    for (const { status, body } of world.client.answers) {
+    for (const { status, body } of stage.client.answers) {
       const words = body?.success ? 'success' : `${status} ${body?.errorReason ?? 'no answer'}`
       told.set(words, (told.get(words) ?? 0) + 1)
     }
@@ -99,7 +95,7 @@ it(
     process.stdout.write(`${lines.join('\n')}\n`)
     expect(payments.length).toBeGreaterThan(MINUTES * 60 * PAYMENTS_A_SECOND * 0.8)
     expect(gotAwayWith).toEqual([])
-    await expectAllSettledAndTrue(world, payments, { mayRepeat: true })
+    await expectAllSettledAndTrue(stage, payments, { mayRepeat: true })
   },
   (MINUTES + 10) * 60_000,
 )

@@ -1,3 +1,4 @@
+import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import {
@@ -13,20 +14,23 @@ import {
   standStill,
   swallowed,
 } from '../faults/support/behaviours.js'
+import type { Replicas } from '../faults/support/replicas.js'
 import type { Behaviour } from '../faults/support/rpc-proxy.js'
-import { chainHead, type World } from '../faults/support/world.js'
+import { type AuditedWorld, chainHead, type World } from '../faults/support/world.js'
 
 /** Something goes wrong for a while, and is right again when the promise resolves. */
 export interface Trouble {
   name: string
-  run(world: World, relayer: `0x${string}`): Promise<void>
+  run(): Promise<void>
 }
 
 const SEND = 'eth_sendRawTransaction'
 const PURSE = 100n * 10n ** 18n
 const NODE_TROUBLE_MS = 2_000
+/** Longer than a lease: the others work on by the time that the replica wakes. */
+const PAUSED_MS = 8_000
 
-const nodeTroubles: [string, string, Behaviour][] = [
+const behaviours: [string, string, Behaviour][] = [
   ['sends answered by an error', SEND, refusedThoughForwarded('internal error')],
   ['sends answered with a low nonce', SEND, refusedThoughForwarded('nonce too low')],
   ['sends cut off after the node took them', SEND, droppedOnceForwarded],
@@ -45,74 +49,133 @@ const nodeTroubles: [string, string, Behaviour][] = [
   ['no node', '*', dropped],
 ]
 
-/** All that the soak draws from: a process that dies or is stopped, nodes that lie or are gone, a wallet run dry. */
-export const troubles: Trouble[] = [
-  ...nodeTroubles.map(
-    ([name, method, behaviour]): Trouble => ({
-      name,
-      async run({ proxy }) {
-        const lift = proxy.fault(method, behaviour)
+export function anyOf<Item>(items: readonly Item[]): Item {
+  return items[Math.floor(Math.random() * items.length)] as Item
+}
+
+/** Nodes that lie or are gone, and a wallet run dry. */
+function chainTroubles({ proxy, chainUrl }: AuditedWorld): Trouble[] {
+  return [
+    ...behaviours.map(
+      ([name, method, behaviour]): Trouble => ({
+        name,
+        async run() {
+          const lift = proxy.fault(method, behaviour)
+          await pause(NODE_TROUBLE_MS)
+          lift()
+        },
+      }),
+    ),
+    {
+      name: 'a node that stands still',
+      async run() {
+        const lift = standStill(proxy, await chainHead(chainUrl))
         await pause(NODE_TROUBLE_MS)
         lift()
       },
-    }),
-  ),
-  {
-    name: 'a node that stands still',
-    async run({ proxy, chainUrl }) {
-      const lift = standStill(proxy, await chainHead(chainUrl))
-      await pause(NODE_TROUBLE_MS)
-      lift()
     },
-  },
-  {
-    name: 'no blocks',
-    async run(world) {
-      const goOn = await world.holdBlocks()
-      await pause(NODE_TROUBLE_MS)
-      await goOn()
+    {
+      name: 'an empty purse',
+      async run() {
+        const { address } = anyOf(devnetRelayers.slice(0, 2))
+        await fundNative(chainUrl, address, 1n)
+        await pause(NODE_TROUBLE_MS)
+        await fundNative(chainUrl, address, PURSE)
+      },
     },
-  },
-  {
-    name: 'nodes that dropped what waited',
-    async run(world) {
-      const goOn = await world.holdBlocks()
-      await pause(300)
-      await call(world.chainUrl, 'anvil_dropAllTransactions')
-      await goOn()
+  ]
+}
+
+/** All that a soak of one service draws from: the chain's troubles, and a process that dies or is stopped. */
+export function serviceTroubles(world: World): Trouble[] {
+  const crash = async () => {
+    await world.service().crash()
+    await world.restart()
+  }
+  return [
+    ...chainTroubles(world),
+    {
+      name: 'no blocks',
+      async run() {
+        const goOn = await world.holdBlocks()
+        await pause(NODE_TROUBLE_MS)
+        await goOn()
+      },
     },
-  },
-  {
-    name: 'an empty purse',
-    async run({ chainUrl }, relayer) {
-      await fundNative(chainUrl, relayer, 1n)
-      await pause(NODE_TROUBLE_MS)
-      await fundNative(chainUrl, relayer, PURSE)
+    {
+      name: 'nodes that dropped what waited',
+      async run() {
+        const goOn = await world.holdBlocks()
+        await pause(300)
+        await call(world.chainUrl, 'anvil_dropAllTransactions')
+        await goOn()
+      },
     },
-  },
-  {
-    name: 'kill -9',
-    async run(world) {
-      await world.service().crash()
-      await world.restart()
+    { name: 'kill -9', run: crash },
+    {
+      name: 'kill -9 twice',
+      async run() {
+        await crash()
+        await pause(Math.random() * 400)
+        await crash()
+      },
     },
-  },
-  {
-    name: 'kill -9 twice',
-    async run(world) {
-      await world.service().crash()
-      await world.restart()
-      await pause(Math.random() * 400)
-      await world.service().crash()
-      await world.restart()
+    {
+      name: 'SIGTERM',
+      async run() {
+        world.service().signal('SIGTERM')
+        await world.service().exited
+        await world.restart()
+      },
     },
-  },
-  {
-    name: 'SIGTERM',
-    async run(world) {
-      world.service().signal('SIGTERM')
-      await world.service().exited
-      await world.restart()
+  ]
+}
+
+/** All that a soak of replicas draws from: the chain's troubles, and replicas and a database that die, stop or stand still. */
+export function replicaTroubles(world: Replicas, replicas: number): Trouble[] {
+  const anyReplica = () => Math.floor(Math.random() * replicas)
+  const anyTwo = () => {
+    const first = anyReplica()
+    return [first, (first + 1) % replicas]
+  }
+  return [
+    ...chainTroubles(world),
+    {
+      name: 'kill -9 of one',
+      async run() {
+        const victim = anyReplica()
+        await world.service(victim).crash()
+        await world.restart(victim)
+      },
     },
-  },
-]
+    {
+      name: 'kill -9 of two',
+      async run() {
+        const victims = anyTwo()
+        await Promise.all(victims.map((i) => world.service(i).crash()))
+        await pause(Math.random() * 3_000)
+        await Promise.all(victims.map((i) => world.restart(i)))
+      },
+    },
+    {
+      name: 'a replica that stands still for longer than a lease',
+      async run() {
+        const paused = world.service(anyReplica())
+        paused.signal('SIGSTOP')
+        await pause(PAUSED_MS)
+        paused.signal('SIGCONT')
+      },
+    },
+    {
+      name: 'a rolling restart',
+      async run() {
+        for (let i = 0; i < replicas; i++) {
+          world.service(i).signal('SIGTERM')
+          await world.service(i).exited
+          await world.restart(i)
+        }
+      },
+    },
+    { name: 'a database that restarts', run: () => world.postgres.restart(1_000) },
+  ]
+}

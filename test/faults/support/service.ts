@@ -27,7 +27,7 @@ export interface ServiceOptions {
 }
 
 /** Several may start at once on a busy machine. */
-const READY_TIMEOUT_MS = 60_000
+const READY_TIMEOUT_MS = 180_000
 const STOP_GRACE_MS = 8_000
 const KEPT_LINES = 4_000
 

@@ -15,7 +15,7 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   watch(network: WatchedNetwork): void
   /** Shows discovery and directory in every scrape from now on. */
   watchDirectory(directory: WatchedDirectory): void
-  /** Shows the leases of this process in every scrape from now on, where they must be renewed. */
+  /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
   /** Shows the disk of the database in every scrape from now on. */
   watchDisk(disk: WatchedDisk): void
@@ -55,13 +55,14 @@ export function createMetrics(now: () => number): Metrics {
   const watched: WatchedNetwork[] = []
   const showDirectory = createDirectoryGauges(registry)
   const showDisk = createDiskGauges(registry)
-  let showLeases = () => {}
   const spans = new Counter({
     name: 'arcus_trace_spans_total',
     help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
     labelNames: ['outcome'],
     registers: [registry],
   })
+  const showLeases = createLeaseGauges(registry)
+  let watchedLeases: WatchedLeases | undefined
   let directory: WatchedDirectory | undefined
   let disk: WatchedDisk | undefined
   let latest: Promise<MetricsPage> | undefined
@@ -70,7 +71,7 @@ export function createMetrics(now: () => number): Metrics {
   async function render(): Promise<MetricsPage> {
     if (directory !== undefined) showDirectory(directory)
     if (disk !== undefined) showDisk(disk)
-    showLeases()
+    if (watchedLeases !== undefined) showLeases(watchedLeases)
     await Promise.all(watched.map((network) => settling.show(network, now())))
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
@@ -94,7 +95,7 @@ export function createMetrics(now: () => number): Metrics {
       directory = watchedDirectory
     },
     watchLeases(leases) {
-      if (leases.ageMs() !== undefined) showLeases = createLeaseGauges(registry, leases)
+      watchedLeases = leases
     },
     watchDisk(watchedDisk) {
       disk = watchedDisk
@@ -136,11 +137,11 @@ function createDirectoryGauges(registry: Registry): (watched: WatchedDirectory) 
   }
 }
 
-function createLeaseGauges(registry: Registry, { ageMs, clockAhead }: WatchedLeases): () => void {
+function createLeaseGauges(registry: Registry): (watched: WatchedLeases) => void {
   const registers = [registry]
   const age = new Gauge({
     name: 'arcus_lease_age_seconds',
-    help: 'Time since this replica last renewed its leases; above 4.5 it sends nothing.',
+    help: 'Time since this replica last renewed its leases; above 4.5 it sends nothing. 0 on SQLite.',
     registers,
   })
   const ahead = new Gauge({
@@ -148,7 +149,7 @@ function createLeaseGauges(registry: Registry, { ageMs, clockAhead }: WatchedLea
     help: 'How far the clock of this machine is ahead of the clock of the database; negative if it is behind.',
     registers,
   })
-  return () => {
+  return ({ ageMs, clockAhead }) => {
     age.set((ageMs() ?? 0) / 1000)
     const { least, most } = clockAhead()
     ahead.set((least + most) / 2_000)

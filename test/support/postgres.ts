@@ -15,6 +15,8 @@ export interface PostgresServer {
   dropDatabase(url: string): Promise<void>
   /** Ends the server as an operator would, all connections with it, and starts it again after so many milliseconds. */
   restart(downMs?: number): Promise<void>
+  /** Kills it as `pg_ctl -m immediate` does, without a checkpoint, and starts it again: it recovers from its log. */
+  crash(): Promise<void>
   /** Ends it and leaves it down; gives how to start it again. */
   takeDown(): Promise<() => Promise<void>>
   close(): Promise<void>
@@ -45,7 +47,7 @@ export async function startPostgres(
   const port = await freePort()
   let server = await launch()
 
-  async function launch(): Promise<Child> {
+  async function launch(): Promise<Child & { crash(): Promise<void> }> {
     const settings = [
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
@@ -57,8 +59,9 @@ export async function startPostgres(
     const child = spawn(join(bin, 'postgres'), args, { ...run, stdio: 'ignore' })
     const supervised = superviseChild(child, STOP_GRACE_MS)
     await answers(port)
-    // "Fast" shutdown: connections are cut, data is whole.
-    return { ...supervised, stop: () => interrupt(child.pid as number, supervised) }
+    // "Fast" shutdown (SIGINT): connections are cut, data is whole. "Immediate" (SIGQUIT) leaves the data to recovery.
+    const end = (signal: NodeJS.Signals) => endBy(signal, child.pid as number, supervised)
+    return { ...supervised, stop: () => end('SIGINT'), crash: () => end('SIGQUIT') }
   }
 
   const urlOf = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
@@ -93,6 +96,10 @@ export async function startPostgres(
       await new Promise((resolve) => setTimeout(resolve, downMs))
       server = await launch()
     },
+    async crash() {
+      await server.crash()
+      server = await launch()
+    },
     async takeDown() {
       await server.stop()
       return async () => {
@@ -106,8 +113,8 @@ export async function startPostgres(
   }
 }
 
-async function interrupt(pid: number, { exited, stop }: Child): Promise<void> {
-  process.kill(pid, 'SIGINT')
+async function endBy(signal: NodeJS.Signals, pid: number, { exited, stop }: Child): Promise<void> {
+  process.kill(pid, signal)
   const isOver = await Promise.race([
     exited.then(() => true),
     new Promise<boolean>((resolve) => setTimeout(() => resolve(false), STOP_GRACE_MS)),

@@ -26,15 +26,16 @@ const domain = { name: 'USDC', version: '2', chainId: 5042, verifyingContract: a
 
 /** A payment of a cent that is good for ten minutes. */
 export async function aSignedPayment(
-  changes: { validSeconds?: number; maxTimeoutSeconds?: number } = {},
+  changes: { validSeconds?: number; validAfterSeconds?: number; maxTimeoutSeconds?: number } = {},
 ): Promise<SignedPayment> {
-  const { validSeconds = VALID_SECONDS, maxTimeoutSeconds = 60 } = changes
+  const { validSeconds = VALID_SECONDS, validAfterSeconds, maxTimeoutSeconds = 60 } = changes
+  const seconds = Math.floor(Date.now() / 1000)
   const authorization: Authorization = {
     from: payer,
     to: payTo,
     value: 10_000n,
-    validAfter: 0n,
-    validBefore: BigInt(Math.floor(Date.now() / 1000) + validSeconds),
+    validAfter: validAfterSeconds === undefined ? 0n : BigInt(seconds + validAfterSeconds),
+    validBefore: BigInt(seconds + validSeconds),
     nonce: toHex(randomBytes(32)),
   }
   const signature = await devnetPayer.account.signTypedData({

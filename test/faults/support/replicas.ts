@@ -3,7 +3,9 @@ import { startAnvil, startBlockProducer } from '../../../src/devnet/anvil.js'
 import { mintUsdc, placeContracts } from '../../../src/devnet/fixtures.js'
 import { freePort } from '../../../src/devnet/process.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
-import { createClient } from './client.js'
+import { pause } from './behaviours.js'
+import { type Client, createClient } from './client.js'
+import { aSignedPayment, type SignedPayment } from './payments.js'
 import { startRpcProxy } from './rpc-proxy.js'
 import { type Service, startService } from './service.js'
 import type { AuditedWorld } from './world.js'
@@ -27,7 +29,7 @@ export async function startReplicas(options: {
   relayers: number
   env?: NodeJS.ProcessEnv
   /** Settings of one replica beside those of all. */
-  envOf?: (replica: number) => NodeJS.ProcessEnv
+  envOf?: (replica: number, databaseUrl: string) => NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
 }): Promise<Replicas> {
   const ends: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -59,14 +61,11 @@ async function build(
   ends.push(proxy.close)
   const relayerKeys = devnetRelayers.slice(0, options.relayers).map(({ privateKey }) => privateKey)
   const env = { SETTLE_WAIT_SECONDS: '6', ...options.env }
-  const start = (port: number, i: number) =>
-    startService({
-      port,
-      rpcUrls: [proxy.url],
-      relayerKeys,
-      databaseUrl,
-      env: { ...env, ...options.envOf?.(i) },
-    })
+  const start = async (port: number, i: number) => {
+    const own = await options.envOf?.(i, databaseUrl)
+    const rpcUrls = [proxy.url]
+    return startService({ port, rpcUrls, relayerKeys, databaseUrl, env: { ...env, ...own } })
+  }
   const ports: number[] = []
   for (let i = 0; i < options.replicas; i++) ports.push(await freePort())
   const services: Service[] = []
@@ -88,6 +87,51 @@ async function build(
     service: (i) => services[i] as Service,
     async restart(i) {
       services[i] = await start(ports[i] as number, i)
+    },
+  }
+}
+
+/** Payments that are made one after another, each asked for until it is told. */
+export interface Load {
+  payments: SignedPayment[]
+  /** Returns the longest time from the first question to success, milliseconds, of the payments since the last call. */
+  worstMs(): number
+  /** Stops beginning payments. Resolves when all are told or given up. */
+  end(): Promise<void>
+}
+
+/** Begins a payment every so many milliseconds. */
+export function startLoad(client: Client, everyMs: number, patienceMs: number): Load {
+  const payments: SignedPayment[] = []
+  const told: Promise<void>[] = []
+  let worst = 0
+  let isOver = false
+
+  async function pay(): Promise<void> {
+    const payment = await aSignedPayment()
+    payments.push(payment)
+    const askedAt = performance.now()
+    await client.settleUntilTold([payment], patienceMs)
+    worst = Math.max(worst, performance.now() - askedAt)
+  }
+
+  const load = (async () => {
+    while (!isOver) {
+      told.push(pay())
+      await pause(everyMs)
+    }
+  })()
+  return {
+    payments,
+    worstMs() {
+      const found = worst
+      worst = 0
+      return found
+    },
+    async end() {
+      isOver = true
+      await load
+      await Promise.all(told)
     },
   }
 }

@@ -102,7 +102,7 @@ function startReplica(port: number, rpcUrl: string, databaseUrl: string): ChildP
 
 async function untilHealthy(url: string): Promise<void> {
   for (let i = 0; i < 300; i++) {
-    const answer = await fetch(`${url}/health`).catch(() => undefined)
+    const answer = await fetch(`${url}/supported`).catch(() => undefined)
     if (answer?.ok) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -89,11 +89,10 @@ function startReference(name: SideName, rpcUrl: string, port: number): ChildProc
 
 async function untilHealthy(url: string): Promise<void> {
   for (let i = 0; i < 200; i++) {
-    try {
-      if ((await fetch(`${url}/health`)).ok) return
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    // A service that starts answers 503 here. The reference has no such route.
+    const answer = await fetch(`${url}/ready`).catch(() => undefined)
+    if (answer !== undefined && answer.status !== 503) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error('a facilitator did not start')
 }

@@ -34,6 +34,8 @@ export interface AppOptions {
   /** Routes of the operator's own paid endpoints. */
   hosted?: ((app: FastifyInstance) => Promise<void>) | undefined
   readiness: ReadReadiness
+  /** True once the process is about to stop: balancers are told, and serving goes on. */
+  isLeaving?: () => boolean
   console: { pages: Console; settings: ConsoleSettings; readStatus: ReadStatus }
   /** `undefined` if traces are off. */
   tracing?: { install(app: FastifyInstance): void } | undefined
@@ -60,7 +62,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const limiter = installRateLimit(app, options.rateLimit, options.countExchange)
   installOpenApi(app, { servers: options.servers })
   healthRoutes(app)
-  readinessRoutes(app, options.readiness)
+  readinessRoutes(app, options.readiness, options.isLeaving)
   consoleSettingsRoute(app, settings)
   statusRoutes(app, readStatus)
   await pages.install(app)

@@ -5,13 +5,14 @@ import { explainStart, installDrain, surviveRejections } from './app/lifecycle.j
 import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { gasWarnings, readSettings } from './config/config.js'
+import { type Front, openFront } from './http/front.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
 const DRAIN_MARGIN_MS = 5_000
-/** The time that a node or a database gets if it starts together with the service. */
-const START_PATIENCE_MS = 15_000
-const START_RETRY_MS = 500
+/** The first wait for a node or a database that is away, and the longest: each wait is twice the one before. */
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 15_000
 /** The time after which a failed start ends the process, whatever is still open. */
 const CLOSE_PATIENCE_MS = 1_000
 
@@ -32,19 +33,20 @@ async function serve(): Promise<void> {
   const log = createLogger({ level: config.logLevel })
   for (const warning of [...config.warnings, ...gasWarnings(config)]) log.warn(warning)
   surviveRejections(log)
-  const arcus = await patiently(() => compose(config, secrets, log), log)
-  installDrain({
-    app: arcus.app,
-    onClose: arcus.close,
-    graceMs: config.settleWaitSeconds * 1000 + DRAIN_MARGIN_MS,
-    log,
-  })
+  const front = await openFront(config)
   try {
-    await arcus.app.listen({ host: config.host, port: config.port })
+    const arcus = await patiently(() => compose(config, secrets, log), front, log)
+    installDrain({
+      app: arcus.app,
+      leave: arcus.leave,
+      delayMs: config.drainDelaySeconds * 1000,
+      onClose: arcus.close,
+      graceMs: config.settleWaitSeconds * 1000 + DRAIN_MARGIN_MS,
+      log,
+    })
+    await front.handOver(arcus.app)
   } catch (error) {
-    // Nobody could reach the service, and its relayers would go on.
-    await arcus.app.close()
-    await arcus.close()
+    front.close()
     throw error
   }
   log.info(
@@ -53,16 +55,25 @@ async function serve(): Promise<void> {
   )
 }
 
-async function patiently<Value>(build: () => Promise<Value>, log: Logger): Promise<Value> {
-  const deadline = Date.now() + START_PATIENCE_MS
-  for (;;) {
+/** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */
+async function patiently<Value>(
+  build: () => Promise<Value>,
+  front: Front,
+  log: Logger,
+): Promise<Value> {
+  for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(waitMs * 2, LAST_RETRY_MS)) {
     try {
       return await build()
     } catch (error) {
-      const mayPass = error instanceof RpcUnavailableError || error instanceof StoreUnavailableError
-      if (!mayPass || Date.now() > deadline) throw error
-      log.warn({ reason: error.message }, 'chain or database does not answer yet; trying again')
-      await new Promise((resolve) => setTimeout(resolve, START_RETRY_MS))
+      const isNode = error instanceof RpcUnavailableError
+      if (!isNode && !(error instanceof StoreUnavailableError)) throw error
+      const what = isNode ? 'the chain nodes' : 'the database'
+      front.explain(`the service starts and waits for ${what}`)
+      log.warn(
+        { reason: error.message, nextTryMs: waitMs },
+        `${what} cannot be reached yet; trying again`,
+      )
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
   }
 }

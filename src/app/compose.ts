@@ -3,10 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { type AppOptions, buildApp } from '../app.js'
+import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Token } from '../chain/token.js'
-import type { Config } from '../config/config.js'
+import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls, type OwnCalls } from '../directory/probe/own-calls.js'
+import { variables } from '../doctor/chain-checks.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
 import { openConsole, toConsoleSettings } from '../http/console.js'
@@ -35,6 +37,8 @@ import { composeStores, UPKEEP } from './stores.js'
 /** The service, built and not yet listening. */
 export interface Arcus {
   app: FastifyInstance
+  /** Tells balancers by `/ready` that the process stops soon; serving goes on. */
+  leave(): void
   /** Closes chain, relayers and database, after the last answer is out. */
   close(): Promise<void>
 }
@@ -51,8 +55,13 @@ const SWEEP_KEYS = 500
  */
 export async function compose(config: Config, secrets: Secrets, log: Logger): Promise<Arcus> {
   const teardown = createTeardown(log)
+  let isLeaving = false
   try {
-    return { app: await open(config, secrets, log, teardown), close: teardown.run }
+    const app = await open(config, secrets, { isLeaving: () => isLeaving, log, teardown })
+    const leave = () => {
+      isLeaving = true
+    }
+    return { app, leave, close: teardown.run }
   } catch (error) {
     // The next attempt must not find a relayer of this one still running.
     await teardown.run()
@@ -63,8 +72,7 @@ export async function compose(config: Config, secrets: Secrets, log: Logger): Pr
 async function open(
   config: Config,
   secrets: Secrets,
-  log: Logger,
-  teardown: Teardown,
+  { isLeaving, log, teardown }: { isLeaving: () => boolean; log: Logger; teardown: Teardown },
 ): Promise<FastifyInstance> {
   const keccak256 = await createKeccak256()
   const recovery = await loadSignerRecovery(keccak256)
@@ -89,7 +97,9 @@ async function open(
   const shared = { ...holding, keccak256, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
-    networks.push(await composeNetwork(network, config, secrets, shared))
+    networks.push(
+      await composeNetwork(network, config, secrets, shared).catch(namingNodes(network)),
+    )
   }
   const { isShared } = leases
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
@@ -157,6 +167,7 @@ async function open(
       relayerAddresses: [...own].map(checksum),
       bazaar: directory.bazaar,
     },
+    isLeaving,
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
@@ -167,6 +178,17 @@ async function open(
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
   return app
+}
+
+/** Names the network and the setting of nodes that do not answer, because their own error has no address in it. */
+function namingNodes(place: NetworkConfig): (error: unknown) => never {
+  const { network, rpcUrls } = place
+  return (error) => {
+    if (!(error instanceof RpcUnavailableError)) throw error
+    const count = rpcUrls.length === 1 ? 'the one node' : `all ${rpcUrls.length} nodes`
+    const message = `${error.message} (tried ${count} of ${network} in ${variables(place)}_RPC_URLS)`
+    throw new RpcUnavailableError(message, { cause: error })
+  }
 }
 
 /** Starts everything that works beside requests: leases, relayers, directory, and hosted endpoints once it listens. */
@@ -188,8 +210,8 @@ async function start(world: {
   directory.start()
   ownCalls.attach((call) => app.inject(call))
   // The endpoints must answer before their probes come.
-  app.addHook('onListen', async () => {
-    await hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
+  app.server.once('listening', () => {
+    hosted.start().catch((err) => log.error({ err }, 'hosted endpoints could not be listed'))
   })
 }
 

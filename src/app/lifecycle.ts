@@ -16,6 +16,10 @@ interface DrainOptions {
   app: FastifyInstance
   /** Closes the resources of the routes after the last answer was sent. It gets 10 s. */
   onClose: () => Promise<void>
+  /** Tells balancers that the process stops soon. */
+  leave?: () => void
+  /** How long to serve on after that on SIGTERM; 0 if absent. A person at a terminal does not wait. */
+  delayMs?: number
   /** Longest wait for requests in flight. */
   graceMs: number
   log: Logger
@@ -33,12 +37,12 @@ interface Drain {
 }
 
 /**
- * Stops in order on SIGTERM and SIGINT: accept nothing new, finish the requests in flight within the grace, close the
- * resources, exit 0. The same signal again exits 1 at once. An uncaught exception leaves the state unknown, so it
+ * Stops in order on SIGTERM and SIGINT: tell balancers and serve on for the delay, accept nothing new, finish the requests
+ * in flight within the grace, close the resources, exit 0. The same signal again exits 1 at once. An uncaught exception leaves the state unknown, so it
  * drains and exits 1.
  */
 export function installDrain(options: DrainOptions): Drain {
-  const { app, onClose, graceMs, log } = options
+  const { app, onClose, graceMs, log, delayMs = 0 } = options
   const exit = options.exit ?? ((code: number) => process.exit(code))
   const source = options.source ?? process
   let draining: Promise<void> | undefined
@@ -51,6 +55,11 @@ export function installDrain(options: DrainOptions): Drain {
   }
 
   const leave = async (reason: string) => {
+    options.leave?.()
+    if (reason === 'SIGTERM' && delayMs > 0) {
+      log.info({ reason, delayMs }, 'not ready any more; serving on until balancers know')
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+    }
     log.info({ reason, graceMs }, 'draining')
     const isIdle = await closeServer(app, graceMs)
     if (!isIdle) log.warn('grace is over; requests in flight were cut')

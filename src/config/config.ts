@@ -76,6 +76,8 @@ export interface Config {
   readonly wastedGasLimit: NativeAmount
   readonly maxBatch: number
   readonly settleWaitSeconds: number
+  /** Seconds of serving between SIGTERM, when `/ready` turns to 503, and the end of listening. */
+  readonly drainDelaySeconds: number
   /** A `max` of 0 turns the limit off. */
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   readonly trustProxy: TrustProxy
@@ -122,6 +124,7 @@ const settings = z.object({
   WASTED_GAS_LIMIT_USD: decimal(18, '1').default(DEFAULT_WASTED_GAS_LIMIT),
   MAX_BATCH: integer(1, 100).default(50),
   SETTLE_WAIT_SECONDS: integer(1, 80).default(30),
+  DRAIN_DELAY_SECONDS: integer(0, 300).default(0),
   RATE_LIMIT_MAX: integer(0, 10_000_000).default(6_000),
   RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60),
   TRUST_PROXY: trustProxy().default(false),
@@ -181,6 +184,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     maxBatch: set.MAX_BATCH,
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
+    drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
     rateLimit: Object.freeze({
       max: set.RATE_LIMIT_MAX,
       windowSeconds: set.RATE_LIMIT_WINDOW_SECONDS,

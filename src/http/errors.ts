@@ -157,10 +157,19 @@ function payerOf(body: unknown): { payer?: string } {
   return payer === undefined ? {} : { payer: getAddress(payer) }
 }
 
+/** Returns the body of a 503 of a service that cannot serve at the moment. */
+export function unavailableAnswer(family: RouteFamily, message: string): ErrorAnswer {
+  return errorAnswer(family, { code: unavailableCode(family), message }, undefined)
+}
+
+function unavailableCode(family: RouteFamily): string {
+  return family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable'
+}
+
 function closingFault(family: RouteFamily): RequestFault {
   return new RequestFault({
     statusCode: 503,
-    code: family === 'verify' || family === 'settle' ? failures[family].code : 'unavailable',
+    code: unavailableCode(family),
     message: 'The service is stopping and did nothing with this request; try again.',
     headers: { 'retry-after': '1' },
   })

@@ -53,15 +53,35 @@ export function healthRoutes(app: FastifyInstance): void {
   }))
 }
 
-/** Adds `GET /ready`: 200 when every check passes, else 503, with each check and its reason. */
-export function readinessRoutes(app: FastifyInstance, readReadiness: ReadReadiness): void {
+const leaving: ReadinessAnswer = {
+  status: 'not_ready',
+  checks: [
+    { name: 'stop', ok: false, detail: 'the service stops soon; send new payments elsewhere' },
+  ],
+}
+
+/**
+ * Adds `GET /ready`: 200 when every check passes, else 503, with each check and its reason. Once `isLeaving`, it is 503 at
+ * once, and every answer of the service closes its connection, so that callers move to another replica.
+ */
+export function readinessRoutes(
+  app: FastifyInstance,
+  readReadiness: ReadReadiness,
+  isLeaving: () => boolean = () => false,
+): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (isLeaving()) reply.header('connection', 'close')
+    done()
+  })
   app.get(
     '/ready',
     { config: { limit: 'exempt', operation: readyOperation } },
     async (request, reply) => {
-      const result = await readReadiness((name, err) =>
-        request.log.warn({ err, check: name }, 'readiness check failed'),
-      )
+      const result = isLeaving()
+        ? leaving
+        : await readReadiness((name, err) =>
+            request.log.warn({ err, check: name }, 'readiness check failed'),
+          )
       return reply
         .code(result.status === 'ready' ? 200 : 503)
         .header('cache-control', 'no-store')

@@ -5,17 +5,24 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { installDrain, surviveRejections } from '../../src/app/lifecycle.js'
 import { createLogger } from '../../src/app/logger.js'
+import { readinessRoutes } from '../../src/http/health.js'
 import { anEdgesServer, type Edges } from './edges-server.js'
 
 let edges: Edges | undefined
 afterEach(() => edges?.app.close())
 
 /** A listening server whose `/slow` answers when the test says so, with the drain on signals of the test's own. */
-async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {}) {
+async function aDrainingServer({ graceMs = 5_000, delayMs = 0, onClose = async () => {} } = {}) {
+  let isLeaving = false
   const gate = withResolvers()
   const events: string[] = []
   edges = await anEdgesServer({
     routes: (app) => {
+      readinessRoutes(
+        app,
+        async () => ({ status: 'ready', checks: [] }),
+        () => isLeaving,
+      )
       // The order is that of the server, because a client learns of an answer later.
       app.addHook('onResponse', async () => void events.push('answered'))
       app.get('/slow', async () => {
@@ -40,6 +47,10 @@ async function aDrainingServer({ graceMs = 5_000, onClose = async () => {} } = {
       events.push('closed')
       await onClose()
     },
+    leave() {
+      isLeaving = true
+    },
+    delayMs,
     graceMs,
     log,
     exit: (code) => {
@@ -97,6 +108,26 @@ describe('the drain', () => {
     // The kept-alive connection of the last answer must not hold the process for its idle time.
     expect(performance.now() - releasedAt).toBeLessThan(1_000)
     agent.destroy()
+  })
+
+  it('is told to balancers first: it serves on for the delay, and each answer closes its connection', async () => {
+    const { url, source, exited, events, release } = await aDrainingServer({ delayMs: 1_500 })
+    release()
+    expect((await fetch(`${url}/ready`)).status).toBe(200)
+    source.emit('SIGTERM', 'SIGTERM')
+    const [ready, slow] = await Promise.all([fetch(`${url}/ready`), fetch(`${url}/slow`)])
+    expect([ready.status, slow.status, events.at(-1)]).toEqual([503, 200, 'answered'])
+    expect(await ready.text()).toContain('stops soon')
+    expect(slow.headers.get('connection')).toBe('close')
+    expect(await exited).toBe(0)
+    expect(events.at(-1)).toBe('closed')
+    await expect(fetch(`${url}/health`)).rejects.toThrow()
+  })
+
+  it('does not keep a person at a terminal waiting', async () => {
+    const { source, exited } = await aDrainingServer({ delayMs: 3_600_000 })
+    source.emit('SIGINT', 'SIGINT')
+    expect(await exited).toBe(0)
   })
 
   it('answers later requests on a busy connection with 503 in shape', async () => {

@@ -31,8 +31,26 @@ const READY_TIMEOUT_MS = 180_000
 const STOP_GRACE_MS = 8_000
 const KEPT_LINES = 4_000
 
-/** Starts the service in a process of its own; resolves when it answers `/health`. */
+/** Starts the service in a process of its own; resolves when it serves. */
 export async function startService(options: ServiceOptions): Promise<Service> {
+  const service = spawnService(options)
+  let isOver = false
+  void service.exited.then(() => {
+    isOver = true
+  })
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  while (!(await isServing(service.url))) {
+    if (isOver || Date.now() > deadline) {
+      await service.stop()
+      throw new Error(`the service did not start:\n${service.log().slice(-20).join('\n')}`)
+    }
+    await pause(25)
+  }
+  return service
+}
+
+/** Starts the service in a process of its own, which may wait for its node or database. */
+export function spawnService(options: ServiceOptions): Service {
   const child = spawn(process.execPath, [compiled('src/main.ts')], {
     cwd: fileURLToPath(new URL('../../..', import.meta.url)),
     env: {
@@ -57,21 +75,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     })
   }
   const { stop, exited } = superviseChild(child, STOP_GRACE_MS)
-  const url = `http://127.0.0.1:${options.port}`
-  let isOver = false
-  void exited.then(() => {
-    isOver = true
-  })
-  const deadline = Date.now() + READY_TIMEOUT_MS
-  while (!(await isHealthy(url))) {
-    if (isOver || Date.now() > deadline) {
-      await stop()
-      throw new Error(`the service did not start:\n${lines.slice(-20).join('\n')}`)
-    }
-    await pause(25)
-  }
   return {
-    url,
+    url: `http://127.0.0.1:${options.port}`,
     async crash() {
       child.kill('SIGKILL')
       await exited
@@ -83,9 +88,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-async function isHealthy(url: string): Promise<boolean> {
+/** While the service starts, everything but its health is answered with 503. */
+async function isServing(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/health`)).ok
+    return (await fetch(`${url}/supported`)).ok
   } catch {
     return false
   }

@@ -9,7 +9,8 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-export async function startTcpProxy(port: number): Promise<TcpProxy> {
+/** Listens on a port of its own, or on `listenPort`, and forwards to `port`. */
+export async function startTcpProxy(port: number, listenPort = 0): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const pairs = new Set<{ isSwallowed: boolean }>()
   let isSwallowing = false
@@ -32,7 +33,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
         if (!pair.isSwallowed) other.destroy()
       })
     }
-  }).listen(0, '127.0.0.1')
+  }).listen(listenPort, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,

@@ -50,6 +50,7 @@ describe('readConfig', () => {
       wastedGasLimit: 10n ** 18n,
       maxBatch: 50,
       settleWaitSeconds: 30,
+      drainDelaySeconds: 0,
       rateLimit: { max: 6000, windowSeconds: 60 },
       trustProxy: false,
       probeAllowPrivateHosts: false,

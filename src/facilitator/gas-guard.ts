@@ -29,6 +29,8 @@ interface GasQuestion {
   hasCode: boolean
   /** The amount that moves, 6-decimal units; left out where it is compared with its gas elsewhere. */
   amount?: bigint
+  /** The age that the sums of the budgets may have, milliseconds; 0 if left out. */
+  maxAgeMs?: number
 }
 
 /** Refuses a settlement whose gas the operator would not pay. Verify asks the same as settle. */
@@ -64,7 +66,7 @@ export function subsidisedLimit(dailyGasLimit: bigint | undefined): bigint | und
 export function createGasGuard(options: GasGuardOptions): GasGuard {
   const { network, budgets, dailyGasLimit, limits, maxFeePerGas } = options
 
-  return async ({ account, hasCode, amount }) => {
+  return async ({ account, hasCode, amount, maxAgeMs = 0 }) => {
     const baseFee = options.baseFeePerGas() ?? 0n
     const fees = quoteFees(baseFee, maxFeePerGas, RISKY_HEADROOM)
     if (fees === undefined) {
@@ -77,28 +79,37 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
     const day = dayOf(options.now())
     const gas = options.gas.perPayment()
     const isStrict = hasCode
-    const bearers = [{ name: account as string, limit: limits.perAccount, isStrict }]
-    if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict })
-    for (const bearer of bearers) {
-      const burnt = await budgets.burntBy(network, day, bearer.name)
+    const { subsidised: limit } = limits
+    const isCeilingSet = dailyGasLimit !== undefined
+    const read = (name: string) => budgets.burntBy(network, day, name, maxAgeMs)
+    // Asked together: a database answers them in one statement.
+    const [ofAccount, wasted, subsidised, spentToday] = await Promise.all([
+      read(account),
+      hasCode || isCeilingSet ? read(WASTED) : 0n,
+      limit === undefined ? 0n : read(SUBSIDISED),
+      isCeilingSet ? budgets.spentOn(network, day, maxAgeMs) : 0n,
+    ])
+    const bearers = [
+      { name: account as string, limit: limits.perAccount, isStrict, burnt: ofAccount },
+    ]
+    if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict, burnt: wasted })
+    for (const { burnt, ...bearer } of bearers) {
       // Once gas was burnt there must be room for the most a wallet may use: then verify answers as settle would.
       const gasAtWorst = burnt > 0n ? WALLET_GAS_CAP : gas
       const amount = hasCode ? gasAtWorst * fees.maxFeePerGas : 0n
       const refusal = checkBudget({ ...bearer, amount }, burnt)
       if (refusal !== undefined) return refusal
     }
-    const { subsidised: limit } = limits
     if (limit !== undefined && amount !== undefined && toNative(amount) < gas * priceOf(baseFee)) {
       const ceiling = quoteFees(baseFee, maxFeePerGas)?.maxFeePerGas ?? maxFeePerGas
       const most = options.gas.aloneLimit() * ceiling
       const bearer = { name: SUBSIDISED, amount: most, limit, isStrict: true }
-      const refusal = checkBudget(bearer, await budgets.burntBy(network, day, SUBSIDISED))
+      const refusal = checkBudget(bearer, subsidised)
       if (refusal !== undefined) return refusal
     }
     if (dailyGasLimit === undefined) return undefined
     // Wasted gas has a limit of its own and is not counted here, so that it cannot use up the ceiling of settlements.
-    const wasted = await budgets.burntBy(network, day, WASTED)
-    const spent = (await budgets.spentOn(network, day)) - wasted
+    const spent = spentToday - wasted
     if (spent < dailyGasLimit) return undefined
     return reject(
       'gasBudgetExceeded',

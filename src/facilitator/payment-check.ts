@@ -90,8 +90,12 @@ interface PaymentCheckOptions {
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
-/** Checks a payment. Its authorization must still be valid for `marginSeconds`. */
-export type CheckPayment = (payment: Payment, marginSeconds: number) => Promise<CheckResult>
+/** Checks a payment. Its authorization must still be valid for `marginSeconds`; sums of gas may be `maxAgeMs` old. */
+export type CheckPayment = (
+  payment: Payment,
+  marginSeconds: number,
+  maxAgeMs?: number,
+) => Promise<CheckResult>
 
 /**
  * Makes the checks that verify and settle share. They run in this order, so that the caller learns the real cause: the
@@ -105,7 +109,7 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
   const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
-  return async (payment, marginSeconds) => {
+  return async (payment, marginSeconds, maxAgeMs = 0) => {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return rejected(terms)
     const network = served.get(payment.network) as ServedNetwork
@@ -157,6 +161,7 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
       account: from,
       hasCode: facts.payerHasCode,
       amount: payment.amount,
+      maxAgeMs,
     })
     if (gasRefusal !== undefined) return rejected(gasRefusal)
     const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined

@@ -25,6 +25,9 @@ interface VerifierOptions {
 /** Answers `POST /verify`. Rejects with `RpcUnavailableError` when the chain could not be read. */
 export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
 
+/** Settle reads the sums of the budgets anew, so that verify need not: more gas than that is spent between the two. */
+const BUDGETS_MAX_AGE_MS = 1_000
+
 /** Makes verify for `exact`. */
 export function createVerifier(options: VerifierOptions): Verify {
   const { checkPayment, verified, checksum, paymentUrl, now } = options
@@ -36,7 +39,7 @@ export function createVerifier(options: VerifierOptions): Verify {
     }
     const { payment } = parsed
     const payer = checksum(payment.authorization.from)
-    const result = await checkPayment(payment, VERIFY_MARGIN_SECONDS)
+    const result = await checkPayment(payment, VERIFY_MARGIN_SECONDS, BUDGETS_MAX_AGE_MS)
     if (result.state === 'valid' && !options.canSettle(payment.network)) {
       return verifyUnavailable(payer)
     }

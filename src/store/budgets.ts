@@ -1,9 +1,12 @@
-/** Gas booked by day (UTC, `2026-11-21`), 18-decimal units; written by the settlement journal, in its commits. */
+/**
+ * Gas booked by day (UTC, `2026-11-21`), 18-decimal units; written by the settlement journal, in its commits. An answer may
+ * be `maxAgeMs` old, 0 if that is left out.
+ */
 export interface BudgetStore {
   /** Returns the cost of all transactions of the day. */
-  spentOn(network: string, day: string): Promise<bigint>
+  spentOn(network: string, day: string, maxAgeMs?: number): Promise<bigint>
   /** Returns the gas that an account burnt that day without a settlement, or one of the sums over all accounts. */
-  burntBy(network: string, day: string, payer: string): Promise<bigint>
+  burntBy(network: string, day: string, payer: string, maxAgeMs?: number): Promise<bigint>
 }
 
 /** The name of the sum of all gas that was burnt without a settlement. */

@@ -571,14 +571,10 @@ const gasGuard = faultsOf(
       'if (spent < dailyGasLimit) return undefined',
       'if (spent <= dailyGasLimit) return undefined',
     ],
-    [
-      'what bought nothing is not taken from the ceiling',
-      '(await budgets.spentOn(network, day)) - wasted',
-      'await budgets.spentOn(network, day)',
-    ],
+    ['what bought nothing is not taken from the ceiling', 'spentToday - wasted', 'spentToday'],
     [
       'a wallet is refused past the limit of all wallets',
-      'if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict })',
+      'if (hasCode) bearers.push({ name: WASTED, limit: limits.wasted, isStrict, burnt: wasted })',
       '',
     ],
     [

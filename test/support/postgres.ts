@@ -29,9 +29,9 @@ const STOP_GRACE_MS = 10_000
 /** A test's data need not outlive a power cut. */
 const careless = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
-/** Starts a server over an empty folder. `isDurable` waits for the disk, as in production. */
+/** Starts a server over an empty folder. `isDurable` waits for the disk, as in production; `settings` are `name=value`. */
 export async function startPostgres(
-  options: { isDurable?: boolean } = {},
+  options: { isDurable?: boolean; settings?: readonly string[] } = {},
 ): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-postgres-'))
   const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
@@ -54,6 +54,7 @@ export async function startPostgres(
       'max_connections=200',
       'log_min_messages=fatal',
       ...(options.isDurable === true ? [] : careless),
+      ...(options.settings ?? []),
     ]
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((it) => ['-c', it])]
     const child = spawn(join(bin, 'postgres'), args, { ...run, stdio: 'ignore' })

@@ -43,7 +43,7 @@ interface ActivityRecorder {
 /** Answers wait this long for others, because one commit for many is cheaper and people do not notice. */
 const FLUSH_MS = 1_000
 /** Rows per call of the store, which splits them further if they take too long for one loop turn. */
-const SLICE = 100
+const SLICE = 500
 /** Past this the oldest are dropped and counted; the payments themselves are in the journal. */
 const MAX_WAITING = 20_000
 /** Longer than any CAIP-2 name. */

@@ -1,39 +1,58 @@
-import {
-  answerersOf,
-  type BudgetStore,
-  dayOf,
-  type GasBearer,
-  RESERVED_MS,
-  requireBudget,
-  SUBSIDISED,
-  WASTED,
-} from '../budgets.js'
-import type { Attempt, GasSpending } from '../settlement-journal.js'
+import { LRUCache } from 'lru-cache'
+import { answerersOf, type BudgetStore, SUBSIDISED, WASTED } from '../budgets.js'
+import type { GasSpending } from '../settlement-journal.js'
 import type { Database, Queries } from './database.js'
+import { columnsOf, inGroups } from './groups.js'
 
 /** The payer of the row that sums the whole day. */
 const EVERYBODY = ''
+/** Sums that are remembered for questions which an older answer serves. */
+const MAX_REMEMBERED = 10_000
+
+interface SumKey {
+  network: string
+  day: string
+  payer: string
+}
 
 export function createBudgetStore(database: Database): BudgetStore {
-  const read = async (network: string, day: string, payer: string) => {
-    const [row] = await database.rows<{ amount: string }>(
-      'SELECT amount FROM gas_spending WHERE network = $1 AND day = $2 AND payer = $3',
-      [network, day, payer],
-    )
-    return BigInt(row?.amount ?? 0)
+  const remembered = new LRUCache<string, { sum: bigint; readAt: number }>({ max: MAX_REMEMBERED })
+  const read = inGroups((keys: readonly SumKey[]) => readSums(database, keys))
+
+  async function burntBy(network: string, day: string, payer: string, maxAgeMs = 0) {
+    const name = `${network}/${day}/${payer}`
+    const known = remembered.get(name)
+    if (known !== undefined && performance.now() - known.readAt < maxAgeMs) return known.sum
+    const readAt = performance.now()
+    const sum = await read({ network, day, payer })
+    remembered.set(name, { sum, readAt })
+    return sum
   }
+
   return {
-    spentOn: (network, day) => read(network, day, EVERYBODY),
-    burntBy: read,
+    spentOn: (network, day, maxAgeMs) => burntBy(network, day, EVERYBODY, maxAgeMs),
+    burntBy,
   }
 }
 
-/** Books gas inside a transaction. Rows are locked in order, so that two bookings wait for each other without a deadlock. */
-export async function bookGas(
+async function readSums(database: Database, keys: readonly SumKey[]): Promise<bigint[]> {
+  const rows = await database.rows<{ place: number; amount: string }>(
+    `SELECT a.place, g.amount
+     FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (network, day, payer, place)
+       JOIN gas_spending g ON g.network = a.network AND g.day = a.day AND g.payer = a.payer`,
+    columnsOf(keys.map(({ network, day, payer }) => [network, day, payer])),
+  )
+  const found = new Map(rows.map(({ place, amount }) => [place - 1, BigInt(amount)]))
+  return keys.map((_, i) => found.get(i) ?? 0n)
+}
+
+/** Returns what the spending adds to the sums of a day, by payer. Sums that do not change are left out. */
+export async function gasSums(
   sql: Queries,
-  { network, total, wasted = 0n, subsidised = 0n, burnt, reserved }: GasSpending,
-  day: string,
-): Promise<void> {
+  spending: GasSpending | undefined,
+): Promise<ReadonlyMap<string, bigint>> {
+  if (spending === undefined) return new Map()
+  const { total, wasted = 0n, subsidised = 0n, burnt, reserved } = spending
   const sums = new Map([
     [EVERYBODY, total],
     [WASTED, wasted],
@@ -41,6 +60,7 @@ export async function bookGas(
   ])
   for (const { payer, amount } of burnt) sums.set(payer, (sums.get(payer) ?? 0n) + amount)
   if (reserved !== undefined) {
+    // The bearers of an attempt do not change until its slot closes.
     const rows = await sql.rows<{ bearer: string; is_strict: number }>(
       'SELECT bearer, is_strict FROM gas_risks WHERE hash = $1',
       [reserved.hash],
@@ -48,63 +68,5 @@ export async function bookGas(
     const bearers = rows.map((row) => ({ name: row.bearer, isStrict: row.is_strict === 1 }))
     for (const payer of answerersOf(bearers, burnt)) sums.set(payer, reserved.amount)
   }
-  const entries = [...sums].filter(([, amount]) => amount > 0n).sort(([a], [b]) => (a < b ? -1 : 1))
-  if (entries.length === 0) return
-  await sql.run(
-    `INSERT INTO gas_spending (network, day, payer, amount)
-     SELECT $1, $2, payer, amount FROM unnest($3::text[], $4::numeric[]) AS s (payer, amount)
-     ON CONFLICT (network, day, payer) DO UPDATE SET amount = gas_spending.amount + excluded.amount`,
-    [network, day, entries.map(([payer]) => payer), entries.map(([, amount]) => amount.toString())],
-  )
-}
-
-/**
- * Reserves what an attempt may burn, inside a transaction. Processes that reserve for the same bearer take turns, so that
- * together they stay within its budget. Throws `GasBudgetError`.
- */
-export async function reserveGas(
-  sql: Queries,
-  attempt: Attempt,
-  bearers: readonly GasBearer[],
-): Promise<void> {
-  if (bearers.length === 0) return
-  const { hash, network, relayer, relayerNonce, createdAt } = attempt
-  const risks = bearers.filter(({ amount }) => amount > 0n)
-  for (const name of risks.map((it) => it.name).sort()) {
-    await sql.run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${network}/${name}`])
-  }
-  // One statement, so that a slot that closes meanwhile counts either as reserved or as booked.
-  const rows = await sql.rows<{ name: string; burnt: string; reserved: string }>(
-    `SELECT b.name,
-       coalesce((SELECT amount FROM gas_spending g WHERE g.network = $2 AND g.day = $3 AND g.payer = b.name), 0) AS burnt,
-       coalesce((SELECT sum(most) FROM (
-         SELECT max(r.amount) AS most FROM gas_risks r JOIN attempts a ON a.hash = r.hash
-         WHERE r.bearer = b.name AND a.network = $2 AND a.is_open = 1 AND a.created_at > $4
-           AND NOT (a.relayer = $5 AND a.relayer_nonce = $6)
-         GROUP BY a.relayer, a.relayer_nonce) AS slots), 0) AS reserved
-     FROM unnest($1::text[]) AS b (name)`,
-    [
-      bearers.map(({ name }) => name),
-      network,
-      dayOf(createdAt),
-      createdAt - RESERVED_MS,
-      relayer,
-      relayerNonce,
-    ],
-  )
-  for (const bearer of bearers) {
-    const row = rows.find(({ name }) => name === bearer.name)
-    requireBudget(bearer, BigInt(row?.burnt ?? 0), BigInt(row?.reserved ?? 0))
-  }
-  if (risks.length === 0) return
-  await sql.run(
-    `INSERT INTO gas_risks (hash, bearer, amount, is_strict)
-     SELECT $1, * FROM unnest($2::text[], $3::numeric[], $4::bigint[]) ON CONFLICT DO NOTHING`,
-    [
-      hash,
-      risks.map(({ name }) => name),
-      risks.map(({ amount }) => amount.toString()),
-      risks.map(({ isStrict }) => (isStrict ? 1 : 0)),
-    ],
-  )
+  return new Map([...sums].filter(([, amount]) => amount > 0n))
 }

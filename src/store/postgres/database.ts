@@ -230,6 +230,7 @@ function ask(client: pg.ClientBase, text: string, values: readonly unknown[]) {
 
 /** PostgreSQL has no U+0000 in texts. Only a text of a stranger can hold one, and it matches nothing then. */
 export function withoutNul(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNul)
   return typeof value === 'string' && value.includes('\0')
     ? value.replaceAll('\0', '\ufffd')
     : value

@@ -6,9 +6,18 @@ import {
 } from '../deliveries.js'
 import { CopyError } from '../errors.js'
 import { type Database, openDatabase } from './database.js'
+import { columnsOf, inGroups } from './groups.js'
 
 /** SQL for the clock of the database, Unix milliseconds: the clocks of replicas may differ by seconds. */
 export const clockMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** A success that has left. `now` is in Unix milliseconds. */
+interface Answered {
+  jobId: string
+  token: string
+  key: string | null
+  now: number
+}
 
 export function createDeliveryStore(database: Database): DeliveryStore {
   const findIdempotencyKey = async (key: string) => {
@@ -18,16 +27,33 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     )
     return row?.job_id
   }
+  const grant = inGroups(
+    async (asked: readonly { jobId: string; token: string; leaseMs: number }[]) => {
+      // With its own token a lease is renewed, or the answer to the first try was lost.
+      const rows = await database.rows<{ token: string }>(
+        `UPDATE jobs SET delivery_token = a.token, delivery_until = ${clockMs} + a.lease_ms
+       FROM unnest($1::text[], $2::text[], $3::bigint[]) AS a (id, token, lease_ms)
+       WHERE jobs.id = a.id AND state = 'confirmed' AND delivered_at IS NULL
+         AND (delivery_until IS NULL OR delivery_until <= ${clockMs} OR delivery_token = a.token)
+       RETURNING a.token`,
+        columnsOf(asked.map(({ jobId, token, leaseMs }) => [jobId, token, leaseMs])),
+      )
+      const tokens = new Set(rows.map(({ token }) => token))
+      return asked.map(({ token }) => tokens.has(token))
+    },
+  )
+  const complete = inGroups(async (answered: readonly Answered[]) => {
+    await database.run(
+      `UPDATE jobs SET delivered_at = a.at, delivered_key = a.key, delivery_token = NULL, delivery_until = NULL
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS a (id, token, key, at)
+       WHERE jobs.id = a.id AND delivered_at IS NULL AND delivery_token = a.token`,
+      columnsOf(answered.map(({ jobId, token, key, now }) => [jobId, token, key, now])),
+    )
+    return answered.map(() => undefined)
+  })
   return {
     async leaseDelivery(jobId, token, leaseMs): Promise<DeliveryLease> {
-      // With its own token the lease is renewed, or the answer to the first try was lost.
-      const granted = await database.run(
-        `UPDATE jobs SET delivery_token = $1, delivery_until = ${clockMs} + $2
-         WHERE id = $3 AND state = 'confirmed' AND delivered_at IS NULL
-           AND (delivery_until IS NULL OR delivery_until <= ${clockMs} OR delivery_token = $1)`,
-        [token, leaseMs, jobId],
-      )
-      if (granted === 1) return { state: 'granted' }
+      if (await grant({ jobId, token, leaseMs })) return { state: 'granted' }
       const [row] = await database.rows<{
         left_ms: number
         delivered_at: number | null
@@ -41,13 +67,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
         ? { state: 'leased', leftMs: row?.left_ms ?? 0 }
         : { state: 'delivered', key: row.delivered_key }
     },
-    async completeDelivery(jobId, token, key, now) {
-      await database.run(
-        `UPDATE jobs SET delivered_at = $1, delivered_key = $2, delivery_token = NULL, delivery_until = NULL
-         WHERE id = $3 AND delivered_at IS NULL AND delivery_token = $4`,
-        [now, key, jobId, token],
-      )
-    },
+    completeDelivery: (jobId, token, key, now) => complete({ jobId, token, key, now }),
     async releaseDelivery(jobId, token) {
       await database.run(
         'UPDATE jobs SET delivery_token = NULL, delivery_until = NULL WHERE id = $1 AND delivery_token = $2',

@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
-import { dayOf, type GasBearer } from '../budgets.js'
+import { dayOf, type GasBearer, GasBudgetError, RESERVED_MS } from '../budgets.js'
 import { JobsTakenError, LeaseLostError, laneLease } from '../leases.js'
 import type {
   Attempt,
-  Claim,
   Decision,
   Job,
   JobSharing,
   NewJob,
   Outcome,
+  Resolution,
   SettlementJournal,
 } from '../settlement-journal.js'
 import {
@@ -21,37 +21,55 @@ import {
   toJob,
   transferTaken,
 } from '../sql/settlement-rows.js'
-import { bookGas, reserveGas } from './budgets.js'
-import type { Database, Queries } from './database.js'
+import { gasSums } from './budgets.js'
+import type { Database } from './database.js'
 import { clockMs } from './deliveries.js'
+import { columnsOf, inGroups } from './groups.js'
 
-/** Keeps the journal for one of several processes. `worker` is the name of this one; the jobs it claims are its own. */
+/**
+ * Keeps the journal for one of several processes. `worker` is the name of this one; the jobs it claims are its own. Every
+ * write is one statement: a process that stops in between leaves no lock behind that others would wait for.
+ */
 export function createSettlementJournal(database: Database, worker: string): SettlementJournal {
+  const find = inGroups((keys: readonly JobKey[]) => findAll(database, keys))
+  const insert = inGroups((claims: readonly NewClaim[]) => insertAll(database, worker, claims))
+
   return {
-    findJob: (kind, network, key) => findByKey(database, kind, network, key),
-    claim: (job, idempotencyKey, now) => claim(database, worker, job, idempotencyKey, now),
-    reopen: (failed, job, now) => reopen(database, worker, failed, job, now, 'none'),
-    recordFound: (job, failed, outcome, now) =>
-      keepingTransfersApart(async (decide) =>
-        database.inTransaction(async (sql) => {
-          const row =
-            failed === undefined
-              ? (await insert(sql, worker, job, now)) && newRow(job, now)
-              : await reopen(sql, worker, failed, job, now, 'asIs')
-          if (!row) return undefined
-          await decide(sql, worker, [{ id: row.id, round: row.round, outcome }], now)
-          return findById(sql, row.id)
-        }),
-      ),
+    findJob: (kind, network, key) => find({ kind, network, key }),
+    async claim(job, idempotencyKey, now) {
+      try {
+        if (await insert({ job, idempotencyKey, now })) {
+          return { state: 'claimed', job: newRow(job, now) }
+        }
+      } catch (error) {
+        // Another payment has bound the idempotency key at this moment.
+        if (idempotencyKey === undefined || !isUniqueViolation(error)) throw error
+      }
+      const holder = await find(job)
+      if (holder === undefined) return { state: 'keyConflict' }
+      // It is this claim's own row when only the answer to the first insert was lost.
+      return { state: holder.id === job.id ? 'claimed' : 'held', job: holder }
+    },
+    reopen: (failed, job, now) => reopen(database, worker, failed, job, now),
+    async recordFound(job, failed, outcome, now) {
+      const record = (outcome: Outcome) =>
+        failed === undefined
+          ? insertFound(database, worker, job, outcome, now)
+          : reopen(database, worker, failed, job, now, outcome)
+      try {
+        return await record(outcome)
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error
+        return record(transferTaken(outcome))
+      }
+    },
     async findByTransaction(transaction) {
       const rows = await database.rows<JobRow>(
         `SELECT jobs.* FROM attempt_jobs m JOIN jobs ON jobs.id = m.job_id WHERE m.hash = $1 ORDER BY m.position`,
         [transaction],
       )
       const found = await database.rows<JobRow>(
-        `SELECT * FROM jobs WHERE "transaction" = $1 AND state = 'confirmed' AND gas_cost IS NULL
-         UNION SELECT * FROM jobs WHERE "transaction" = $1 AND transfer_log IS NOT NULL
-         ORDER BY created_at`,
+        'SELECT * FROM jobs WHERE settled_in = $1 ORDER BY created_at',
         [transaction],
       )
       const known = new Set(rows.map(({ id }) => id))
@@ -59,18 +77,18 @@ export function createSettlementJournal(database: Database, worker: string): Set
     },
     async openJobs(network) {
       const rows = await database.rows<JobRow>(
-        `SELECT * FROM jobs WHERE network = $1 AND state IN ('queued', 'submitted') ORDER BY created_at`,
+        'SELECT * FROM jobs WHERE network = $1 AND is_open ORDER BY created_at',
         [network],
       )
       return rows.map((row) => toJob(row) as Job)
     },
     recordAttempt: (attempt, epoch, bearers = []) =>
-      database.inTransaction((sql) => recordAttempt(sql, worker, attempt, epoch, bearers)),
+      recordAttempt(database, worker, attempt, epoch, bearers),
     async nameTransaction({ id, round }, from, to, now) {
       // Also true where the row names it already: the statement may run twice.
       const changes = await database.run(
         `UPDATE jobs SET state = $1, "transaction" = $2, updated_at = $3
-         WHERE id = $4 AND round = $5 AND state IN ('queued', 'submitted')
+         WHERE id = $4 AND round = $5 AND is_open
            AND ("transaction" IS NOT DISTINCT FROM $6 OR "transaction" IS NOT DISTINCT FROM $2)`,
         [to === null ? 'queued' : 'submitted', to, now, id, round, from],
       )
@@ -93,33 +111,7 @@ export function createSettlementJournal(database: Database, worker: string): Set
       )
       return rows.length > 0
     },
-    resolve: ({ slot, outcomes, spending, now }) =>
-      keepingTransfersApart((decide) =>
-        database.inTransaction(async (sql) => {
-          let closed: string[] = []
-          if (slot !== undefined) {
-            const { network, relayer, relayerNonce, epoch } = slot
-            await requireLease(sql, worker, { network, relayer, epoch })
-            const rows = await sql.rows<{ hash: string }>(
-              `UPDATE attempts SET is_open = 0
-             WHERE network = $1 AND relayer = $2 AND relayer_nonce = $3 AND is_open = 1 RETURNING hash`,
-              [network, relayer, relayerNonce],
-            )
-            closed = rows.map(({ hash }) => hash)
-          }
-          const decided = await decide(sql, worker, outcomes, now)
-          // A commit whose answer was lost is run again, and must not book again.
-          const isNew =
-            closed.length > 0 || decided.length > 0 || (slot === undefined && outcomes.length === 0)
-          if (spending !== undefined && isNew) {
-            await bookGas(sql, spending, dayOf(now))
-          }
-          if (closed.length > 0) {
-            await sql.run('DELETE FROM gas_risks WHERE hash = ANY($1)', [closed])
-          }
-          return decided
-        }),
-      ),
+    resolve: (resolution) => resolve(database, worker, resolution),
     async findNextNonce(network, relayer) {
       const [row] = await database.rows<{ next_nonce: number }>(
         'SELECT next_nonce FROM lanes WHERE network = $1 AND relayer = $2',
@@ -127,11 +119,22 @@ export function createSettlementJournal(database: Database, worker: string): Set
       )
       return row?.next_nonce
     },
-    setNextNonce: (network, relayer, expected, next, epoch) =>
-      database.inTransaction(async (sql) => {
-        await requireLease(sql, worker, { network, relayer, epoch })
-        return setNextNonce(sql, network, relayer, expected, next)
-      }),
+    async setNextNonce(network, relayer, expected, next, epoch) {
+      const [row] = await database.rows<{ held: number; changed: number }>(
+        `WITH held AS MATERIALIZED (${lockedLease})
+         , inserted AS (
+           INSERT INTO lanes (network, relayer, next_nonce) SELECT $4, $5, $6::bigint FROM held
+           WHERE $7::bigint IS NULL ON CONFLICT DO NOTHING RETURNING 1)
+         , updated AS (
+           UPDATE lanes SET next_nonce = $6 FROM held
+           WHERE network = $4 AND relayer = $5 AND next_nonce = $7 RETURNING 1)
+         SELECT (SELECT count(*) FROM held) AS held,
+           (SELECT count(*) FROM inserted) + (SELECT count(*) FROM updated) AS changed`,
+        [laneLease(network, relayer), worker, epoch, network, relayer, next, expected ?? null],
+      )
+      if (row?.held === 0) throw leaseLost(relayer)
+      return row?.changed === 1
+    },
     async isWritable() {
       try {
         await database.once.run(
@@ -146,152 +149,105 @@ export function createSettlementJournal(database: Database, worker: string): Set
   }
 }
 
-async function findByKey(sql: Queries, kind: string, network: string, key: string) {
-  const [row] = await sql.rows<JobRow>(
-    `SELECT * FROM jobs WHERE kind = $1 AND network = $2 AND key = $3`,
-    [kind, network, key],
-  )
-  return toJob(row)
-}
+type JobKey = Pick<Job, 'kind' | 'network' | 'key'>
 
-/** Inserts a queued job of this process with its idempotency key, or returns the reason why it did not. */
-async function claim(
+async function findAll(
   database: Database,
-  worker: string,
-  job: NewJob,
-  idempotencyKey: string | undefined,
-  now: number,
-): Promise<Claim> {
-  const claimOn = async (sql: Queries): Promise<Claim> => {
-    if (await insert(sql, worker, job, now)) return { state: 'claimed', job: newRow(job, now) }
-    const holder = (await findByKey(sql, job.kind, job.network, job.key)) as Job
-    // It is this claim's own row when only the answer to the first insert was lost.
-    return { state: holder.id === job.id ? 'claimed' : 'held', job: holder }
-  }
-  if (idempotencyKey === undefined) return claimOn(database)
-  try {
-    return await database.inTransaction(async (sql) => {
-      const claimed = await claimOn(sql)
-      if (claimed.state !== 'claimed') return claimed
-      await sql.run(
-        'INSERT INTO idempotency_keys (key, job_id, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-        [idempotencyKey, job.id, now],
-      )
-      const [bound] = await sql.rows<{ job_id: string }>(
-        'SELECT job_id FROM idempotency_keys WHERE key = $1',
-        [idempotencyKey],
-      )
-      // Thrown, so that the row that was inserted is rolled back.
-      if (bound?.job_id !== job.id) throw new KeyConflict()
-      return claimed
-    })
-  } catch (error) {
-    if (error instanceof KeyConflict) return { state: 'keyConflict' }
-    throw error
-  }
+  keys: readonly JobKey[],
+): Promise<readonly (Job | undefined)[]> {
+  const rows = await database.rows<JobRow & { place: number }>(
+    `SELECT a.place, j.*
+     FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (kind, network, key, place)
+       CROSS JOIN LATERAL (SELECT * FROM jobs
+         WHERE jobs.kind = a.kind AND jobs.network = a.network AND jobs.key = a.key LIMIT 1) AS j`,
+    columnsOf(keys.map(({ kind, network, key }) => [kind, network, key])),
+  )
+  const found = new Map(rows.map((row) => [row.place - 1, row]))
+  return keys.map((_, i) => toJob(found.get(i)))
 }
 
-class KeyConflict extends Error {}
-
-/** Returns whether the row is new. */
-async function insert(sql: Queries, worker: string, job: NewJob, now: number): Promise<boolean> {
-  const changes = await sql.run(
-    `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at,
-       state, created_at, updated_at, worker)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-     ON CONFLICT (kind, network, key) DO NOTHING`,
-    [...insertValues(job, now), worker],
-  )
-  return changes === 1
-}
-
-/** Keeps a signed transaction, only under the lane's lease and only with jobs of this process. Runs inside a transaction. */
-async function recordAttempt(
-  sql: Queries,
-  worker: string,
-  attempt: Attempt,
-  epoch: number,
-  bearers: readonly GasBearer[],
-): Promise<void> {
-  const { hash, network, relayer, relayerNonce, createdAt, jobIds } = attempt
-  await requireLease(sql, worker, { network, relayer, epoch })
-  await requireJobs(sql, worker, jobIds)
-  await sql.run(
-    `INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit, max_fee_per_gas,
-       max_priority_fee_per_gas, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO UPDATE SET is_open = 1`,
-    attemptValues(attempt),
-  )
-  await reserveGas(sql, attempt, bearers)
-  if (jobIds.length > 0) {
-    await sql.run(
-      `WITH member AS (
-         INSERT INTO attempt_jobs (hash, position, job_id)
-         SELECT $1, position - 1, id FROM unnest($2::text[]) WITH ORDINALITY AS j (id, position)
-         ON CONFLICT DO NOTHING)
-       UPDATE jobs SET state = 'submitted', "transaction" = $1, updated_at = $3,
-         delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
-         delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
-       WHERE id = ANY($2) AND state IN ('queued', 'submitted')`,
-      [hash, jobIds, createdAt],
-    )
-  }
-  await sql.run(
-    `INSERT INTO lanes (network, relayer, next_nonce) VALUES ($1, $2, $3)
-     ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = greatest(lanes.next_nonce, excluded.next_nonce)`,
-    [network, relayer, relayerNonce + 1],
-  )
-}
-
-/** Locks the jobs until the transaction ends. Rejects with `JobsTakenError` when another process works on some of them. */
-async function requireJobs(sql: Queries, worker: string, jobIds: readonly string[]): Promise<void> {
-  if (jobIds.length === 0) return
-  const own = await sql.rows<{ id: string }>(
-    'SELECT id FROM jobs WHERE id = ANY($1) AND worker = $2 ORDER BY id FOR UPDATE',
-    [jobIds, worker],
-  )
-  if (own.length === jobIds.length) return
-  const ids = new Set(own.map(({ id }) => id))
-  throw new JobsTakenError(jobIds.filter((id) => !ids.has(id)))
+interface NewClaim {
+  job: NewJob
+  idempotencyKey: string | undefined
+  now: number
 }
 
 /**
- * Locks the lease of a lane until the transaction ends: it can be renewed meanwhile, and not taken over.
- * Rejects with `LeaseLostError` when another process holds it, when its epoch is over, or when it has lapsed.
+ * Inserts queued jobs of this process with their idempotency keys. Returns which of them are new: not one whose key is
+ * held, nor one whose idempotency key is bound.
  */
-async function requireLease(
-  sql: Queries,
-  owner: string,
-  { network, relayer, epoch }: { network: string; relayer: Address; epoch: number },
-): Promise<void> {
-  const held = await sql.rows(
-    `SELECT 1 FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until > clock_timestamp()
-     FOR KEY SHARE`,
-    [laneLease(network, relayer), owner, epoch],
+async function insertAll(
+  database: Database,
+  worker: string,
+  claims: readonly NewClaim[],
+): Promise<readonly boolean[]> {
+  const columns = columnsOf(
+    claims.map(({ job, idempotencyKey, now }) => [
+      ...insertValues(job, now),
+      idempotencyKey ?? null,
+    ]),
   )
-  if (held.length === 0) throw new LeaseLostError(`the lease on ${relayer} is not held any more`)
+  // In one order, so that groups of two processes which claim the same do not wait for each other in a circle.
+  const inserted = await database.rows<{ id: string }>(
+    `WITH asked AS (
+       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+         $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[])
+         AS a (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
+           updated_at, idempotency_key))
+     , inserted AS (
+       INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
+         created_at, updated_at, worker)
+       SELECT id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
+         updated_at, $15 FROM asked
+       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.idempotency_key)
+       ORDER BY kind, network, key
+       ON CONFLICT (kind, network, key) DO NOTHING RETURNING id)
+     , bound AS (
+       INSERT INTO idempotency_keys (key, job_id, created_at)
+       SELECT asked.idempotency_key, asked.id, asked.created_at FROM asked JOIN inserted ON inserted.id = asked.id
+       WHERE asked.idempotency_key IS NOT NULL)
+     SELECT id FROM inserted`,
+    [...columns, worker],
+  )
+  const ids = new Set(inserted.map(({ id }) => id))
+  return claims.map(({ job }) => ids.has(job.id))
 }
 
-async function findById(sql: Queries, id: string): Promise<Job | undefined> {
-  const [row] = await sql.rows<JobRow>('SELECT * FROM jobs WHERE id = $1', [id])
+/** Inserts a decided job; `undefined` when its key is held. */
+async function insertFound(
+  database: Database,
+  worker: string,
+  job: NewJob,
+  outcome: Outcome,
+  now: number,
+): Promise<Job | undefined> {
+  const [row] = await database.rows<JobRow>(
+    `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
+       created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+     ON CONFLICT (kind, network, key) DO NOTHING RETURNING *`,
+    [...insertValues(job, now, outcome.state), worker, ...outcomeValues(outcome)],
+  )
   return toJob(row)
 }
 
+/** Opens a failed job anew, or decides it with the outcome that was found. */
 async function reopen(
-  sql: Queries,
+  database: Database,
   worker: string,
   failed: Job,
   job: NewJob,
   now: number,
-  /** A job found on chain may have been delivered before the database was restored (`asIs`); one that is sent anew was not. */
-  delivery: 'asIs' | 'none',
+  found?: Outcome,
 ): Promise<Job | undefined> {
   const { digest, to, calldata, details, seenBlock, expiresAt } = job
-  const [row] = await sql.rows<JobRow>(
-    `UPDATE jobs SET round = round + 1, state = 'queued', digest = $1, "to" = $2, calldata = $3, details = $4,
-       seen_block = $5, expires_at = $6, updated_at = $7, reason = NULL, message = NULL, "transaction" = NULL,
-       block_number = NULL, gas_cost = NULL, worker = $8,
-       delivered_at = CASE WHEN $11 THEN delivered_at END, delivered_key = CASE WHEN $11 THEN delivered_key END
+  // A job found on chain may have been delivered before the database was restored; one that is sent anew was not.
+  const [row] = await database.rows<JobRow>(
+    `UPDATE jobs SET round = round + 1, state = $11, digest = $1, "to" = $2, calldata = $3, details = $4,
+       seen_block = $5, expires_at = $6, updated_at = $7, worker = $8, "transaction" = $12, reason = $13,
+       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17,
+       delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
+       delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
      WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,
     [
       digest,
@@ -304,115 +260,219 @@ async function reopen(
       worker,
       failed.id,
       failed.round,
-      delivery === 'asIs',
+      found?.state ?? 'queued',
+      ...outcomeValues(found),
     ],
   )
   return toJob(row)
 }
 
-type Outcomes = readonly { id: string; round: number; outcome: Outcome }[]
-type Decide = typeof decide
+/** The number of columns that an outcome has beside its state. */
+const OUTCOME_VALUES = 6
 
-const UNIQUE_VIOLATION = '23505'
-
-/** Runs a transaction. When a transfer in it backs another job already, runs it again and fails the jobs that name it. */
-async function keepingTransfersApart<Result>(
-  work: (decide: Decide) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work(decide)
-  } catch (error) {
-    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
-    return work(decideApart)
-  }
+/** Returns the columns of an outcome after its state, in the order of the statements. */
+function outcomeValues(outcome?: Outcome) {
+  return [
+    outcome?.transaction ?? null,
+    outcome?.reason ?? null,
+    outcome?.message ?? null,
+    outcome?.blockNumber ?? null,
+    outcome?.gasCost?.toString() ?? null,
+    outcome?.transferLog ?? null,
+  ]
 }
 
-/** Decides one by one, each under a savepoint, so that a transfer that backs another job fails only the job that names it. */
-async function decideApart(
-  sql: Queries,
-  worker: string,
-  outcomes: Outcomes,
-  now: number,
-): Promise<Decision[]> {
-  const decided: Decision[] = []
-  for (const member of outcomes) {
-    await sql.run('SAVEPOINT member')
-    try {
-      decided.push(...(await decide(sql, worker, [member], now)))
-    } catch (error) {
-      if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error
-      await sql.run('ROLLBACK TO SAVEPOINT member')
-      const failed = { ...member, outcome: transferTaken(member.outcome) }
-      decided.push(...(await decide(sql, worker, [failed], now)))
-    }
-  }
-  return decided
-}
+/**
+ * Selects the lease ($1) of this process ($2) in this epoch ($3), and locks it until the statement is committed: it can be
+ * renewed meanwhile, and not taken over. What is written under a lease is written one by one.
+ */
+const lockedLease = `SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended($1, 0))) AS turn, leases
+  WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until > clock_timestamp() FOR KEY SHARE OF leases`
 
-/** Decides jobs of this process that are open and in this round; resolves with the outcomes that it kept. */
-async function decide(
-  sql: Queries,
+const leaseLost = (relayer: Address) =>
+  new LeaseLostError(`the lease on ${relayer} is not held any more`)
+
+/** Keeps a signed transaction, if the lane's lease is held, all its jobs are this process's own, and the budgets bear it. */
+async function recordAttempt(
+  database: Database,
   worker: string,
-  outcomes: Outcomes,
-  now: number,
-): Promise<Decision[]> {
-  if (outcomes.length === 0) return []
-  const column = <Value>(read: (outcome: Outcome) => Value) =>
-    outcomes.map(({ outcome }) => read(outcome))
-  const rows = await sql.rows<{ id: string }>(
-    `UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
-       block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, updated_at = $1
-     FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-         $11::bigint[])
-       AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log)
-     WHERE jobs.id = o.id AND jobs.round = o.round AND jobs.state IN ('queued', 'submitted')
-       AND jobs.worker = $10
-     RETURNING jobs.id`,
+  attempt: Attempt,
+  epoch: number,
+  bearers: readonly GasBearer[],
+): Promise<void> {
+  const { network, relayer, createdAt, jobIds } = attempt
+  // The budgets follow `requireBudget`. Processes that reserve for the same bearer take turns in `gas_of_bearers`.
+  const [row] = await database.rows<{
+    held: number
+    own: string[]
+    refused: number | null
+    burnt: string | null
+    is_spent: boolean | null
+  }>(
+    `WITH held AS MATERIALIZED (${lockedLease})
+     , own AS MATERIALIZED (
+       SELECT id FROM jobs WHERE id = ANY($13::text[]) AND worker = $2 AND EXISTS (SELECT 1 FROM held)
+       ORDER BY id FOR UPDATE)
+     , budget AS MATERIALIZED (
+       SELECT b.*, u.burnt, u.reserved
+       FROM unnest($14::text[], $15::numeric[], $16::numeric[], $17::bigint[]) WITH ORDINALITY
+           AS b (name, amount, most, is_strict, place)
+         JOIN gas_of_bearers($14, ARRAY(SELECT name FROM unnest($14::text[], $15::numeric[]) AS r (name, amount)
+           WHERE amount > 0), $5, $18, $19, $6, $7) AS u ON u.bearer = b.name)
+     , judged AS MATERIALIZED (
+       SELECT *, CASE WHEN is_strict = 1 THEN burnt + amount > most ELSE burnt >= most END AS is_spent,
+         amount > 0 AND reserved > 0 AND burnt + reserved + amount > most AS is_full
+       FROM budget)
+     , refused AS MATERIALIZED (SELECT * FROM judged WHERE is_spent OR is_full ORDER BY place LIMIT 1)
+     , kept AS MATERIALIZED (
+       SELECT 1 WHERE EXISTS (SELECT 1 FROM held) AND (SELECT count(*) FROM own) = cardinality($13::text[])
+         AND NOT EXISTS (SELECT 1 FROM refused))
+     , attempt AS (
+       INSERT INTO attempts (hash, network, relayer, relayer_nonce, raw_transaction, gas_limit, max_fee_per_gas,
+         max_priority_fee_per_gas, created_at)
+       SELECT $4, $5, $6, $7::bigint, $8, $9, $10, $11, $12::bigint FROM kept
+       ON CONFLICT (hash) DO UPDATE SET is_open = 1)
+     , risk AS (
+       INSERT INTO gas_risks (hash, bearer, amount, is_strict)
+       SELECT $4, name, amount, is_strict FROM kept, budget WHERE amount > 0 ON CONFLICT DO NOTHING)
+     , member AS (
+       INSERT INTO attempt_jobs (hash, position, job_id)
+       SELECT $4, place - 1, id FROM kept, unnest($13::text[]) WITH ORDINALITY AS j (id, place) ON CONFLICT DO NOTHING)
+     , submitted AS (
+       UPDATE jobs SET state = 'submitted', "transaction" = $4, updated_at = $12,
+         delivered_at = CASE WHEN state = 'submitted' THEN delivered_at END,
+         delivered_key = CASE WHEN state = 'submitted' THEN delivered_key END
+       FROM kept WHERE id = ANY($13::text[]) AND is_open)
+     , lane AS (
+       INSERT INTO lanes (network, relayer, next_nonce) SELECT $5, $6, $7::bigint + 1 FROM kept
+       ON CONFLICT (network, relayer) DO UPDATE SET next_nonce = greatest(lanes.next_nonce, excluded.next_nonce))
+     SELECT (SELECT count(*) FROM held) AS held, ARRAY(SELECT id FROM own) AS own, place AS refused, burnt, is_spent
+     FROM (SELECT) AS one LEFT JOIN refused ON true`,
     [
-      now,
-      outcomes.map(({ id }) => id),
-      outcomes.map(({ round }) => round),
-      column(({ state }) => state),
-      column(({ transaction }) => transaction),
-      column(({ reason }) => reason),
-      column(({ message }) => message),
-      column(({ blockNumber }) => blockNumber),
-      column(({ gasCost }) => gasCost?.toString() ?? null),
+      laneLease(network, relayer),
       worker,
-      column(({ transferLog }) => transferLog ?? null),
+      epoch,
+      ...attemptValues(attempt),
+      jobIds,
+      bearers.map(({ name }) => name),
+      bearers.map(({ amount }) => amount.toString()),
+      bearers.map(({ limit }) => limit.toString()),
+      bearers.map(({ isStrict }) => Number(isStrict)),
+      dayOf(createdAt),
+      createdAt - RESERVED_MS,
     ],
   )
-  const kept = new Set(rows.map(({ id }) => id))
+  const { held, own, refused, burnt, is_spent: isSpent } = row as NonNullable<typeof row>
+  if (held === 0) throw leaseLost(relayer)
+  if (own.length < jobIds.length) throw new JobsTakenError(jobIds.filter((id) => !own.includes(id)))
+  const bearer = refused === null ? undefined : bearers[refused - 1]
+  if (bearer !== undefined) throw new GasBudgetError(bearer, BigInt(burnt ?? 0), isSpent === true)
+}
+
+type Outcomes = Resolution['outcomes']
+
+const isUniqueViolation = (error: unknown) => (error as { code?: string }).code === '23505'
+
+/** Closes the slot and decides jobs. Where a transfer backs another job already, the jobs that name it fail instead. */
+async function resolve(
+  database: Database,
+  worker: string,
+  resolution: Resolution,
+): Promise<Decision[]> {
+  const sums = await gasSums(database, resolution.spending)
+  for (let { outcomes } = resolution; ; ) {
+    try {
+      return await decide(database, worker, { ...resolution, outcomes }, sums)
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      const taken = await findTaken(database, outcomes)
+      if (taken.size === 0) throw error
+      outcomes = outcomes.map((it) =>
+        taken.has(it.id) ? { ...it, outcome: transferTaken(it.outcome) } : it,
+      )
+    }
+  }
+}
+
+/** Decides jobs of this process that are open and in their round; resolves with the outcomes that it kept. */
+async function decide(
+  database: Database,
+  worker: string,
+  { slot, outcomes, spending, now }: Resolution,
+  sums: ReadonlyMap<string, bigint>,
+): Promise<Decision[]> {
+  // A statement whose answer was lost is run again, and must not book again.
+  const [row] = await database.rows<{ held: number; decided: string[] }>(
+    `WITH slot AS MATERIALIZED (
+       SELECT CASE WHEN $1::text IS NULL THEN 0 ELSE close_slot($1, $2, $3, $4, $5, $6) END AS closed)
+     , held AS MATERIALIZED (SELECT closed FROM slot WHERE closed IS NOT NULL)
+     , decided AS (
+       UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
+         block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, updated_at = $7
+       FROM held, unnest($12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[],
+           $19::text[], $20::bigint[])
+         AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log)
+       WHERE jobs.id = o.id AND jobs.round = o.round AND jobs.is_open AND jobs.worker = $2 RETURNING jobs.id)
+     , booked AS (
+       INSERT INTO gas_spending (network, day, payer, amount)
+       SELECT $8, $9, payer, amount FROM unnest($10::text[], $11::numeric[]) AS s (payer, amount)
+       WHERE EXISTS (SELECT 1 FROM held WHERE closed > 0) OR EXISTS (SELECT 1 FROM decided)
+         OR ($1::text IS NULL AND cardinality($12::text[]) = 0)
+       ORDER BY payer
+       ON CONFLICT (network, day, payer) DO UPDATE SET amount = gas_spending.amount + excluded.amount)
+     SELECT (SELECT count(*) FROM held) AS held, ARRAY(SELECT id FROM decided) AS decided`,
+    [
+      slot === undefined ? null : laneLease(slot.network, slot.relayer),
+      worker,
+      slot?.epoch ?? null,
+      slot?.network ?? null,
+      slot?.relayer ?? null,
+      slot?.relayerNonce ?? null,
+      now,
+      spending?.network ?? null,
+      dayOf(now),
+      [...sums.keys()],
+      Array.from(sums.values(), String),
+      outcomes.map(({ id }) => id),
+      outcomes.map(({ round }) => round),
+      outcomes.map(({ outcome }) => outcome.state),
+      ...columnsOf(
+        outcomes.map(({ outcome }) => outcomeValues(outcome)),
+        OUTCOME_VALUES,
+      ),
+    ],
+  )
+  const { held, decided } = row as NonNullable<typeof row>
+  if (slot !== undefined && held === 0) throw leaseLost(slot.relayer)
+  const kept = new Set(decided)
   return outcomes.filter(({ id }) => kept.has(id)).map(({ id, outcome }) => ({ id, outcome }))
 }
 
-async function setNextNonce(
-  sql: Queries,
-  network: string,
-  relayer: Address,
-  expected: number | undefined,
-  next: number,
-): Promise<boolean> {
-  if (expected === undefined) {
-    const inserted = await sql.run(
-      'INSERT INTO lanes (network, relayer, next_nonce) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-      [network, relayer, next],
-    )
-    return inserted === 1
-  }
-  const updated = await sql.run(
-    'UPDATE lanes SET next_nonce = $1 WHERE network = $2 AND relayer = $3 AND next_nonce = $4',
-    [next, network, relayer, expected],
+/** Returns the ids of outcomes whose transfer backs another job, or an earlier one of them. */
+async function findTaken(database: Database, outcomes: Outcomes): Promise<Set<string>> {
+  const backed = outcomes.filter(({ outcome }) => outcome.transferLog !== undefined)
+  if (backed.length === 0) return new Set()
+  const rows = await database.rows<{ id: string }>(
+    `SELECT o.id FROM unnest($1::text[], $2::text[], $3::bigint[]) AS o (id, "transaction", transfer_log)
+       JOIN jobs own ON own.id = o.id
+       JOIN jobs j ON j.settled_in = o."transaction" AND j.transfer_log = o.transfer_log
+         AND j.network = own.network AND j.id <> o.id`,
+    columnsOf(backed.map(({ id, outcome }) => [id, outcome.transaction, outcome.transferLog])),
   )
-  return updated === 1
+  const taken = new Set(rows.map(({ id }) => id))
+  const seen = new Set<string>()
+  for (const { id, outcome } of backed) {
+    const transfer = `${outcome.transaction}/${outcome.transferLog}`
+    if (seen.has(transfer)) taken.add(id)
+    seen.add(transfer)
+  }
+  return taken
 }
 
 /** A process may have claimed a job a moment ago and not know it yet. */
 const UNKNOWN_AFTER_MS = 5_000
 /** A lane whose lease ended longer ago belongs to nobody: its key is not in the settings of any process any more. */
 const ABANDONED = `interval '15 seconds'`
-
-const isOpen = `state IN ('queued', 'submitted')`
 
 export function createJobSharing(database: Database, worker: string): JobSharing {
   const jobs = async (text: string, values: readonly unknown[]) =>
@@ -422,21 +482,21 @@ export function createJobSharing(database: Database, worker: string): JobSharing
     isSole: false,
     async offer(jobIds) {
       await database.run(
-        `UPDATE jobs SET worker = NULL WHERE id = ANY($1) AND worker = $2 AND ${isOpen}`,
+        `UPDATE jobs SET worker = NULL WHERE id = ANY($1) AND worker = $2 AND is_open`,
         [jobIds, worker],
       )
     },
     takeOffered: (network, limit) =>
       jobs(
         `UPDATE jobs SET worker = $1 WHERE id IN (
-           SELECT id FROM jobs WHERE network = $2 AND worker IS NULL AND ${isOpen}
+           SELECT id FROM jobs WHERE network = $2 AND worker IS NULL AND is_open
            ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
          RETURNING *`,
         [worker, network, limit],
       ),
     takeOfLane: (network, relayer) =>
       jobs(
-        `UPDATE jobs SET worker = $1 WHERE ${isOpen} AND id IN (
+        `UPDATE jobs SET worker = $1 WHERE is_open AND id IN (
            SELECT m.job_id FROM attempts a JOIN attempt_jobs m ON m.hash = a.hash
            WHERE a.network = $2 AND a.relayer = $3 AND a.is_open = 1)
          RETURNING *`,
@@ -446,7 +506,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
       jobs(
         `UPDATE jobs SET worker = $1 WHERE id IN (
            SELECT j.id FROM jobs j
-           WHERE j.network = $2 AND j.${isOpen} AND j.worker IS NOT NULL
+           WHERE j.network = $2 AND j.is_open AND j.worker IS NOT NULL
              AND CASE WHEN j.worker = $1
                THEN j.updated_at < ${clockMs} - ${UNKNOWN_AFTER_MS} AND j.id <> ALL($3)
                ELSE NOT EXISTS (SELECT 1 FROM replicas r
@@ -473,7 +533,7 @@ export function createJobSharing(database: Database, worker: string): JobSharing
     },
     async decidedAmong(jobIds) {
       const rows = await database.rows<{ id: string }>(
-        `SELECT id FROM jobs WHERE id = ANY($1) AND NOT ${isOpen}`,
+        `SELECT id FROM jobs WHERE id = ANY($1) AND NOT is_open`,
         [jobIds],
       )
       return rows.map(({ id }) => id)

@@ -56,7 +56,7 @@ export function toAttempt(row: AttemptRow, jobIds: string[]): Attempt {
 }
 
 /** Returns the values in the order of the insert statement. */
-export function insertValues(job: NewJob, now: number) {
+export function insertValues(job: NewJob, now: number, state: Job['state'] = 'queued') {
   return [
     job.id,
     job.kind,
@@ -68,7 +68,7 @@ export function insertValues(job: NewJob, now: number) {
     job.details,
     job.seenBlock,
     job.expiresAt,
-    'queued',
+    state,
     now,
     now,
   ]

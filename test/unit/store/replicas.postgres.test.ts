@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../src/store/leases.js'
 import { openPool } from '../../../src/store/postgres/database.js'
@@ -48,17 +49,46 @@ function anAttempt(jobIds: string[], relayerNonce = 0): Attempt {
   }
 }
 
+/** Resolves when so many sessions wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  const watcher = openPool({ url, poolSize: 1 })
+  const waiting = `SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  while ((await watcher.query(waiting)).rowCount !== count) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  await watcher.end()
+}
+
 const claim = (stores: Stores, id: string) => stores.journal.claim(aJob({ id }), undefined, noon)
 
 describe('a budget of gas', () => {
-  it('bears no more of several replicas together than of one', async () => {
-    const lanes = await Promise.all(
+  const aLaneEach = () =>
+    Promise.all(
       [one, other].map(async (stores, i) => {
         const wallet = `0x00000000000000000000000000000000000000e${i}` as const
         const name = laneLease(network, wallet)
         return { stores, wallet, epoch: (await stores.leases.take([name])).get(name) as number }
       }),
     )
+
+  it('shows those who waited for each other what the first one reserved', async () => {
+    const lanes = await aLaneEach()
+    const bearer = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+    const holder = new pg.Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`${network}/p`])
+    const signings = lanes.map(({ stores, wallet, epoch }, i) =>
+      stores.journal.recordAttempt({ ...anAttempt([], i), relayer: wallet }, epoch, [bearer]),
+    )
+    const kept = Promise.allSettled(signings)
+    await untilWaiting(2)
+    await holder.end()
+    expect((await kept).filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('bears no more of several replicas together than of one', async () => {
+    const lanes = await aLaneEach()
     const bearers = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n, isStrict: true }))
     const signings = Array.from({ length: 20 }, (_, i) => {
       const { stores, wallet, epoch } = lanes[i % 2] as (typeof lanes)[number]
@@ -163,6 +193,31 @@ describe('a beat', () => {
     expect(clockAhead.most).toBeGreaterThanOrEqual(0)
     expect([...(await one.leases.beat()).elsewhere]).toEqual([])
   })
+})
+
+it('closes a slot with a transaction that was kept while the outcome waited for its turn', async () => {
+  const epoch = (await take(one)) as number
+  await claim(one, 'job')
+  await one.journal.recordAttempt(anAttempt(['job']), epoch)
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT 1 FROM leases FOR UPDATE')
+  const hash = `0x${'2'.repeat(64)}` as const
+  const bearer = { name: 'p', amount: 10n, limit: 15n, isStrict: true }
+  const replaced = one.journal.recordAttempt({ ...anAttempt(['job']), hash }, epoch, [bearer])
+  await untilWaiting(1)
+  const slot = { network, relayer, relayerNonce: 0, epoch } as const
+  const outcomes = [{ id: 'job', round: 0, outcome: anOutcome() }]
+  const decided = one.journal.resolve({ slot, outcomes, now: noon })
+  await untilWaiting(2)
+  await holder.query('COMMIT')
+  await holder.end()
+  await Promise.all([replaced, decided])
+  expect(await one.journal.openAttempts(network, relayer)).toEqual([])
+  expect(await one.journal.mayLand(network, 'job')).toBe(false)
+  // What was reserved for the transaction is free again.
+  await one.journal.recordAttempt(anAttempt([], 1), epoch, [bearer])
 })
 
 describe('a job', () => {

@@ -1,8 +1,13 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Address } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { RESTORED_KEY } from '../../../src/store/deliveries.js'
+import { laneLease } from '../../../src/store/leases.js'
+import { openDatabase } from '../../../src/store/postgres/database.js'
 import { markRestored } from '../../../src/store/postgres/deliveries.js'
+import { createSettlementJournal } from '../../../src/store/postgres/settlement-journal.js'
 import { openPostgresStores } from '../../../src/store/postgres/stores.js'
+import type { Attempt } from '../../../src/store/settlement-journal.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
@@ -78,6 +83,134 @@ it('refuses to change or remove an entry of the audit trail', async () => {
   await stores.close()
   await server.dropDatabase(url)
 })
+
+describe('payments written together', () => {
+  let url: string
+  let stores: Stores
+  beforeEach(async () => {
+    url = await server.createDatabase()
+    stores = await open(url)
+  })
+  afterEach(async () => {
+    await stores.close()
+    await server.dropDatabase(url)
+  })
+  const ids = Array.from({ length: 30 }, (_, i) => `job-${i}`)
+  const find = (id: string) => stores.journal.findJob('exact', network, aJob({ id }).key)
+
+  it('are kept apart from one that the database refuses', async () => {
+    const claims = await Promise.allSettled(
+      // No whole number: PostgreSQL takes no such time.
+      ids.map((id, i) =>
+        stores.journal.claim(aJob({ id, ...(i === 7 && { expiresAt: 0.5 }) }), undefined, noon),
+      ),
+    )
+    expect(claims.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    expect(claims[7]?.status).toBe('rejected')
+    const found = await Promise.all(ids.map(find))
+    expect(found.map((job) => job?.id)).toEqual(ids.map((id, i) => (i === 7 ? undefined : id)))
+  })
+
+  it('bind an idempotency key to one of them, and keep nothing of the others', async () => {
+    const claims = await Promise.all(
+      ids.map((id) => stores.journal.claim(aJob({ id }), 'a-key-of-sixteen', noon)),
+    )
+    const claimed = ids.filter((_, i) => claims[i]?.state === 'claimed')
+    expect(claimed).toHaveLength(1)
+    expect(claims.filter(({ state }) => state === 'keyConflict')).toHaveLength(ids.length - 1)
+    expect(await stores.deliveries.findIdempotencyKey('a-key-of-sixteen')).toBe(claimed[0])
+    const found = await Promise.all(ids.map(find))
+    expect(found.flatMap((job) => job?.id ?? [])).toEqual(claimed)
+  })
+
+  it('are told each once, whoever asks at the same time', async () => {
+    await Promise.all(ids.map((id) => stores.journal.claim(aJob({ id }), undefined, noon)))
+    const outcomes = ids.map((id) => ({ id, round: 0, outcome: anOutcome() }))
+    await stores.journal.resolve({ outcomes, now: noon })
+    const asked = [...ids, ...ids.toReversed()].map((id, i) => ({ id, token: `token-${i}` }))
+    const leases = await Promise.all(
+      asked.map(({ id, token }) => stores.deliveries.leaseDelivery(id, token, 60_000)),
+    )
+    const granted = asked.filter((_, i) => leases[i]?.state === 'granted')
+    expect(granted.map(({ id }) => id).sort()).toEqual([...ids].sort())
+    await Promise.all(
+      granted.map(({ id, token }) =>
+        stores.deliveries.completeDelivery(id, token, token, noon + 1),
+      ),
+    )
+    const found = await Promise.all(granted.map(({ id }) => find(id)))
+    expect(found.map((job) => job?.deliveredKey)).toEqual(granted.map(({ token }) => token))
+  })
+
+  it('leave no lock behind: each write is one statement', async () => {
+    const database = openDatabase({ url, poolSize: 2 })
+    const refuse = () => Promise.reject(new Error('a transaction waits for its process'))
+    const once = { ...database.once, inTransaction: refuse }
+    const journal = createSettlementJournal({ ...database, once, inTransaction: refuse }, 'worker')
+    const relayer = '0x00000000000000000000000000000000000000f1'
+    await database.run(
+      `INSERT INTO leases VALUES ($1, 'worker', 1, clock_timestamp() + interval '1 hour')`,
+      [laneLease(network, relayer)],
+    )
+    await journal.claim(aJob(), 'a-key-of-sixteen', noon)
+    const slot = { network, relayer, relayerNonce: 0, epoch: 1 } as const
+    const attempt = { ...anAttempt(relayer), jobIds: ['job-1'] }
+    const bearer = { name: 'p', amount: 1n, limit: 9n, isStrict: true }
+    await journal.recordAttempt(attempt, 1, [bearer])
+    const spending = { network, total: 1n, burnt: [], reserved: { hash: attempt.hash, amount: 1n } }
+    const outcomes = [{ id: 'job-1', round: 0, outcome: anOutcome({ state: 'failed' }) }]
+    await journal.resolve({ slot, outcomes, spending, now: noon })
+    expect(await stores.budgets.burntBy(network, '2026-11-21', 'p')).toBe(1n)
+    expect(await journal.setNextNonce(network, relayer, 1, 5, 1)).toBe(true)
+    const failed = await find('job-1')
+    expect(await journal.recordFound(aJob(), failed, anOutcome(), noon)).toBeDefined()
+    await database.close()
+  })
+
+  it('change in place: no index of theirs names a column that changes while they settle', async () => {
+    const database = openDatabase({ url, poolSize: 1 })
+    const named = await database.rows<{ column: string }>(
+      `SELECT DISTINCT a.attname AS column FROM pg_index i
+         JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid
+           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = i.indrelid
+         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = d.refobjsubid
+       WHERE i.indrelid = 'jobs'::regclass AND d.refobjsubid > 0`,
+    )
+    await database.close()
+    // The worker changes where a payment goes to another process; the rest once, when the payment is decided.
+    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log']
+    const fixed = ['id', 'kind', 'network', 'key', 'created_at']
+    const columns = named.map(({ column }) => column)
+    expect(columns).toContain('network')
+    expect(columns.filter((column) => ![...rare, ...fixed].includes(column))).toEqual([])
+  })
+
+  it('are charged to budgets that verify may know late, and settle knows at once', async () => {
+    const day = '2026-11-21'
+    const burnt = (maxAgeMs?: number) => stores.budgets.burntBy(network, day, 'p', maxAgeMs)
+    expect(await burnt()).toBe(0n)
+    const spending = { network, total: 3n, burnt: [{ payer: 'p', amount: 3n }] }
+    await stores.journal.resolve({ outcomes: [], spending, now: noon })
+    expect(await burnt(60_000)).toBe(0n)
+    expect(await burnt()).toBe(3n)
+    expect(await burnt(60_000)).toBe(3n)
+  })
+})
+
+function anAttempt(relayer: Address): Attempt {
+  return {
+    hash: `0x${'1'.repeat(64)}`,
+    network,
+    relayer,
+    relayerNonce: 0,
+    rawTransaction: '0x02',
+    gasLimit: 1n,
+    maxFeePerGas: 1n,
+    maxPriorityFeePerGas: 1n,
+    createdAt: noon,
+    jobIds: [],
+  }
+}
 
 describe('a restored database', () => {
   const lookUp = (stores: Stores, id: string) =>

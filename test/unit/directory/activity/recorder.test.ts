@@ -166,11 +166,11 @@ describe('the recorder of activity', () => {
         kept.push(...rows)
       },
     })
-    for (let i = 0; i < 250; i++) recorder.record(anAnswer({ at: i }))
+    for (let i = 0; i < 750; i++) recorder.record(anAnswer({ at: i }))
     await recorder.stop()
     expect(recorder.dropped()).toBeGreaterThan(0)
-    expect(kept).toHaveLength(250 - recorder.dropped())
-    expect(kept.at(-1)?.at).toBe(249)
+    expect(kept).toHaveLength(750 - recorder.dropped())
+    expect(kept.at(-1)?.at).toBe(749)
   })
 })
 

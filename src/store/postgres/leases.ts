@@ -56,8 +56,8 @@ export function createLeaseStore(options: {
         epochs: new Map(names.map((name, i) => [name, epochs[i] as number])),
         elsewhere: new Set(elsewhere),
         replicas,
-        // The database read its clock between these two moments of ours.
-        clockAhead: { least: askedAt - now, most: Date.now() - now },
+        // The database read its clock between these two moments of ours, which are without their parts of a millisecond.
+        clockAhead: { least: askedAt - now, most: Date.now() + 1 - now },
       }
     },
     async take(names) {

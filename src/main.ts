@@ -6,6 +6,7 @@ import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
 import { gasWarnings, readSettings } from './config/config.js'
 import { type Front, openFront } from './http/front.js'
+import { SignerError } from './relayer/signer.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 /** The time that a settle may still take after the longest wait. */
@@ -55,7 +56,7 @@ async function serve(): Promise<void> {
   )
 }
 
-/** Builds the service, again and again while a node or the database is away. Any other error is for the operator. */
+/** Builds the service, again and again while a node, the database or AWS KMS is away. Any other error is for the operator. */
 async function patiently<Value>(
   build: () => Promise<Value>,
   front: Front,
@@ -65,15 +66,21 @@ async function patiently<Value>(
     try {
       return await build()
     } catch (error) {
-      const isNode = error instanceof RpcUnavailableError
-      if (!isNode && !(error instanceof StoreUnavailableError)) throw error
-      const what = isNode ? 'the chain nodes' : 'the database'
+      const what = awaitedAfter(error)
+      if (what === undefined) throw error
       front.explain(`the service starts and waits for ${what}`)
       log.warn(
-        { reason: error.message, nextTryMs: waitMs },
+        { reason: (error as Error).message, nextTryMs: waitMs },
         `${what} cannot be reached yet; trying again`,
       )
       await new Promise((resolve) => setTimeout(resolve, waitMs))
     }
   }
+}
+
+/** Returns what is away; `undefined` for an error that waiting does not mend. */
+function awaitedAfter(error: unknown): string | undefined {
+  if (error instanceof RpcUnavailableError) return 'the chain nodes'
+  if (error instanceof StoreUnavailableError) return 'the database'
+  return error instanceof SignerError ? 'AWS KMS' : undefined
 }

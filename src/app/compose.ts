@@ -6,6 +6,7 @@ import { type AppOptions, buildApp } from '../app.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Token } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
+import { ConfigError } from '../config/env.js'
 import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls, type OwnCalls } from '../directory/probe/own-calls.js'
 import { variables } from '../doctor/chain-checks.js'
@@ -17,6 +18,7 @@ import { version } from '../http/version.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
+import { openSigners } from '../relayer/signers.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import type { Stores } from '../store/stores.js'
@@ -91,15 +93,17 @@ async function open(
     log.warn({ err }, 'blocks could not be read'),
   )
   teardown.add('operator blocks', () => blocks.stop())
+  const { signers, close } = await openSigners(secrets, keccak256)
+  teardown.add('signers', close)
+  const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
+  requireDistinct([...signers.map(({ address }) => address), ...refundWallets.keys()])
   const metrics = config.metrics ? createMetrics(now) : undefined
   const tracing = composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
-  const shared = { ...holding, keccak256, metrics, tracing, teardown, log, now }
+  const shared = { ...holding, keccak256, signers, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
-    networks.push(
-      await composeNetwork(network, config, secrets, shared).catch(namingNodes(network)),
-    )
+    networks.push(await composeNetwork(network, config, shared).catch(namingNodes(network)))
   }
   const { isShared } = leases
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
@@ -119,7 +123,7 @@ async function open(
     token: listed.token,
     stores: forDirectory,
     isRelayer: (address) => own.has(address),
-    refundWallets: hostedRefundWallets(config, secrets.hostedPrivateKey),
+    refundWallets,
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     isDiskLow: disk.isLow,
   })
@@ -225,6 +229,15 @@ async function noteRelayers(
   const details = 'the relayer wallets of this start'
   const subject = addresses.join(', ')
   await audit.appendChange({ at: now(), actor, action: 'rotate', subject, details })
+}
+
+/** Throws when two wallets are the same; the settings cannot tell while other services hold the keys. */
+function requireDistinct(wallets: readonly Address[]): void {
+  const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
+  if (twin === undefined) return
+  throw new ConfigError([
+    `Two keys of the settings are the wallet ${twin}: one wallet is one lane, and no relayer may pay. Remove one of them.`,
+  ])
 }
 
 /** Builds the traces; `undefined` without a collector. */

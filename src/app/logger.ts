@@ -12,6 +12,8 @@ const secretMembers = [
   'signedTransaction',
   'rpcUrls',
   'RELAYER_PRIVATE_KEYS',
+  'relayerSigner',
+  'RELAYER_SIGNER_URL',
 ]
 const secretHeaders = [
   'authorization',

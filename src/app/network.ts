@@ -8,7 +8,6 @@ import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createRpc } from '../chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken, watchToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
-import type { Secrets } from '../config/secrets.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
@@ -22,7 +21,7 @@ import { createGasModel, type GasLimits, priceOf } from '../relayer/gas.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { noRelayerEvents } from '../relayer/outcomes.js'
 import { createRelayer, type Relayer } from '../relayer/relayer.js'
-import { createLocalSigner, type Signer } from '../relayer/signer.js'
+import type { Signer } from '../relayer/signer.js'
 import type { BudgetStore } from '../store/budgets.js'
 import type { JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Tracing } from '../tracing/tracing.js'
@@ -49,6 +48,7 @@ export interface Shared {
   budgets: BudgetStore
   blocks: OperatorBlocks
   keccak256: Keccak256
+  signers: readonly Signer[]
   /** `undefined` if metrics are off. */
   metrics: Metrics | undefined
   /** `undefined` if traces are off. */
@@ -65,7 +65,6 @@ export interface Shared {
 export async function composeNetwork(
   place: NetworkConfig,
   config: Config,
-  secrets: Secrets,
   shared: Shared,
 ): Promise<ComposedNetwork> {
   const { network, chainId } = place
@@ -81,7 +80,7 @@ export async function composeNetwork(
       ? 'network served'
       : 'network served; no Multicall3, payments are sent one by one',
   )
-  const signers = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, shared.keccak256))
+  const { signers } = shared
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const feed = createBlockFeed(rpc)
   const headBlock = () => feed.latest()?.number ?? 0

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { addressProblem } from '../x402/address.js'
+import { parseUrl } from '../x402/parse-url.js'
 import { concealed, concealing } from './concealed.js'
 import { ConfigError, type Env, isHosting, readEnv } from './env.js'
 
@@ -10,6 +12,10 @@ const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0
 export interface Secrets {
   /** One for each lane. 32 bytes, lower case, in the order given. */
   readonly relayerPrivateKeys: readonly Hex[]
+  /** Keys in AWS KMS, one lane each: ids, ARNs or aliases. */
+  readonly relayerKmsKeyIds: readonly string[]
+  /** The service that signs for these wallets, one lane each. Its URL may hold a password. */
+  readonly relayerSigner: { url: string; addresses: readonly Address[] } | undefined
   /** The key that signs claims and refunds of hosted endpoints; `undefined` when there are none. */
   readonly hostedPrivateKey: Hex | undefined
 }
@@ -20,9 +26,13 @@ interface WrittenKey {
   position: string
 }
 
-/** Reads the relayer keys from a comma list or a file of lines. Throws one `ConfigError` that repeats no value. */
+/**
+ * Reads the relayer keys from a comma list or a file of lines, and where other services hold some. Throws one
+ * `ConfigError` that repeats no value.
+ */
 export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   const env = readEnv(source)
+  const relayerKmsKeyIds = listOf(env.RELAYER_KMS_KEY_IDS)
   const written = writtenKeys(env)
   const problems: string[] = []
   const positions = new Map<Hex, string>()
@@ -44,9 +54,52 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
       positions.set(key, position)
     }
   }
+  if (new Set(relayerKmsKeyIds).size < relayerKmsKeyIds.length) {
+    problems.push('RELAYER_KMS_KEY_IDS repeats a key: one wallet is one lane, remove one of them.')
+  }
+  const relayerSigner = readSigner(env, problems)
   const hostedPrivateKey = readHostedKey(env, positions, problems)
   if (problems.length > 0) throw new ConfigError(problems)
-  return concealing({ relayerPrivateKeys: concealed([...positions.keys()]) }, { hostedPrivateKey })
+  return concealing(
+    { relayerPrivateKeys: concealed([...positions.keys()]), relayerKmsKeyIds },
+    { relayerSigner, hostedPrivateKey },
+  )
+}
+
+function readSigner(env: Env, problems: string[]): Secrets['relayerSigner'] {
+  const { RELAYER_SIGNER_URL: url, RELAYER_SIGNER_ADDRESSES: list } = env
+  if (url === undefined && list === undefined) return undefined
+  if (url === undefined || list === undefined) {
+    problems.push(
+      'RELAYER_SIGNER_URL and RELAYER_SIGNER_ADDRESSES belong together: set both or none.',
+    )
+    return undefined
+  }
+  if (!/^https?:/.test(parseUrl(url)?.protocol ?? '')) {
+    problems.push('RELAYER_SIGNER_URL is not an http or https URL.')
+  }
+  const addresses = listOf(list)
+  for (const [index, text] of addresses.entries()) {
+    const position = `RELAYER_SIGNER_ADDRESSES entry ${index + 1}`
+    const problem = addressProblem(text)
+    if (problem !== undefined) {
+      problems.push(`${position} ${problem}.`)
+    } else if (addresses.findIndex((it) => isSame(it, text)) < index) {
+      problems.push(`${position} is there twice: one wallet is one lane, remove one of them.`)
+    }
+  }
+  return { url, addresses: addresses.map((text) => text.toLowerCase() as Address) }
+}
+
+function listOf(text = ''): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase()
 }
 
 function readHostedKey(
@@ -80,9 +133,12 @@ function writtenKeys(env: Env): WrittenKey[] {
   }
   if (list !== undefined) return keysOfList(list)
   if (file !== undefined) return keysOfFile(file)
+  const elsewhere = [env.RELAYER_KMS_KEY_IDS, env.RELAYER_SIGNER_ADDRESSES]
+  if (elsewhere.some((text) => listOf(text).length > 0)) return []
   throw new ConfigError([
     'RELAYER_PRIVATE_KEYS or RELAYER_PRIVATE_KEYS_FILE must be set: the private key of a wallet that holds a ' +
-      'little USDC on Arc for gas, or a file with one key a line.',
+      'little USDC on Arc for gas, or a file with one key a line. RELAYER_KMS_KEY_IDS and RELAYER_SIGNER_URL name ' +
+      'keys that other services hold.',
   ])
 }
 

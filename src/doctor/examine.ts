@@ -4,7 +4,8 @@ import { readToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { createRunway } from '../metrics/gas-money.js'
-import { createLocalSigner } from '../relayer/signer.js'
+import { type Signer, trialTransaction } from '../relayer/signer.js'
+import { openSigners } from '../relayer/signers.js'
 import type { DatabaseInspection } from '../store/stores.js'
 import { createKeccak256, type Keccak256 } from '../x402/keccak.js'
 import {
@@ -35,21 +36,41 @@ interface Installation {
 export async function examine(installation: Installation): Promise<Finding[]> {
   const { config, secrets, env, database } = installation
   const keccak256 = await createKeccak256()
-  const chains = await Promise.all(
-    config.networks.map((place) => examineNetwork(place, installation, keccak256)),
-  )
-  return [
-    ...checkSettings(config, secrets, env),
-    ...checkDatabase(database),
-    ...chains.flat(),
-    await checkPublicAddress(config.baseUrl),
-  ]
+  const { signers, close, problem } = await openAnySigners(secrets, keccak256)
+  try {
+    const chains = await Promise.all(
+      config.networks.map((place) => examineNetwork(place, installation, keccak256, signers)),
+    )
+    return [
+      ...checkSettings(config, secrets, env),
+      ...problem,
+      ...checkDatabase(database),
+      ...chains.flat(),
+      await checkPublicAddress(config.baseUrl),
+    ]
+  } finally {
+    await close()
+  }
+}
+
+/** Opens the keys; those of this process alone when KMS does not answer, with that finding. */
+async function openAnySigners(secrets: Secrets, keccak256: Keccak256) {
+  try {
+    return { ...(await openSigners(secrets, keccak256)), problem: [] }
+  } catch (error) {
+    const { relayerPrivateKeys, relayerSigner } = secrets
+    const others = { relayerPrivateKeys, relayerSigner, relayerKmsKeyIds: [] }
+    const mend = 'Check RELAYER_KMS_KEY_IDS, AWS_REGION, the credentials and the policy of the key.'
+    const problem = [fail('relayer keys', (error as Error).message, mend)]
+    return { ...(await openSigners(others, keccak256)), problem }
+  }
 }
 
 async function examineNetwork(
   place: NetworkConfig,
-  { config, secrets, database, now }: Installation,
+  { config, database, now }: Installation,
   keccak256: Keccak256,
+  signers: readonly Signer[],
 ): Promise<Finding[]> {
   const { network } = place
   const rpc = createRpc(place.rpcUrls)
@@ -57,9 +78,7 @@ async function examineNetwork(
     const nodes = await checkNodes(rpc, place)
     // Further checks of a chain that does not answer would only repeat that.
     if (nodes.every(({ state }) => state === 'fail')) return nodes
-    const addresses = secrets.relayerPrivateKeys.map(
-      (key) => createLocalSigner(key, keccak256).address,
-    )
+    const addresses = signers.map(({ address }) => address)
     const readRunway = database.budgets && createRunway({ network, budgets: database.budgets, now })
     const fee = BigInt((await rpc.request('eth_gasPrice', [])) as string)
     const isMainnet = variables(place) === 'MAINNET'
@@ -68,6 +87,7 @@ async function examineNetwork(
       await checkToken(place, () => readToken(rpc, keccak256, place)),
       await checkClock(rpc, place, now),
       await checkMulticall(rpc, place),
+      ...(await checkSigners(place, signers)),
       await checkWallets(network, await examineWallets(rpc, place, addresses), fee, readRunway),
       ...(await checkBuyback(rpc, place, config.buybackAddress)),
       ...(isMainnet ? [await checkRegistry(rpc, place, config.identityRegistry)] : []),
@@ -77,6 +97,25 @@ async function examineNetwork(
   } finally {
     await rpc.close()
   }
+}
+
+/** Has each signer that another service holds sign a transaction that no chain takes. */
+async function checkSigners(
+  { network, chainId }: NetworkConfig,
+  signers: readonly Signer[],
+): Promise<Finding[]> {
+  const tried = signers
+    .filter(({ isRemote }) => isRemote)
+    .map(async ({ address, sign }) => {
+      const name = `signer ${address} ${network}`
+      try {
+        await sign(trialTransaction(chainId, address))
+        return ok(name, 'it signs')
+      } catch (error) {
+        return fail(name, (error as Error).message, 'Check the service that holds its key.')
+      }
+    })
+  return Promise.all(tried)
 }
 
 async function examineWallets(rpc: Rpc, place: NetworkConfig, addresses: readonly Address[]) {

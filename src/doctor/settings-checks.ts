@@ -8,7 +8,7 @@ import { type Finding, fail, ok, warn } from './finding.js'
 /** Warns about settings that are valid but unwise where strangers pay. */
 export function checkSettings(
   config: Config,
-  secrets: Pick<Secrets, 'relayerPrivateKeys'>,
+  secrets: RelayerKeys,
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
@@ -49,19 +49,22 @@ function checkAddresses(config: Config, isMainnet: boolean): Finding[] {
   return findings
 }
 
+type RelayerKeys = Pick<Secrets, 'relayerPrivateKeys' | 'relayerKmsKeyIds' | 'relayerSigner'>
+
 function checkKeys(
-  { relayerPrivateKeys }: Pick<Secrets, 'relayerPrivateKeys'>,
+  { relayerPrivateKeys, relayerKmsKeyIds, relayerSigner }: RelayerKeys,
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const name = 'relayer keys'
-  const count = relayerPrivateKeys.length
+  const count =
+    relayerPrivateKeys.length + relayerKmsKeyIds.length + (relayerSigner?.addresses.length ?? 0)
   const findings =
     count === 1
       ? [
           warn(
             name,
             'there is one; when its wallet runs dry or is blocked nothing settles',
-            'Add a second key to RELAYER_PRIVATE_KEYS or its file.',
+            'Add a second key: to RELAYER_PRIVATE_KEYS or its file, or where the first one is.',
           ),
         ]
       : [ok(name, `${count} keys, ${count} lanes`)]

@@ -47,7 +47,7 @@ export interface SettleResult extends Answered<SettleAnswer> {
 /** Makes the answer of verify while no relayer can send. Nothing is wrong with the payment, so it is counted nowhere. */
 export function verifyUnavailable(payer?: Address): Answered<VerifyAnswer> {
   const message =
-    'No relayer of this facilitator can pay for gas at present, so the payment could not be settled; try again later.'
+    'No relayer of this facilitator can sign and pay for gas at present, so the payment could not be settled; try again later.'
   return verifyRejection({ reason: 'unexpectedVerifyError', message }, payer)
 }
 

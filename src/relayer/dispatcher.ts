@@ -10,6 +10,7 @@ import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
+import { SignerError } from './signer.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {
@@ -146,7 +147,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (error instanceof JobsTakenError) for (const id of error.jobIds) jobs.abandon(id)
       // The others are decided, or the preparation has put them somewhere.
       const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
-      postpone(batch.filter(isHere), 'unexpectedSettleError', error)
+      const left = batch.filter(isHere)
+      // The lane has closed, and another signer may do: its lane takes them at once, however long they have waited.
+      if (error instanceof SignerError && lanes.some(isUsable)) {
+        for (const entry of left) queue.putBack(entry)
+      } else postpone(left, 'unexpectedSettleError', error)
     }
   }
 
@@ -196,6 +201,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function explain(reason: ReasonKey, cause: unknown): string {
+    if (cause instanceof SignerError) return 'The signer of the relayer gave no usable signature'
     if (reason === 'gasPriceTooHigh') {
       return "The chain's base fee is above the cap of this facilitator"
     }
@@ -204,7 +210,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
     return lanes.some(isOpen)
       ? 'The chain could not be reached'
-      : 'No relayer of this facilitator can pay for gas at present'
+      : 'No relayer of this facilitator can sign and pay for gas at present'
   }
 
   return {

@@ -19,7 +19,7 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { LeaseKeeper } from './leases.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
-import type { Signer } from './signer.js'
+import { type RelayerTransaction, type Signer, SignerError, trialTransaction } from './signer.js'
 import {
   createSlots,
   newestAttempt,
@@ -36,6 +36,8 @@ export interface Lane {
   /** Returns why the lane takes no payments at present; `undefined` while it does. */
   closedBecause(): string | undefined
   inFlight(): number
+  /** Returns whether a block may hold a transaction that somebody waits for. */
+  isAwaited(): boolean
   /** True while the dispatcher prepares and signs a transaction: nonces of one wallet are signed one after another. */
   isSigning: boolean
   /** Set while its lease is about to be given up: it takes nothing new. */
@@ -102,6 +104,11 @@ interface LaneState extends LaneOptions {
   isReady: boolean
   /** Why the lane takes no payments. */
   closed: string | undefined
+  /** Why there is no signature to be had; what was sent before stays under way meanwhile. */
+  unsigned: string | undefined
+  signerFailures: number
+  /** When the signer is tried again, Unix milliseconds. */
+  trySignerAt: number
   nextNonce: number
   /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
   sending: Promise<void>
@@ -114,6 +121,9 @@ interface LaneState extends LaneOptions {
 
 /** The reasons for which a lane takes no payments, as `/ready` shows them. */
 const closedBy = { balance: 'no gas money', block: 'blocked by the chain' } as const
+/** A signer that failed is tried again after the first, and later each time after twice as long, up to the second. */
+const TRY_SIGNER_MS = 500
+const TRY_SIGNER_AT_MOST_MS = 2_000
 /** A transaction that only fills its slot. */
 const NO_OP_GAS = 21_000n
 const SEND_TIMEOUT_MS = 5_000
@@ -153,6 +163,9 @@ export function createLane(options: LaneOptions): Lane {
     epoch: undefined,
     isReady: false,
     closed: undefined,
+    unsigned: undefined,
+    signerFailures: 0,
+    trySignerAt: 0,
     nextNonce: 0,
     sending: Promise.resolve(),
     isTicking: false,
@@ -174,8 +187,9 @@ export function createLane(options: LaneOptions): Lane {
     isHeld: () => lane.isReady && mayWork(lane),
     holder: () => lane.leases.holder(laneLease(network, signer.address)),
     epoch: () => lane.epoch,
-    closedBecause: () => lane.closed,
+    closedBecause: () => lane.closed ?? lane.unsigned,
     inFlight: () => slots.open().length,
+    isAwaited: () => awaited(lane).length > 0,
     async readBalance() {
       if (slots.open().length > 0) return undefined
       return readGasMoney(rpc, signer.address).catch(() => undefined)
@@ -191,6 +205,8 @@ export function createLane(options: LaneOptions): Lane {
     holds: (hash) => slots.find(hash) !== undefined,
     land: (receipt) => land(lane, receipt),
     async tick() {
+      const isDue = lane.unsigned !== undefined && now() >= lane.trySignerAt
+      if (isDue && mayWork(lane)) void trySigner(lane)
       if (lane.isTicking || !lane.isReady || !mayWork(lane)) return
       lane.isTicking = true
       try {
@@ -214,6 +230,7 @@ export function createLane(options: LaneOptions): Lane {
       )
       for (const receipt of receipts) land(lane, receipt)
       lane.isReady = true
+      if (signer.isRemote) void trySigner(lane)
       for (const slot of slots.open()) void send(lane, slot)
     },
     drop() {
@@ -222,16 +239,20 @@ export function createLane(options: LaneOptions): Lane {
       lane.isReady = false
       lane.epoch = undefined
       lane.closed = undefined
+      lane.unsigned = undefined
       this.isLeaving = false
       return left
     },
     pendingMs() {
-      // Slots of a closed lane that carry no job keep nobody waiting.
-      const awaited = slots.open().filter(({ jobIds }) => jobIds.size > 0 || !lane.closed)
-      const opened = awaited.map((slot) => slot.openedAt)
+      const opened = awaited(lane).map((slot) => slot.openedAt)
       return opened.length === 0 ? 0 : now() - Math.min(...opened)
     },
   }
+}
+
+/** Returns the slots that keep somebody waiting: not those of a closed lane that carry no job. */
+function awaited({ slots, closed }: LaneState): Slot[] {
+  return slots.open().filter(({ jobIds }) => jobIds.size > 0 || closed === undefined)
 }
 
 // The lease: without it nothing is signed or sent.
@@ -307,7 +328,8 @@ async function sign(
   const epoch = requireEpoch(lane)
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
-  const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
+  const rawTransaction = await askSigner(lane, { chainId, nonce, to, data, ...fields })
+  lane.signerFailures = 0
   const attempt: Attempt = {
     hash: hashOf(lane, rawTransaction),
     network,
@@ -327,6 +349,37 @@ async function sign(
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
   if (lane.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
   return attempt
+}
+
+/** Asks for a signature. A signer that gives none closes the lane until it signs again. */
+async function askSigner(lane: LaneState, transaction: RelayerTransaction): Promise<Hex> {
+  const { signer, now, log } = lane
+  try {
+    return await signer.sign(transaction)
+  } catch (error) {
+    if (!(error instanceof SignerError)) throw error
+    const waitMs = TRY_SIGNER_MS * 2 ** Math.min(lane.signerFailures++, 10)
+    lane.trySignerAt = now() + Math.min(waitMs, TRY_SIGNER_AT_MOST_MS)
+    const reason = `its signer fails: ${error.message}`
+    if (lane.unsigned === undefined) {
+      log.warn({ relayer: signer.address, reason, err: error }, 'lane closed')
+    }
+    lane.unsigned = reason
+    throw error
+  }
+}
+
+/** Has the signer sign a transaction that no chain takes. If it does, the lane takes payments again. */
+async function trySigner(lane: LaneState): Promise<void> {
+  const { chainId, signer, queue, now, log } = lane
+  lane.trySignerAt = now() + TRY_SIGNER_AT_MOST_MS
+  const raw = await askSigner(lane, trialTransaction(chainId, signer.address)).catch(
+    () => undefined,
+  )
+  if (raw === undefined || lane.unsigned === undefined) return
+  lane.unsigned = undefined
+  log.info({ relayer: signer.address }, 'lane open again')
+  queue.dispatch()
 }
 
 function hashOf({ keccak256 }: LaneState, rawTransaction: Hex): Hex {
@@ -407,6 +460,8 @@ async function isTakenAnywhere({ rpc, keeper }: LaneState, slot: Slot): Promise<
 /** Signs the slot again with both fee fields up; every earlier hash stays known, because any may land. */
 async function replace(lane: LaneState, slot: Slot): Promise<void> {
   const { slots, feed, jobs, budgets, log } = lane
+  // What was sent stays under way, and the next check replaces it.
+  if (lane.unsigned !== undefined) return
   const base = feed.latest()?.baseFeePerGas ?? 0n
   const carried = slot.isGivenUp ? [] : jobs.findAll(slot.jobIds).filter(jobs.isOpen)
   const jobIds = carried.map(({ job }) => job.id)
@@ -640,7 +695,7 @@ async function fillGaps(lane: LaneState, chainNonce: number, lowest: number): Pr
   const waited = missing.filter((nonce) => lane.gaps.includes(nonce))
   lane.gaps = missing.filter((nonce) => !waited.includes(nonce))
   const fees = quoteFees(lane.feed.latest()?.baseFeePerGas ?? 0n, lane.maxFeePerGas)
-  if (fees === undefined) return
+  if (fees === undefined || lane.unsigned !== undefined) return
   for (const nonce of waited) await openAt(lane, nonce, noOp(lane), [], fees)
 }
 

@@ -214,7 +214,7 @@ export function createBlockFollower(options: BlockFollowerOptions): BlockFollowe
   const readBlockReceipts = createBlockReceiptsReader(options.rpc)
 
   function pace(): void {
-    feed.setBusy(lanes.some((lane) => lane.inFlight() > 0 && !lane.closedBecause()))
+    feed.setBusy(lanes.some((lane) => lane.isAwaited()))
   }
 
   /** Lands our transactions in a block. A listed one is mined, so a receipt that no node shows yet is asked for again. */

@@ -238,14 +238,14 @@ export const reasons = {
     status: 500,
     source: 'x402-spec',
     meaning:
-      'The chain could not be read, or no relayer can pay for gas; nothing is said of the payment.',
+      'The chain could not be read, or no relayer can sign and pay for gas; nothing is said of the payment.',
   },
   unexpectedSettleError: {
     code: 'unexpected_settle_error',
     status: 500,
     source: 'x402-spec',
     meaning:
-      'The chain could not be reached, or no relayer can pay for gas; nothing was sent for this payment.',
+      'The chain could not be reached, or no relayer can sign and pay for gas; nothing was sent for this payment.',
   },
   // The scheme `batch-settlement`, as in the current reference.
   batchScheme: {

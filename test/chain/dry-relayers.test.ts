@@ -62,7 +62,9 @@ const unavailable = {
   body: {
     isValid: false,
     invalidReason: reasons.unexpectedVerifyError.code,
-    invalidMessage: expect.stringMatching(/^No relayer of this facilitator can pay for gas/),
+    invalidMessage: expect.stringMatching(
+      /^No relayer of this facilitator can sign and pay for gas/,
+    ),
     payer: devnetPayer.address,
   },
 }
@@ -72,7 +74,7 @@ const unsent = {
     success: false,
     errorReason: reasons.unexpectedSettleError.code,
     errorMessage: expect.stringMatching(
-      /No relayer .* can pay for gas at present; nothing was sent/,
+      /No relayer .* can sign and pay for gas at present; nothing was sent/,
     ),
     transaction: '',
     network: 'eip155:5042',

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Hex } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readSettings } from '../../src/config/config.js'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
@@ -15,6 +16,7 @@ import type { Finding } from '../../src/doctor/finding.js'
 import { inspectDatabase } from '../../src/store/open-stores.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { startChain } from '../support/arcus.js'
+import { startKeyService } from '../support/key-service.js'
 import { compiled } from '../support/scripts.js'
 
 const run = promisify(execFile)
@@ -68,6 +70,32 @@ const troubles = (findings: Finding[]) =>
 const usual = ['warn reachable']
 
 describe('the doctor', () => {
+  it('has keys elsewhere sign, and says which does not', async () => {
+    openDatabase(join(folder, 'arcus.db')).close()
+    const [, , third] = keys as [Hex, Hex, Hex]
+    const service = await startKeyService(third)
+    const env = { RELAYER_PRIVATE_KEYS: keys.slice(0, 2).join(',') }
+    const ofSigner = { ...env, ...service.settings('JSON-RPC') } as Record<string, string>
+    const ofKms = { ...env, ...service.settings('KMS') } as Record<string, string>
+    try {
+      for (const [name, value] of Object.entries(ofKms)) vi.stubEnv(name, value)
+      for (const over of [ofSigner, ofKms]) {
+        service.behaviour = 'signs'
+        const findings = await findingsOf(over)
+        expect(troubles(findings)).toEqual(usual)
+        expect(findings).toContainEqual(expect.objectContaining({ detail: 'it signs' }))
+        service.behaviour = 'signs with another key'
+        const address = service.address.toLowerCase()
+        expect(troubles(await findingsOf(over))).toContain(`fail signer ${address} eip155:5042`)
+      }
+      await service.kill()
+      expect(troubles(await findingsOf(ofKms))).toContain('fail relayer keys')
+    } finally {
+      vi.unstubAllEnvs()
+      await service.kill()
+    }
+  })
+
   it('finds nothing to repair if everything is in order', async () => {
     openDatabase(join(folder, 'arcus.db')).close()
     expect(troubles(await findingsOf())).toEqual(usual)

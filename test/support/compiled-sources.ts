@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { bundleService, external } from '../../scripts/bundle.js'
@@ -21,8 +21,10 @@ const shared = ['package.json', 'migrations', ...external.map((name) => `node_mo
  */
 export default async function compileSources(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-compiled-'))
-  mkdirSync(join(folder, 'node_modules'))
-  for (const name of shared) symlinkSync(join(root, name), join(folder, name))
+  for (const name of shared) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    symlinkSync(join(root, name), join(folder, name))
+  }
   await bundleService(join(folder, 'dist'))
   project.provide('compiledSources', folder)
   return () => rmSync(folder, { recursive: true, force: true })

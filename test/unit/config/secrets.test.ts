@@ -110,6 +110,42 @@ describe('the key of hosted endpoints', () => {
   })
 })
 
+describe('keys elsewhere', () => {
+  const wallets = ['0xF39fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'b2'.repeat(20)}`]
+  const signer = {
+    RELAYER_SIGNER_URL: 'https://user:word@signer.example:9000',
+    RELAYER_SIGNER_ADDRESSES: wallets.join(', ').toLowerCase(),
+  }
+
+  it('need no key in this process, and may stand beside some', () => {
+    const secrets = readSecrets({ ...signer, RELAYER_KMS_KEY_IDS: 'alias/a, alias/b' })
+    expect(secrets.relayerPrivateKeys).toEqual([])
+    expect(secrets.relayerKmsKeyIds).toEqual(['alias/a', 'alias/b'])
+    expect(secrets.relayerSigner).toEqual({
+      url: signer.RELAYER_SIGNER_URL,
+      addresses: wallets.map((wallet) => wallet.toLowerCase()),
+    })
+    expect(inspect(secrets)).not.toContain('word')
+    const both = readSecrets({ ...signer, RELAYER_PRIVATE_KEYS: keyA })
+    expect(both.relayerPrivateKeys).toEqual([keyA])
+  })
+
+  it.each([
+    [{ RELAYER_KMS_KEY_IDS: ',' }, 'RELAYER_PRIVATE_KEYS or'],
+    [{ RELAYER_KMS_KEY_IDS: 'a,a' }, 'RELAYER_KMS_KEY_IDS repeats'],
+    [{ ...signer, RELAYER_SIGNER_URL: '' }, 'belong together'],
+    [{ ...signer, RELAYER_SIGNER_URL: 'ftp://a.example' }, 'RELAYER_SIGNER_URL is not'],
+    [{ ...signer, RELAYER_SIGNER_ADDRESSES: '0x12' }, 'entry 1 must be an address'],
+    [{ ...signer, RELAYER_SIGNER_ADDRESSES: wallets[0] ?? '' }, 'checksum'],
+    [
+      { ...signer, RELAYER_SIGNER_ADDRESSES: `${wallets[1]},0x${'B2'.repeat(20)}` },
+      'entry 2 is there twice',
+    ],
+  ])('are refused half named: %j', (env, problem) => {
+    expect(problemsOf(() => readSecrets(env))).toEqual([expect.stringContaining(problem)])
+  })
+})
+
 describe('readSettings', () => {
   it('reports the problems of settings and keys together', () => {
     const found = problemsOf(() =>

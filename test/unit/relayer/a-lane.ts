@@ -93,6 +93,7 @@ export function aLane() {
     chainId: 5042,
     signer: {
       address: wallet,
+      isRemote: false,
       async sign({ gasLimit, ...transaction }: RelayerTransaction) {
         return serializeTransaction({ ...transaction, type: 'eip1559', gas: gasLimit })
       },

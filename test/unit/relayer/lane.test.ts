@@ -82,7 +82,7 @@ async function aLane(...nonces: number[]) {
   const lane = createLane({
     network,
     chainId: 5042,
-    signer: { address, sign: async (transaction) => sign(transaction) },
+    signer: { address, isRemote: false, sign: async (transaction) => sign(transaction) },
     rpc: rpc as unknown as Rpc,
     feed: {
       latest: () => ({ baseFeePerGas: 1n, number: world.block }),

@@ -130,6 +130,11 @@ async function open(
   teardown.add('directory', () => directory.close())
   metrics?.watchDirectory(directory.figures)
   metrics?.watchDisk(disk)
+  metrics?.watchDatabase({
+    store: config.database.kind,
+    isWritable: journal.isWritable,
+    sizeBytes: stores.sizeBytes,
+  })
   metrics?.watchLeases(leases)
   const { verify, settle } = facilitator
   const measured = {

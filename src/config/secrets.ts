@@ -183,3 +183,16 @@ function isInRange(key: Hex): boolean {
   const value = BigInt(key)
   return value > 0n && value < CURVE_ORDER
 }
+
+/** Reads the keys of the two wallets of `npm run canary`. Throws one `ConfigError` that repeats no value. */
+export function readCanaryKeys(source: NodeJS.ProcessEnv): readonly [Hex, Hex] {
+  const written = (readEnv(source).CANARY_PRIVATE_KEYS ?? '').split(',')
+  const keys = written.map((text) => parseKey(text.trim()))
+  const [first, second] = keys
+  if (keys.length === 2 && first !== undefined && second !== undefined && first !== second) {
+    if (isInRange(first) && isInRange(second)) return concealed([first, second]) as [Hex, Hex]
+  }
+  throw new ConfigError([
+    'CANARY_PRIVATE_KEYS must be the private keys of two wallets, separated by a comma: 0x followed by 64 digits each.',
+  ])
+}

@@ -13,6 +13,8 @@ export interface AnswerMetrics {
   measureSettle(settle: Settle): Settle
   /** Counts an answer that neither verifier nor settler gave: a limit, a malformed body, a fault of ours. */
   countFault(family: 'verify' | 'settle', code: string, body: unknown): void
+  /** Begins to count at zero for a network, so that the first answer is an increase. */
+  begin(network: string): void
   /** Counts an outcome that breaks the promise of verify. */
   decided: RelayerEvents['decided']
 }
@@ -22,8 +24,17 @@ const VERIFY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** A settle takes a block or two, and `SETTLE_WAIT_SECONDS` at most. Seconds. */
 const SETTLE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 30, 60]
 
+/** The promise that alerts watch: a sound payment is answered as settled within this time. */
+const PROMISED_SECONDS = 5
+
 /** Some 3 MB at most. A promise older than the last 10,000 may be forgotten. */
 const MAX_PROMISES = 20_000
+
+/** Answers of settle that do not keep the promise, although the payment may be sound. */
+const lateReasons = new Set<string>([
+  reasons.settlementPending.code,
+  reasons.unexpectedSettleError.code,
+])
 
 /** Refusals of settle that say nothing final about the payment. */
 const openReasons = new Set<string>(
@@ -39,7 +50,7 @@ const openReasons = new Set<string>(
 
 /** Counts and times the answers of verify and settle, and the promises that were not kept. */
 export function createAnswerMetrics(registry: Registry): AnswerMetrics {
-  const { total, seconds, broken } = createInstruments(registry)
+  const { total, seconds, broken, inTime } = createInstruments(registry)
   // The payments verify said yes to and settle has not answered yet.
   const promises = new LRUCache<string, true>({ max: MAX_PROMISES })
 
@@ -47,7 +58,22 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
     if (key !== undefined && promises.delete(key)) broken.inc({ network, reason: code })
   }
 
+  /** Counts a settle of a sound payment. Refusals are the payment's own fault and are not counted. */
+  function countPromise(
+    network: string,
+    isSuccess: boolean,
+    reason: string,
+    tookSeconds = 0,
+  ): void {
+    if (!isSuccess && !lateReasons.has(reason)) return
+    const isKept = isSuccess && tookSeconds <= PROMISED_SECONDS
+    inTime.inc({ network, kept: isKept ? 'yes' : 'no' })
+  }
+
   return {
+    begin(network) {
+      for (const kept of ['yes', 'no']) inTime.inc({ network, kept }, 0)
+    },
     measureVerify: (verify) => async (body) => {
       const network = networkLabel(networkOf(body))
       const startedAt = performance.now()
@@ -68,6 +94,8 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
       try {
         const result = await settle(request)
         const { success, errorReason = '' } = result.body
+        const tookSeconds = (performance.now() - startedAt) / 1000
+        countPromise(network, success, errorReason, tookSeconds)
         total.settle.inc({ network, reason: success ? 'settled' : reasonLabel(errorReason) })
         const key = paymentKey(request.body)
         if (success && key !== undefined) promises.delete(key)
@@ -81,8 +109,11 @@ export function createAnswerMetrics(registry: Registry): AnswerMetrics {
         seconds.settle.observe({ network }, (performance.now() - startedAt) / 1000)
       }
     },
-    countFault: (family, code, body) =>
-      total[family].inc({ network: networkLabel(networkOf(body)), reason: reasonLabel(code) }),
+    countFault(family, code, body) {
+      const network = networkLabel(networkOf(body))
+      total[family].inc({ network, reason: reasonLabel(code) })
+      if (family === 'settle') countPromise(network, false, code)
+    },
     decided(job, { state, reason }) {
       if (state === 'confirmed') promises.delete(job.key)
       else breakPromise(job.key, networkLabel(job.network), codeOfKey(reason))
@@ -111,6 +142,12 @@ function createInstruments(registry: Registry) {
       verify: times('arcus_verify_seconds', 'Time a verify took to be answered.', VERIFY_BUCKETS),
       settle: times('arcus_settle_seconds', 'Time a settle took to be answered.', SETTLE_BUCKETS),
     },
+    inTime: new Counter({
+      name: 'arcus_settle_promise_total',
+      help: `Settles of sound payments; kept is yes if success was answered within ${PROMISED_SECONDS} s, and no if it came later, or the answer was pending or an error of ours.`,
+      labelNames: ['network', 'kept'],
+      registers,
+    }),
     broken: answers(
       'arcus_broken_promises_total',
       'Payments that verify said yes to and settle finally failed.',

@@ -6,7 +6,7 @@ import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
 import type { MetricsPage } from './routes.js'
 import { createSettlingMetrics, type WatchedNetwork } from './settling.js'
 
-export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
+export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   observeRpc(network: string): RpcObserver
   /** Counts spans of traces. */
   countSpans(outcome: 'exported' | 'dropped', spans: number): void
@@ -17,6 +17,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided'> {
   watchDirectory(directory: WatchedDirectory): void
   /** Shows the leases of this process in every scrape from now on. */
   watchLeases(leases: WatchedLeases): void
+  /** Shows the database in every scrape from now on. */
+  watchDatabase(database: WatchedDatabase): void
   /** Shows the disk of the database in every scrape from now on. */
   watchDisk(disk: WatchedDisk): void
   /** Returns the page as Prometheus reads it, made anew at most once a second. Never rejects because of the chain. */
@@ -33,6 +35,13 @@ export interface WatchedDirectory {
   dropped(): number
 }
 
+/** The database as a scrape reads it. */
+export interface WatchedDatabase {
+  store: 'sqlite' | 'postgres'
+  isWritable(): Promise<boolean>
+  sizeBytes(): Promise<number>
+}
+
 /** The disk under the database, as a scrape reads it. */
 interface WatchedDisk {
   isLow(): boolean
@@ -42,6 +51,11 @@ interface WatchedDisk {
 
 /** The leases of this process, as a scrape reads them. */
 type WatchedLeases = Pick<LeaseKeeper, 'ageMs' | 'clockAhead'>
+
+/** A scrape waits no longer than this for the database. */
+const DATABASE_PATIENCE_MS = 3_000
+/** PostgreSQL adds up the sizes of its files for each answer. */
+const SIZE_CACHE_MS = 60_000
 
 /** The route has no rate limit, so many scrapes at once cost one. */
 const CACHE_MS = 1_000
@@ -55,6 +69,8 @@ export function createMetrics(now: () => number): Metrics {
   const watched: WatchedNetwork[] = []
   const showDirectory = createDirectoryGauges(registry)
   const showDisk = createDiskGauges(registry)
+  const showDatabase = createDatabaseGauges(registry, now)
+  let database: WatchedDatabase | undefined
   const spans = new Counter({
     name: 'arcus_trace_spans_total',
     help: 'Spans that the collector of traces took, and spans that were dropped because it did not.',
@@ -72,7 +88,10 @@ export function createMetrics(now: () => number): Metrics {
     if (directory !== undefined) showDirectory(directory)
     if (disk !== undefined) showDisk(disk)
     if (watchedLeases !== undefined) showLeases(watchedLeases)
-    await Promise.all(watched.map((network) => settling.show(network, now())))
+    await Promise.all([
+      database && showDatabase(database),
+      ...watched.map((network) => settling.show(network, now())),
+    ])
     return { contentType: registry.contentType, text: await registry.metrics() }
   }
 
@@ -90,7 +109,13 @@ export function createMetrics(now: () => number): Metrics {
         },
       }
     },
-    watch: (network) => void watched.push(network),
+    watch(network) {
+      answers.begin(network.network)
+      watched.push(network)
+    },
+    watchDatabase(watchedDatabase) {
+      database = watchedDatabase
+    },
     watchDirectory(watchedDirectory) {
       directory = watchedDirectory
     },
@@ -153,6 +178,39 @@ function createLeaseGauges(registry: Registry): (watched: WatchedLeases) => void
     age.set((ageMs() ?? 0) / 1000)
     const { least, most } = clockAhead()
     ahead.set((least + most) / 2_000)
+  }
+}
+
+/** Makes the gauges of the database. A database that does not answer in time counts as not writable. */
+function createDatabaseGauges(
+  registry: Registry,
+  now: () => number,
+): (watched: WatchedDatabase) => Promise<void> {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['store'], registers: [registry] })
+  const up = gauge('arcus_database_up', '1 while the journal can be written, else 0.')
+  const bytes = gauge('arcus_database_bytes', 'Size of the database, its log included on SQLite.')
+  let sizeReadAt = Number.NEGATIVE_INFINITY
+  return async ({ store, isWritable, sizeBytes }) => {
+    up.set({ store }, (await inTime(isWritable())) === true ? 1 : 0)
+    if (now() - sizeReadAt < SIZE_CACHE_MS) return
+    const size = await inTime(sizeBytes())
+    if (size === undefined) return
+    sizeReadAt = now()
+    bytes.set({ store }, size)
+  }
+}
+
+/** Resolves with the value, or with `undefined` if it fails or takes too long. */
+async function inTime<Value>(value: Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), DATABASE_PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([value.catch(() => undefined), late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

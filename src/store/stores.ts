@@ -28,6 +28,8 @@ export interface Stores {
   requestCounts: RequestCountStore | undefined
   /** The place that a thread can read over a connection of its own: a file or PostgreSQL's URL; `undefined` in memory. */
   threadSource: string | undefined
+  /** Reads how large the database is. */
+  sizeBytes(): Promise<number>
   /** Keeps the database in order in the background, until it is stopped. */
   startUpkeep(onFault: (error: unknown) => void): { stop(): Promise<void> }
   /** Writes what waits and closes; the last call. */

@@ -51,6 +51,11 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),
     threadSource: url,
+    async sizeBytes() {
+      const text = 'SELECT pg_database_size(current_database())::float8 AS bytes'
+      const [found] = await database.rows<{ bytes: number }>(text)
+      return found?.bytes ?? 0
+    },
     startUpkeep: () => ({ stop: async () => {} }),
     async close() {
       await leases.close()

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { createSoleLeases } from '../leases.js'
 import { createMemorySessions } from '../sessions.js'
 import { createActivityStore } from '../sql/activity.js'
@@ -15,6 +16,9 @@ import { createGroupCommit, type GroupCommit } from './group-commit.js'
 
 import { createJobSharing, createSettlementJournal } from './settlement-journal.js'
 import { createSql } from './sql.js'
+
+/** The write-ahead log is missing until the first write. */
+const quietly = { throwIfNoEntry: false } as const
 
 /** Opens stores over a file, or in memory (`:memory:`). Throws `MigrationError`. */
 export function openSqliteStores(
@@ -40,6 +44,11 @@ export function openSqliteStores(
     hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,
     threadSource: database.memory ? undefined : database.name,
+    async sizeBytes() {
+      const pages = Number(database.pragma('page_count', { simple: true }))
+      const log = database.memory ? undefined : statSync(`${database.name}-wal`, quietly)
+      return pages * Number(database.pragma('page_size', { simple: true })) + (log?.size ?? 0)
+    },
     startUpkeep: (onFault) => startCheckpoints({ database, commit, onFault }),
     async close() {
       await commit.close()

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import type { Address, Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
+import { createRpc, type Rpc } from '../../chain/rpc.js'
+import { readToken, type Token } from '../../chain/token.js'
+import type { NetworkConfig } from '../../config/config.js'
+import { createKeccak256 } from '../../x402/keccak.js'
+
+/** A cent, 6-decimal units. */
+const CENT = 10_000n
+const VALID_SECONDS = 120
+/** Beyond the longest wait of settle, so that a pending answer is read and not cut. */
+const TIMEOUT_MS = 100_000
+
+export interface CanaryOptions {
+  /** The address of the service. */
+  url: string
+  place: NetworkConfig
+  /** The keys of two wallets. */
+  keys: readonly [Hex, Hex]
+  /** The smallest payment that the service takes, 6-decimal units. */
+  minAmount: bigint
+}
+
+/** The outcome of one payment, with the time that each step took. */
+export type CanaryResult = { verifySeconds?: number; settleSeconds?: number } & (
+  | { ok: true; transaction: string }
+  | { ok: false; problem: string }
+)
+
+export interface Canary {
+  /** Pays once. Never rejects: what went wrong is the result. */
+  pay(): Promise<CanaryResult>
+  close(): void
+}
+
+/** Makes payments of a cent between two wallets of the operator: the richer one pays, so that neither runs dry. */
+export async function openCanary({ url, place, keys, minAmount }: CanaryOptions): Promise<Canary> {
+  const rpc = createRpc(place.rpcUrls)
+  const keccak256 = await createKeccak256()
+  const accounts = keys.map((key) => privateKeyToAccount(key))
+  const amount = minAmount > CENT ? minAmount : CENT
+
+  async function attempt(steps: { verifySeconds?: number; settleSeconds?: number }) {
+    const token = await readToken(rpc, keccak256, place)
+    const balances = await Promise.all(accounts.map((it) => readBalance(rpc, token, it.address)))
+    const [a = 0n, b = 0n] = balances
+    const [payer, payee] = a >= b ? accounts : [...accounts].reverse()
+    if (payer === undefined || payee === undefined) throw new Error('two wallets are needed')
+    if ((a > b ? a : b) < amount) {
+      throw new Error(`neither wallet holds a cent of ${token.name}: send some to ${payer.address}`)
+    }
+    const body = JSON.stringify(await signBody(payer, payee.address, token, amount))
+    const startedAt = performance.now()
+    const verified = await post(`${url}/verify`, body)
+    steps.verifySeconds = (performance.now() - startedAt) / 1000
+    if (verified.isValid !== true) {
+      throw new Error(`verify says ${verified.invalidReason}: ${verified.invalidMessage}`)
+    }
+    const verifiedAt = performance.now()
+    const settled = await post(`${url}/settle`, body)
+    steps.settleSeconds = (performance.now() - verifiedAt) / 1000
+    if (settled.success === true) return String(settled.transaction)
+    throw new Error(`settle says ${settled.errorReason}: ${settled.errorMessage}`)
+  }
+
+  return {
+    async pay() {
+      const steps: { verifySeconds?: number; settleSeconds?: number } = {}
+      try {
+        return { ok: true, transaction: await attempt(steps), ...steps }
+      } catch (error) {
+        return { ok: false, problem: explain(error), ...steps }
+      }
+    },
+    close: () => void rpc.close(),
+  }
+}
+
+async function readBalance(rpc: Rpc, token: Token, owner: Address): Promise<bigint> {
+  const data = `${selectors.balanceOf}${addressWord(owner)}`
+  return parseQuantity(await rpc.request('eth_call', [{ to: token.address, data }, 'latest']))
+}
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** Returns the body that `/verify` and `/settle` take. */
+async function signBody(
+  payer: ReturnType<typeof privateKeyToAccount>,
+  payTo: Address,
+  { name, version, chainId, network, address: asset }: Token,
+  amount: bigint,
+) {
+  const nonce: Hex = `0x${randomBytes(32).toString('hex')}`
+  const validBefore = BigInt(Math.floor(Date.now() / 1000) + VALID_SECONDS)
+  const message = {
+    from: payer.address,
+    to: payTo,
+    value: amount,
+    validAfter: 0n,
+    validBefore,
+    nonce,
+  }
+  const signature = await payer.signTypedData({
+    domain: { name, version, chainId, verifyingContract: asset },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message,
+  })
+  const requirement = {
+    scheme: 'exact',
+    network,
+    amount: amount.toString(),
+    asset,
+    payTo,
+    maxTimeoutSeconds: 60,
+    extra: { name, version },
+  }
+  const authorization = Object.fromEntries(
+    Object.entries(message).map(([key, value]) => [key, value.toString()]),
+  )
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      accepted: requirement,
+      payload: { authorization, signature },
+    },
+    paymentRequirements: requirement,
+  }
+}
+
+async function post(url: string, body: string): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  return (await response.json()) as Record<string, unknown>
+}
+
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return `${error.message}${code}`
+}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { createCanaryMetrics } from '../../src/cli/canary/canary-metrics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { root } from './source-files.js'
 
@@ -9,12 +10,32 @@ interface Rule {
   alert: string
   expr: string
   labels: { severity: string }
+  annotations: Record<string, string>
+}
+
+interface Recording {
+  record: string
+  expr: string
+}
+
+interface Panel {
+  id: number
+  targets: { expr: string }[]
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const rules: Rule[] = parse(read('deploy/prometheus/alerts.yml')).groups.flatMap(
-  ({ rules }: { rules: Rule[] }) => rules,
+const all: (Rule | Recording)[] = parse(read('deploy/prometheus/alerts.yml')).groups.flatMap(
+  ({ rules }: { rules: (Rule | Recording)[] }) => rules,
 )
+const rules = all.filter((rule): rule is Rule => 'alert' in rule)
+const recordings = all.filter((rule): rule is Recording => 'record' in rule)
+const dashboard: { uid: string; panels: Panel[] } = JSON.parse(
+  read('deploy/grafana/dashboards/arcus.json'),
+)
+const expressions = [
+  ...all.map(({ expr }) => expr),
+  ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+]
 
 /** Names of metrics in an expression: what is neither a function, a word of PromQL, nor a label. */
 const metricsIn = (expr: string) =>
@@ -26,23 +47,49 @@ const metricsIn = (expr: string) =>
     .map(([name]) => name)
     .filter((name) => /^(arcus|nodejs|process)_/.test(name))
 
-it('watches only what /metrics shows', async () => {
-  const { text } = await createMetrics(() => Date.now()).render()
-  const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-  const watched = rules.flatMap(({ expr }) => metricsIn(expr))
-  expect(watched.length).toBeGreaterThanOrEqual(rules.length - 1)
+/** The names of all metrics that the service and its canary show. */
+async function shownMetrics(): Promise<Set<string>> {
+  const metrics = createMetrics(() => Date.now())
+  const pages = [(await metrics.render()).text, await createCanaryMetrics().render()]
+  return new Set([...pages.join('\n').matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? ''))
+}
+
+it('watches and draws only what /metrics shows', async () => {
+  const shown = await shownMetrics()
+  const watched = expressions.flatMap(metricsIn)
+  expect(watched.length).toBeGreaterThanOrEqual(rules.length)
   const missing = watched.filter((name) => !shown.has(name.replace(/_bucket$/, '')))
   expect(missing).toEqual([])
 })
 
-it('has every alert in the runbook, with what to do', () => {
+it('reads only ratios that a rule records', () => {
+  const recorded = recordings.map(({ record }) => record)
+  const used = expressions.flatMap((expr) => expr.match(/arcus:[\w:]+/g) ?? [])
+  expect(used.length).toBeGreaterThan(0)
+  expect(used.filter((name) => !recorded.includes(name))).toEqual([])
+})
+
+it('leads from each alert to a panel of the dashboard and to a line of the runbook', () => {
   const runbook = read('docs/operations.md')
-  expect(rules.filter(({ alert }) => !runbook.includes(`\`${alert}\``))).toEqual([])
-  expect(rules.filter(({ labels }) => !['page', 'ticket'].includes(labels.severity))).toEqual([])
+  const panels = dashboard.panels.map(({ id }) => id)
+  expect(new Set(panels).size).toBe(panels.length)
+  for (const { alert, labels, annotations } of rules) {
+    const { summary = '', panel_url = '', runbook_url = '' } = annotations
+    expect(summary, alert).toMatch(/\.$/)
+    const panel = /^\{\{ \$externalLabels\.grafana \}\}\/d\/(\w+)\/\w+\?viewPanel=(\d+)$/.exec(
+      panel_url,
+    )
+    expect(panel?.[1], alert).toBe(dashboard.uid)
+    expect(panels, alert).toContain(Number(panel?.[2]))
+    const anchor = /^\{\{ \$externalLabels\.runbook \}\}#(\w+)$/.exec(runbook_url)?.[1]
+    const severity = labels.severity
+    expect(runbook, alert).toContain(`| <a id="${anchor}"></a>\`${alert}\` ${severity} |`)
+    expect(['page', 'ticket', 'none'], alert).toContain(severity)
+  }
 })
 
 it('has every case of the fault suite in the runbook', () => {
   const runbook = read('docs/operations.md')
-  const suites = ['crowd', 'disk', 'key-rotation', 'kill', 'lanes', 'rpc']
+  const suites = ['alerting', 'crowd', 'disk', 'key-rotation', 'kill', 'lanes', 'rpc']
   expect(suites.filter((name) => !runbook.includes(`test/faults/${name}.test.ts`))).toEqual([])
 })

@@ -67,7 +67,9 @@ it('has the devnet in the default profile, and the service with its database and
     list.filter(([, { profiles }]) => profiles?.includes(name)).map(([it]) => it)
   const always = list.filter(([, { profiles }]) => profiles === undefined).map(([it]) => it)
   expect(always).toEqual(['devnet'])
-  expect(inProfile('production')).toEqual(['arcus', 'postgres', 'prometheus'])
+  const watch = ['prometheus', 'alertmanager', 'grafana']
+  expect(inProfile('production')).toEqual(['arcus', 'postgres', ...watch])
+  expect(inProfile('canary')).toEqual(['canary'])
 })
 
 it('builds stages there are, and names an image for every other service', () => {
@@ -84,7 +86,11 @@ it('builds stages there are, and names an image for every other service', () => 
 })
 
 it('refers to nothing that is not there', () => {
-  const used = list.flatMap(([, { volumes: own = [] }]) => own.map((it) => it.split(':')[0] ?? ''))
+  // A path that a variable can replace is read as its default.
+  const plain = (text: string) => text.replace(/\$\{\w+:-([^}]+)\}/, '$1')
+  const used = list.flatMap(([, { volumes: own = [] }]) =>
+    own.map((it) => plain(it).split(':')[0] ?? ''),
+  )
   const [paths, named] = [
     used.filter((it) => /^[./]/.test(it)),
     used.filter((it) => /^\w/.test(it)),
@@ -117,8 +123,17 @@ it('waits for a database that answers, of which the address fits', () => {
 
 it('scrapes the service where it listens, and finds its files', () => {
   const scrape = parseDocument(read('deploy/prometheus/prometheus.yml')).toJS()
-  const [{ static_configs: of }] = scrape.scrape_configs
-  expect(of[0].targets).toEqual([`arcus:${known('arcus').environment?.PORT}`])
+  const targets = scrape.scrape_configs.map(
+    (job: { static_configs: { targets: string[] }[] }) => job.static_configs[0]?.targets,
+  )
+  const port = known('canary').command?.at(-1)
+  expect(targets).toEqual([[`arcus:${known('arcus').environment?.PORT}`], [`canary:${port}`]])
+  const [alertmanager] = scrape.alerting.alertmanagers[0].static_configs[0].targets
+  expect(alertmanager).toBe('alertmanager:9093')
+  const receivers = parseDocument(read('deploy/alertmanager/alertmanager.yml')).toJS()
+  const named = receivers.receivers.map(({ name }: { name: string }) => name)
+  const routed = receivers.route.routes.map(({ receiver }: { receiver: string }) => receiver)
+  expect([receivers.route.receiver, ...routed].sort()).toEqual(named.sort())
   const absent = scrape.rule_files.filter(
     (file: string) => !existsSync(join(root, 'deploy/prometheus', file)),
   )
@@ -129,7 +144,7 @@ it('scrapes the service where it listens, and finds its files', () => {
 })
 
 it('gives who faces strangers no way to write, to gain rights or to dump keys', () => {
-  for (const name of ['arcus', 'prometheus']) {
+  for (const name of ['arcus', 'prometheus', 'alertmanager', 'grafana', 'canary']) {
     expect(known(name)).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettleResult } from '../../../src/facilitator/answers.js'
 import type { Settle } from '../../../src/facilitator/settler.js'
 import { type AnswerMetrics, createAnswerMetrics } from '../../../src/metrics/answers.js'
@@ -65,6 +65,34 @@ describe('answers', () => {
       'eip155:5042 settled': 1,
       [`eip155:5042 ${used}`]: 1,
     })
+  })
+
+  it('keep the promise when they are in time, and break it when they are pending or our fault', async () => {
+    metrics.begin('eip155:5042')
+    const promise = () => figures('arcus_settle_promise_total')
+    expect(await promise()).toEqual({ 'eip155:5042 yes': 0, 'eip155:5042 no': 0 })
+    await settleWith(undefined)
+    await settleWith(used)
+    await settleWith(poor)
+    expect(await promise()).toEqual({ 'eip155:5042 yes': 1, 'eip155:5042 no': 0 })
+    await settleWith(reasons.settlementPending.code, 'a')
+    metrics.countFault('settle', reasons.unexpectedSettleError.code, aBody())
+    metrics.countFault('settle', reasons.rateLimited.code, aBody())
+    metrics.countFault('verify', reasons.unexpectedVerifyError.code, aBody())
+    expect(await promise()).toEqual({ 'eip155:5042 yes': 1, 'eip155:5042 no': 2 })
+  })
+
+  it('break the promise when success comes after more than five seconds', async () => {
+    const clock = vi.spyOn(performance, 'now')
+    const settle: Settle = async () => {
+      clock.mockReturnValue(5_001)
+      return { status: 200, body: { success: true, transaction: '', network: '' } }
+    }
+    clock.mockReturnValue(0)
+    const request = { body: aBody(), idempotencyKey: undefined, isConnected: () => true }
+    await metrics.measureSettle(settle)(request)
+    clock.mockRestore()
+    expect(await figures('arcus_settle_promise_total')).toEqual({ 'eip155:5042 no': 1 })
   })
 
   it.each([

@@ -105,6 +105,29 @@ describe('a scrape', () => {
     expect(looks).toBe(2)
   })
 
+  it('shows a database that takes writes, and one that does not answer', async () => {
+    const clock = aClock()
+    const metrics = createMetrics(clock.now)
+    let isWritable = async () => true
+    const database = { store: 'postgres', isWritable: () => isWritable() } as const
+    metrics.watchDatabase({ ...database, sizeBytes: async () => 4_096 })
+    const figures = async () => (await metrics.render()).text.match(/^arcus_database.*$/gm)
+    const bytes = 'arcus_database_bytes{store="postgres"} 4096'
+    expect(await figures()).toEqual(['arcus_database_up{store="postgres"} 1', bytes])
+    for (const answer of [async () => false, async () => Promise.reject(new Error('gone'))]) {
+      clock.ms += 1_000
+      isWritable = answer
+      expect(await figures()).toEqual(['arcus_database_up{store="postgres"} 0', bytes])
+    }
+  })
+
+  it('does not wait for a database that hangs', async () => {
+    const metrics = createMetrics(Date.now)
+    const never = () => new Promise<never>(() => {})
+    metrics.watchDatabase({ store: 'sqlite', isWritable: never, sizeBytes: never })
+    expect((await metrics.render()).text).toContain('arcus_database_up{store="sqlite"} 0')
+  })
+
   it('has the figures of the process and of no other registry', async () => {
     const [first, second] = [createMetrics(Date.now), createMetrics(Date.now)]
     first.relayerEvents(network).signed(Array(50).fill('a'), '0x12')

@@ -839,5 +839,9 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       expect(await stores.audit.appendChange({ ...rotation, subject: 'b' })).toBe(true)
       expect(await stores.audit.appendChange(rotation)).toBe(true)
     })
+
+    it('knows how large it is', async () => {
+      expect(await stores.sizeBytes()).toBeGreaterThan(10_000)
+    })
   })
 }

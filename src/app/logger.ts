@@ -42,7 +42,7 @@ export function createLogger(options: {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redactedPaths(), censor: '[redacted]' },
       serializers: { err: (error: unknown) => serializeError(error) },
-      hooks: { logMethod: logScrubbedMessage },
+      hooks: { logMethod: createLogMethod() },
     },
     destination,
   )
@@ -54,13 +54,50 @@ function redactedPaths(): string[] {
   return [...members, ...headers]
 }
 
-/** Passes the error's message through the scrubber: without a message pino would take it past the serializer. */
-function logScrubbedMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
-  const [first] = args as [unknown]
-  const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
-  if (args.length === 1 && error instanceof Error)
-    method.apply(this, [{ err: error }, scrub(error.message)])
-  else method.apply(this, args)
+/**
+ * Passes the error's message through the scrubber: without a message pino would take it past the serializer. Leaves out
+ * a line about a fault of the database that says what another one said within a second.
+ */
+function createLogMethod() {
+  const mayLog = createFaultLimit()
+  return function log(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+    const [first, message] = args as unknown[]
+    const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
+    if (error instanceof Error && !mayLog(error, message)) return
+    if (args.length === 1 && error instanceof Error)
+      method.apply(this, [{ err: error }, scrub(error.message)])
+    else method.apply(this, args)
+  }
+}
+
+/** A full disk fails each request and each round of work: thousands of lines say no more than one. */
+const FAULT_PAUSE_MS = 1_000
+const MAX_FAULT_KINDS = 1_000
+
+/** Makes the test whether a line may be logged: of faults of the database, one a second of each kind. */
+function createFaultLimit(): (error: Error, message: unknown) => boolean {
+  const quietUntil = new Map<string, number>()
+  return (error, message) => {
+    const fault = findStoreFault(error)
+    if (fault === undefined) return true
+    const kind = `${fault} ${message ?? error.message}`
+    const now = performance.now()
+    if (now < (quietUntil.get(kind) ?? 0)) return false
+    if (quietUntil.size >= MAX_FAULT_KINDS) quietUntil.clear()
+    quietUntil.set(kind, now + FAULT_PAUSE_MS)
+    return true
+  }
+}
+
+/** Returns the code of a fault of the database or its disk; `undefined` for any other error. */
+function findStoreFault(error: Error): string | undefined {
+  let at: unknown = error
+  for (let depth = 0; at instanceof Error && depth <= MAX_CAUSES; depth++, at = at.cause) {
+    const code = 'code' in at ? String(at.code) : ''
+    if (/^(SQLITE_|ENOSPC$|EDQUOT$|EIO$)/.test(code)) return code
+    if (at.name === 'StoreUnavailableError') return at.name
+  }
+  return undefined
 }
 
 interface SerializedError {

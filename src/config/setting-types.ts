@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { type Address, getAddress, zeroAddress } from 'viem'
 import { z } from 'zod'
@@ -195,6 +196,16 @@ export function parseDatabaseUrl(text: string): DatabaseUrl | string {
   return { kind: 'sqlite', path: path.replace(/^\/\/(?=\/)/, '') }
 }
 
+function problemOfFile(path: string | null): string | undefined {
+  if (path === null) return undefined
+  try {
+    readFileSync(path)
+    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code
+  }
+}
+
 function parsePostgresUrl(text: string): DatabaseUrl | string {
   const form = 'must be written postgres://USER:PASSWORD@HOST:PORT/NAME'
   const url = /^postgres(ql)?:\/\//.test(text) ? parseUrl(text) : undefined
@@ -204,5 +215,9 @@ function parsePostgresUrl(text: string): DatabaseUrl | string {
   const { pathname, hostname, searchParams } = url
   if (hostname === '' && !searchParams.has('host')) return `${form}; the host is missing`
   if (!/^\/[^/]+$/.test(pathname)) return `${form}; the name of the database is missing`
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
+    const problem = problemOfFile(searchParams.get(name))
+    if (problem !== undefined) return `names a file in ${name} that cannot be read (${problem})`
+  }
   return { kind: 'postgres', url: text }
 }

@@ -44,7 +44,7 @@ export async function examine(installation: Installation): Promise<Finding[]> {
     return [
       ...checkSettings(config, secrets, env),
       ...problem,
-      ...checkDatabase(database),
+      ...checkDatabase(database, config.database),
       ...chains.flat(),
       await checkPublicAddress(config.baseUrl),
     ]

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { type Config, SETTLE_COST } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
-import type { DatabaseInspection } from '../store/stores.js'
+import type { DatabaseInspection, ServerFacts } from '../store/stores.js'
 import { formatNative } from '../x402/amounts.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
@@ -120,9 +120,86 @@ const MIB = 1024 ** 2
 const LOW_BYTES = 2 * GIB
 const EMPTY_BYTES = 200 * MIB
 
-/** Checks whether the journal can be kept: the file, its schema, and free space. */
-export function checkDatabase(inspection: DatabaseInspection): Finding[] {
-  return [checkFile(inspection), ...checkRoom(inspection)]
+/** Checks whether the journal can be kept: the file or server, its schema, and free space. */
+export function checkDatabase(
+  inspection: DatabaseInspection,
+  database: Config['database'],
+): Finding[] {
+  const { server } = inspection
+  const onServer =
+    server === undefined || database.kind !== 'postgres'
+      ? []
+      : checkServer(server, database.poolSize)
+  return [checkFile(inspection), ...checkRoom(inspection), ...checkMode(database), ...onServer]
+}
+
+/** Connections of a replica beside its pool: one for leases, two for search. */
+const OWN_CONNECTIONS = 3
+/** The oldest version that the community still mends. */
+const LEAST_POSTGRES = 14
+/** Clocks kept by NTP differ by milliseconds. */
+const MAX_CLOCKS_APART_MS = 1_000
+
+/** Checks the server of a database: whether it keeps what it answers, and has room for the replicas. */
+function checkServer(server: ServerFacts, poolSize: number): Finding[] {
+  const { version, majorVersion, isDurable, isEncrypted } = server
+  const link = isEncrypted ? 'with TLS' : 'without TLS'
+  const detail = `PostgreSQL ${version}, ${link}`
+  return [
+    majorVersion < LEAST_POSTGRES
+      ? fail('server', detail, `Move to PostgreSQL ${LEAST_POSTGRES} or newer.`)
+      : ok('server', detail),
+    isDurable
+      ? ok('durability', 'commits are on disk when they are answered')
+      : warn(
+          'durability',
+          'synchronous_commit or fsync is off: a crash of the server can lose transactions that were sent',
+          'Set both to on for the database of Arcus.',
+        ),
+    checkConnections(server, poolSize),
+    checkClocks(server),
+    ...(server.isPooled ? [checkPooler(server)] : []),
+  ]
+}
+
+function checkConnections({ maxConnections, replicas }: ServerFacts, poolSize: number): Finding {
+  const name = 'connections'
+  const each = poolSize + OWN_CONNECTIONS
+  const room = Math.floor(maxConnections / each)
+  const detail = `each replica takes up to ${each} of ${maxConnections}: room for ${room}, ${replicas} live`
+  const mend = 'Raise max_connections, or lower DATABASE_POOL_SIZE.'
+  if (room < Math.max(1, replicas)) return fail(name, detail, mend)
+  // A new one starts beside the others while they are restarted in turn.
+  return room < replicas + 1 ? warn(name, detail, mend) : ok(name, detail)
+}
+
+function checkClocks({ clockAhead: { least, most } }: ServerFacts): Finding {
+  const name = 'clock of the database'
+  const ms = least > 0 ? least : Math.min(0, most)
+  if (Math.abs(ms) < MAX_CLOCKS_APART_MS) return ok(name, 'the same as here')
+  const side = ms > 0 ? 'ahead of' : 'behind'
+  const detail = `this machine is ${(Math.abs(ms) / 1000).toFixed(1)} s ${side} the database`
+  return warn(name, detail, 'Run NTP on both. Every replica goes by the clock of the database.')
+}
+
+function checkPooler({ timeouts }: ServerFacts): Finding {
+  const name = 'pooler'
+  const detail = 'a pooler stands between: statements are not prepared'
+  if (timeouts.statementMs > 0 && timeouts.idleInTransactionMs > 0) return ok(name, detail)
+  return warn(
+    name,
+    `${detail}, and no limit of time can be set for single statements`,
+    "ALTER ROLE of DATABASE_URL: SET statement_timeout = '10s', SET lock_timeout = '4s', SET idle_in_transaction_session_timeout = '3s'.",
+  )
+}
+
+/** Checks that nobody else on this machine reads the file: it holds signatures and sessions. */
+function checkMode(database: Config['database']): Finding[] {
+  if (database.kind !== 'sqlite') return []
+  const mode = statSync(database.path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o077) === 0) return []
+  const mend = `chmod 600 ${database.path}*`
+  return [warn('database file', 'others on this machine can read it', mend)]
 }
 
 function checkFile({ state, version, wantedVersion, problem }: DatabaseInspection): Finding {

@@ -1,7 +1,7 @@
 import type { ActivityStore } from './activity.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
-import type { LeaseStore } from './leases.js'
+import type { ClockAhead, LeaseStore } from './leases.js'
 import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
 import type { SessionStore } from './sessions.js'
@@ -36,6 +36,25 @@ export interface Stores {
   close(): Promise<void>
 }
 
+/** The facts about the server of a database on which its safety and its room depend. */
+export interface ServerFacts {
+  /** As the server writes it, such as `16.4`. */
+  version: string
+  majorVersion: number
+  /** Whether a commit is on disk when it is answered. */
+  isDurable: boolean
+  /** Connections that everybody together may have. */
+  maxConnections: number
+  /** Processes of Arcus that live on it. */
+  replicas: number
+  isEncrypted: boolean
+  /** Whether a pooler such as PgBouncer stands between. */
+  isPooled: boolean
+  /** The longest a session may stand still within a transaction or run a statement, milliseconds; 0 is no limit. */
+  timeouts: { idleInTransactionMs: number; statementMs: number }
+  clockAhead: ClockAhead
+}
+
 /** The facts that can be read of a database without starting the service on it, and without changing it. */
 export interface DatabaseInspection {
   /** `absent`: the first start makes it. */
@@ -48,6 +67,8 @@ export interface DatabaseInspection {
   /** The free bytes of its disk; `undefined` if the disk belongs to another machine. */
   freeBytes?: number
   sizeBytes?: number
+  /** Present if the database is on a server. */
+  server?: ServerFacts
   /** Gas of the last days, where the schema has it. */
   budgets?: BudgetStore
   close(): Promise<void>

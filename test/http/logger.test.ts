@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createLogger, serializeError } from '../../src/app/logger.js'
+import { StoreUnavailableError } from '../../src/store/errors.js'
 
 function aLogger() {
   const lines: string[] = []
@@ -29,6 +30,25 @@ describe('the logger', () => {
     log.info({ req: { headers: { authorization: 'Bearer x', 'payment-signature': 'x' } } })
     expect(lines.join('')).not.toMatch(/abab|cdcd|Bearer/)
     expect(lines.join('').match(/\[redacted\]/g)).toHaveLength(7)
+  })
+
+  it('writes one line a second of each fault of the database, and every line about anything else', () => {
+    vi.useFakeTimers()
+    const { log, lines } = aLogger()
+    const full = Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' })
+    const gone = new Error('settle failed', { cause: new StoreUnavailableError('no answer') })
+    for (let second = 0; second < 3; second++) {
+      for (let i = 0; i < 500; i++) {
+        log.child({ i }).error({ err: full }, 'request failed')
+        log.error({ err: full }, 'outcome not kept')
+        log.warn({ err: gone }, 'request failed')
+      }
+      vi.advanceTimersByTime(1_000)
+    }
+    expect(lines).toHaveLength(9)
+    for (let i = 0; i < 5; i++) log.error({ err: new Error('a bug') }, 'request failed')
+    expect(lines).toHaveLength(14)
+    vi.useRealTimers()
   })
 
   it('keeps hashes and the message signed', () => {

@@ -29,10 +29,17 @@ const STOP_GRACE_MS = 10_000
 /** A test's data need not outlive a power cut. */
 const careless = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
-/** Starts a server over an empty folder. `isDurable` waits for the disk, as in production; `settings` are `name=value`. */
-export async function startPostgres(
-  options: { isDurable?: boolean; settings?: readonly string[] } = {},
-): Promise<PostgresServer> {
+export interface PostgresOptions {
+  /** Waits for the disk, as in production. */
+  isDurable?: boolean
+  /** As `name=value`. */
+  settings?: readonly string[]
+  /** Puts files into the data folder, for the account of the server. Returns further settings. */
+  prepare?(data: string, owner: number | undefined): string[]
+}
+
+/** Starts a server over an empty folder. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-postgres-'))
   const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
   const give = (path: string) => 'uid' in as && chownSync(path, NOBODY, NOBODY)
@@ -45,6 +52,7 @@ export async function startPostgres(
   const layout = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
   execFileSync(join(bin, 'initdb'), layout, run)
   const port = await freePort()
+  const own = options.prepare?.(data, 'uid' in as ? NOBODY : undefined) ?? []
   let server = await launch()
 
   async function launch(): Promise<Child & { crash(): Promise<void> }> {
@@ -55,6 +63,7 @@ export async function startPostgres(
       'log_min_messages=fatal',
       ...(options.isDurable === true ? [] : careless),
       ...(options.settings ?? []),
+      ...own,
     ]
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((it) => ['-c', it])]
     const child = spawn(join(bin, 'postgres'), args, { ...run, stdio: 'ignore' })

@@ -18,6 +18,8 @@ export interface Database extends Queries {
   inTransaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result>
   /** The same for what must not happen twice: it rejects with `StoreUnavailableError` at the first failure. */
   once: Queries & Pick<Database, 'inTransaction'>
+  /** Returns whether a pooler was found between this process and the server. */
+  isPooled(): boolean
   close(): Promise<void>
 }
 
@@ -142,6 +144,10 @@ function boundsOf({ statementMs, lockMs }: Omit<SessionLimits, 'connectMs'>) {
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options)
   const { patienceMs = PATIENCE_MS } = options
+  let isPooled = false
+  pool.on('connect', (client) => {
+    isPooled ||= pooled.has(client)
+  })
 
   async function patiently<Result>(attempt: () => Promise<Result>): Promise<Result> {
     const deadline = Date.now() + patienceMs
@@ -163,6 +169,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     run: (text, values) => patiently(() => plain.run(text, values)),
     inTransaction: (work) => patiently(() => transact(work)),
     once: { ...plain, inTransaction: transact },
+    isPooled: () => isPooled,
     close: () => pool.end(),
   }
 }

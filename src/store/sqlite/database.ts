@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { MigrationError } from '../errors.js'
@@ -15,7 +15,10 @@ const BUSY_TIMEOUT_MS = 5_000
  * for tests.
  */
 export function openDatabase(path: string): Database {
-  if (path !== ':memory:') makeFolder(dirname(path))
+  if (path !== ':memory:') {
+    makeFolder(dirname(path))
+    makePrivate(path)
+  }
   const database = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS })
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = NORMAL')
@@ -25,6 +28,16 @@ export function openDatabase(path: string): Database {
   // A write, because the log must exist before the group commit opens it.
   database.pragma(`user_version = ${database.pragma('user_version', { simple: true })}`)
   return database
+}
+
+/** Makes the file, if there is none, for its owner alone: it holds signatures and sessions. The log beside it follows. */
+function makePrivate(path: string): void {
+  if (existsSync(path)) return
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch {
+    // SQLite explains what is wrong with the path.
+  }
 }
 
 /** Makes folders one by one: where none can be made, as below `/proc`, Node's own recursion never ends. */

@@ -41,6 +41,27 @@ describe('the inspection of a PostgreSQL', () => {
     await inspection.close()
   })
 
+  it('reads how the server is set, and its clock', async () => {
+    const url = await server.createDatabase()
+    const { server: facts } = await look(url)
+    expect(facts).toMatchObject({
+      isDurable: false,
+      maxConnections: 197,
+      replicas: 0,
+      isEncrypted: false,
+      isPooled: false,
+      timeouts: { idleInTransactionMs: 0, statementMs: 0 },
+    })
+    expect(facts?.majorVersion).toBeGreaterThanOrEqual(14)
+    expect(facts?.clockAhead.least).toBeLessThanOrEqual(0)
+    expect(facts?.clockAhead.most).toBeGreaterThanOrEqual(0)
+    await run(url, "INSERT INTO replicas VALUES ('a', now() + interval '1 minute')")
+    await run(url, "ALTER ROLE postgres SET statement_timeout = '9s'")
+    const later = await look(url)
+    await run(url, 'ALTER ROLE postgres RESET statement_timeout')
+    expect(later.server).toMatchObject({ replicas: 1, timeouts: { statementMs: 9_000 } })
+  })
+
   it('sees a newer schema, and a server that takes no writes', async () => {
     const url = await server.createDatabase()
     await run(url, "INSERT INTO schema_migrations (version, file) VALUES (999, 'later')")

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -60,6 +60,14 @@ describe('a SQLite file', () => {
     const database = openDatabase(aFile())
     expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
     expect(database.pragma('foreign_keys', { simple: true })).toBe(1)
+    database.close()
+  })
+
+  it('is made for its owner alone, with the log beside it', () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    const modes = ['', '-wal', '-shm'].map((end) => statSync(path + end).mode & 0o777)
+    expect(modes).toEqual([0o600, 0o600, 0o600])
     database.close()
   })
 

@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { checkDatabase } from '../../src/doctor/settings-checks.js'
+import type { ServerFacts } from '../../src/store/stores.js'
+
+const database = { kind: 'postgres', url: 'postgres://a@b/c', poolSize: 10 } as const
+const good: ServerFacts = {
+  version: '16.4',
+  majorVersion: 16,
+  isDurable: true,
+  maxConnections: 97,
+  replicas: 3,
+  isEncrypted: true,
+  isPooled: false,
+  timeouts: { idleInTransactionMs: 0, statementMs: 0 },
+  clockAhead: { least: -3, most: 4 },
+}
+
+function troubles(changes: Partial<ServerFacts>): string[] {
+  const server = { ...good, ...changes }
+  const versions = { version: 1, wantedVersion: 1 }
+  const inspection = { state: 'writable', ...versions, server, async close() {} } as const
+  return checkDatabase(inspection, database)
+    .filter(({ state }) => state !== 'ok')
+    .map(({ state, name, detail }) => `${state} ${name}: ${detail}`)
+}
+
+it('finds nothing wrong with a sound server', () => {
+  expect(troubles({})).toEqual([])
+})
+
+it.each<[string, Partial<ServerFacts>, string]>([
+  ['old', { version: '13.9', majorVersion: 13 }, 'fail server: PostgreSQL 13.9, with TLS'],
+  ['forgetful', { isDurable: false }, 'warn durability: synchronous_commit or fsync is off'],
+  [
+    'without room to restart in turn',
+    { maxConnections: 45 },
+    'warn connections: each replica takes up to 13 of 45: room for 3, 3 live',
+  ],
+  [
+    'too small for its replicas',
+    { maxConnections: 37 },
+    'fail connections: each replica takes up to 13 of 37: room for 2, 3 live',
+  ],
+  [
+    'behind this machine',
+    { clockAhead: { least: 6_990, most: 7_020 } },
+    'warn clock of the database: this machine is 7.0 s ahead of the database',
+  ],
+  [
+    'ahead of this machine',
+    { clockAhead: { least: -30_020, most: -29_960 } },
+    'warn clock of the database: this machine is 30.0 s behind the database',
+  ],
+  [
+    'behind a pooler without limits of time',
+    { isPooled: true },
+    'warn pooler: a pooler stands between: statements are not prepared, and no limit',
+  ],
+])('says of a server that is %s what is wrong', (_, changes, said) => {
+  const found = troubles(changes)
+  expect(found).toHaveLength(1)
+  expect(found[0]).toContain(said)
+})
+
+it('is content with a pooler if the role has its limits', () => {
+  const timeouts = { idleInTransactionMs: 3_000, statementMs: 10_000 }
+  expect(troubles({ isPooled: true, timeouts })).toEqual([])
+})

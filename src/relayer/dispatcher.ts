@@ -10,7 +10,7 @@ import type { Lane } from './lane.js'
 import { failure, type OutcomeKeeper, type RelayerEvents } from './outcomes.js'
 import type { Preparation } from './preparation.js'
 import { type JobQueue, RETRY_MS } from './queue.js'
-import { SignerError } from './signer.js'
+import { SIGN_TIMEOUT_MS, SignerError } from './signer.js'
 
 /** Hands jobs of the queue to the lanes. */
 export interface Dispatcher {
@@ -148,10 +148,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       // The others are decided, or the preparation has put them somewhere.
       const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
       const left = batch.filter(isHere)
-      // The lane has closed, and another signer may do: its lane takes them at once, however long they have waited.
-      if (error instanceof SignerError && lanes.some(isUsable)) {
-        for (const entry of left) queue.putBack(entry)
-      } else postpone(left, 'unexpectedSettleError', error)
+      // The lane has closed, and another signer may do: its lane takes them at once, until each lane had its turn.
+      const mayGoElsewhere = error instanceof SignerError && lanes.some(isUsable)
+      const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
+      for (const entry of left) {
+        if (mayGoElsewhere && now() - entry.queuedAt < patienceMs) queue.putBack(entry)
+        else postpone([entry], 'unexpectedSettleError', error)
+      }
     }
   }
 

@@ -6,6 +6,7 @@ import { createTrackedJobs, type JobKind, type TrackedJob } from '../../../src/r
 import type { Lane } from '../../../src/relayer/lane.js'
 import { noRelayerEvents, type OutcomeKeeper } from '../../../src/relayer/outcomes.js'
 import { createJobQueue } from '../../../src/relayer/queue.js'
+import { SIGN_TIMEOUT_MS, SignerError } from '../../../src/relayer/signer.js'
 import { GasBudgetError } from '../../../src/store/budgets.js'
 import type { Job } from '../../../src/store/settlement-journal.js'
 
@@ -23,7 +24,13 @@ function aDispatcher({ mayLand = false } = {}) {
   let inFlight = 0
   const sent: string[][] = []
   const [refused, examined]: [string[], string[]] = [[], []]
-  const lanes = { isClosed: false, seconds: 0, budget: 'fits' as 'fits' | 'wait' | 'spent' }
+  const lanes = {
+    isClosed: false,
+    seconds: 0,
+    budget: 'fits' as 'fits' | 'wait' | 'spent',
+    isUnsigned: false,
+    tries: 0,
+  }
   const lane = {
     isSigning: false,
     isLeaving: false,
@@ -32,6 +39,12 @@ function aDispatcher({ mayLand = false } = {}) {
     inFlight: () => inFlight,
     readBalance: async () => undefined,
     open: async (_call: unknown, jobIds: string[]) => {
+      lanes.tries++
+      if (lanes.isUnsigned) {
+        // A signer takes its time, and its lane is open again by the next try.
+        await new Promise((resolve) => setTimeout(resolve, SIGN_TIMEOUT_MS))
+        throw new SignerError('no answer')
+      }
       const isOfWallet = jobIds.some((id) => jobs.find(id)?.coded.length)
       if (lanes.budget !== 'fits' && isOfWallet) {
         throw new GasBudgetError(bearer, 1n, lanes.budget === 'spent')
@@ -147,6 +160,20 @@ describe('an idle lane', () => {
     for (const id of ids) enqueue(id)
     await soon()
     expect(sent).toEqual([ids])
+  })
+})
+
+describe('a lane whose signer fails at each payment', () => {
+  it('does not keep a payment for ever: after some tries it is failed, never sent', async () => {
+    const { enqueue, lanes, refused, sent } = aDispatcher()
+    lanes.isUnsigned = true
+    enqueue('a')
+    await vi.advanceTimersByTimeAsync(4_000)
+    expect(refused).toEqual([])
+    expect(lanes.tries).toBeGreaterThan(1)
+    await vi.advanceTimersByTimeAsync(6_000)
+    expect(refused).toEqual(['a'])
+    expect(sent).toEqual([])
   })
 })
 

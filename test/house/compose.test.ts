@@ -157,3 +157,10 @@ it('gives who faces strangers no way to write, to gain rights or to dump keys', 
   expect(words).toContain('USER node')
   expect(words.some((it) => it.startsWith('HEALTHCHECK'))).toBe(true)
 })
+
+it('has the health check of the Dockerfile, which images in OCI form do not keep', () => {
+  const instructions = stages.find(({ name }) => name === 'service')?.instructions ?? []
+  const text = instructions.find(({ name }) => name === 'HEALTHCHECK')?.text ?? ''
+  const command = JSON.parse(text.slice(text.indexOf('[')))
+  expect(known('arcus').healthcheck?.test).toEqual(['CMD', ...command])
+})

@@ -6,13 +6,17 @@ interface Member<Item, Result> {
   reject(error: unknown): void
 }
 
-/** Groups under way at once. With more of them each is smaller, and costs a statement and a wait for the disk all the same. */
+/**
+ * One group is under way at a time: with more of them each is smaller, and costs a statement and a wait for the disk all the
+ * same. A second one begins beside a group that keeps others waiting for so long, milliseconds.
+ */
+const SLOW_MS = 100
 const MAX_UNDER_WAY = 2
 /** Members of a group: a statement stays short beside the time that it is given. */
 const MAX_MEMBERS = 200
 
 /**
- * Makes a function for one item from a statement about many: what comes while groups are under way forms the next group.
+ * Makes a function for one item from a statement about many: what comes while a group is under way forms the next one.
  * `runGroup` resolves with one result for each item, in their order, and does everything or nothing. A group that the
  * database refuses is split until the bad item fails alone. While the database cannot be reached, all of it fails.
  */
@@ -22,16 +26,25 @@ export function inGroups<Item, Result>(
   const waiting: Member<Item, Result>[] = []
   let underWay = 0
   let isStarting = false
+  let late: NodeJS.Timeout | undefined
 
   function schedule(): void {
     if (isStarting || waiting.length === 0 || underWay >= MAX_UNDER_WAY) return
+    if (underWay > 0) {
+      late ??= setTimeout(start, SLOW_MS)
+      return
+    }
     isStarting = true
     // The rest of this turn of the event loop may bring more.
     setImmediate(start)
   }
 
   function start(): void {
+    clearTimeout(late)
+    late = undefined
     isStarting = false
+    // Both ways to start may come in one turn.
+    if (waiting.length === 0) return
     underWay++
     void run(waiting.splice(0, MAX_MEMBERS)).finally(() => {
       underWay--

@@ -36,23 +36,38 @@ describe('calls that come together', () => {
     expect(groups).toHaveLength(1)
   })
 
-  it('form the next group while two are under way', async () => {
+  it('form the next group while one is under way', async () => {
     const { double, groups } = aDoubling()
-    const asked: Promise<number>[] = []
-    for (const number of [1, 2]) {
-      asked.push(double(number))
-      while (groups.length < number) await turn()
-    }
-    for (const number of [3, 4, 5]) {
-      asked.push(double(number))
-      await turn()
-    }
-    expect(groups.map(({ items }) => items)).toEqual([[1], [2]])
+    const first = double(1)
+    while (groups.length < 1) await turn()
+    const next = Promise.all([2, 3, 4].map(double))
+    groups[0]?.finish()
+    expect(await first).toBe(2)
+    while (groups.length < 2) await turn()
     groups[1]?.finish()
+    expect(await next).toEqual([4, 6, 8])
+    expect(groups.map(({ items }) => items)).toEqual([[1], [2, 3, 4]])
+  })
+
+  it('wait for a slow group only for a while, and then go beside it, two at most', async () => {
+    const { double, groups } = aDoubling()
+    const slow = double(1)
+    while (groups.length < 1) await turn()
+    const second = double(2)
+    while (groups.length < 2) await turn()
+    const third = double(3)
+    groups[1]?.finish()
+    expect(await second).toBe(4)
     while (groups.length < 3) await turn()
-    expect(groups[2]?.items).toEqual([3, 4, 5])
-    for (const { finish } of groups) finish()
-    expect(await Promise.all(asked)).toEqual([2, 4, 6, 8, 10])
+    const fourth = double(4)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(groups).toHaveLength(3)
+    groups[0]?.finish()
+    groups[2]?.finish()
+    expect(await Promise.all([slow, third])).toEqual([2, 6])
+    while (groups.length < 4) await turn()
+    groups[3]?.finish()
+    expect(await fourth).toBe(8)
   })
 
   it('fail alone where one of them is refused', async () => {

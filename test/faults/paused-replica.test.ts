@@ -32,7 +32,8 @@ describe('a replica that stands still', () => {
       envOf: (i) => (i === 0 ? { NODE_OPTIONS: preload, STOP_IN_TRANSACTION: trigger } : {}),
     })
     const before = startLoad(world.client, 100, PATIENCE_MS)
-    await pause(4_000)
+    // There must be sums of gas to be locked, and a measure of what is usual.
+    await until('payments are settled', () => before.countTold() >= 20, 60_000)
     writeFileSync(trigger, '')
     await until('the replica stands still', () => existsSync(`${trigger}.stopped`), 30_000)
     const others = createClient(world.service(1).url, world.service(2).url)

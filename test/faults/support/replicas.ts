@@ -94,6 +94,8 @@ async function build(
 /** Payments that are made one after another, each asked for until it is told. */
 export interface Load {
   payments: SignedPayment[]
+  /** Returns how many were asked for until they were told or given up. */
+  countTold(): number
   /** Returns the longest time from the first question to success, milliseconds, of the payments since the last call. */
   worstMs(): number
   /** Stops beginning payments. Resolves when all are told or given up. */
@@ -105,6 +107,7 @@ export function startLoad(client: Client, everyMs: number, patienceMs: number): 
   const payments: SignedPayment[] = []
   const told: Promise<void>[] = []
   let worst = 0
+  let count = 0
   let isOver = false
 
   async function pay(): Promise<void> {
@@ -113,6 +116,7 @@ export function startLoad(client: Client, everyMs: number, patienceMs: number): 
     const askedAt = performance.now()
     await client.settleUntilTold([payment], patienceMs)
     worst = Math.max(worst, performance.now() - askedAt)
+    count++
   }
 
   const load = (async () => {
@@ -123,6 +127,7 @@ export function startLoad(client: Client, everyMs: number, patienceMs: number): 
   })()
   return {
     payments,
+    countTold: () => count,
     worstMs() {
       const found = worst
       worst = 0

@@ -18,9 +18,8 @@ export async function readBlock(rpc: Rpc, at: number | 'latest'): Promise<Block 
   return block === null ? undefined : parseBlock(block)
 }
 
-/** Reads a range of blocks in one round trip; the result ends early where the node's chain ends. */
-async function readBlocks(rpc: Rpc, from: number, to: number): Promise<Block[]> {
-  const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+/** Reads blocks in one round trip; the result ends early at the first one that the node does not have. */
+export async function readBlocks(rpc: Rpc, numbers: readonly number[]): Promise<Block[]> {
   const results = await rpc.batch(
     numbers.map((number) => ({
       method: 'eth_getBlockByNumber',
@@ -47,6 +46,38 @@ function parseBlock(value: unknown): Block {
     gasLimit: BigInt((block.gasLimit as string | undefined) ?? 30_000_000),
     transactions: (block.transactions as Hex[] | undefined) ?? [],
   }
+}
+
+/**
+ * Reads the newest block that every node has which answers: a node that lags shows no logs of the blocks it lacks. Throws
+ * `RpcUnavailableError`.
+ */
+export async function readCommonHead(rpc: Rpc): Promise<number> {
+  const heads = await rpc.everywhere('eth_blockNumber', [])
+  const numbers = heads.flatMap((head) => (head.ok ? [Number(head.value)] : []))
+  if (numbers.length > 0) return Math.min(...numbers)
+  throw new RpcUnavailableError('no chain node answered with its newest block')
+}
+
+/**
+ * Finds the first block up to `head` with this time (Unix seconds) or a later one, in some 30 reads; `head + 1` where all
+ * are older. Throws `RpcUnavailableError`.
+ */
+export async function findFirstBlockSince(
+  rpc: Rpc,
+  seconds: number,
+  head: number,
+): Promise<number> {
+  let from = 0
+  let end = head + 1
+  while (from < end) {
+    const middle = Math.floor((from + end) / 2)
+    const block = await readBlock(rpc, middle)
+    // A node forgets its oldest blocks first.
+    if (block === undefined || block.timestamp < seconds) from = middle + 1
+    else end = middle
+  }
+  return from
 }
 
 /** Follows the head of the chain by asking for it. */
@@ -114,7 +145,9 @@ export function createBlockFeed(rpc: Rpc): BlockFeed {
     if (head.number >= latest.number) laggingSince = undefined
     if (missed < 0) return followBack(head, latest)
     if (missed > 0 && missed <= MAX_CATCH_UP_BLOCKS) {
-      for (const block of await readBlocks(rpc, latest.number + 1, head.number - 1)) accept(block)
+      const first = latest.number + 1
+      const numbers = Array.from({ length: missed }, (_, i) => first + i)
+      for (const block of await readBlocks(rpc, numbers)) accept(block)
       if (latest.number < head.number - 1 && !isGapOld()) return
     }
     gapSince = undefined

@@ -41,7 +41,7 @@ export function exactKey(asset: Address, payer: Address, nonce: Hex): string {
 /** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrapper. */
 export function createExactJob(options: {
   id: string
-  payment: Payment
+  payment: Pick<Payment, 'network' | 'asset' | 'payTo' | 'authorization' | 'resourceUrl'>
   digest: Hex
   signature: Hex
   isAlone: boolean
@@ -78,7 +78,7 @@ export function createExactJob(options: {
   }
 }
 
-export function readExactDetails(job: Job): ExactDetails {
+export function readExactDetails(job: Pick<Job, 'details'>): ExactDetails {
   return JSON.parse(job.details) as ExactDetails
 }
 

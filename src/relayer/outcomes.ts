@@ -95,7 +95,8 @@ function costOf(receipt: Receipt): bigint {
   return receipt.gasUsed * receipt.effectiveGasPrice
 }
 
-function createGasShares(receipt: Receipt, members: number): (position: number) => bigint {
+/** Shares the cost of a transaction among its members, to the last unit. */
+export function createGasShares(receipt: Receipt, members: number): (position: number) => bigint {
   const cost = costOf(receipt)
   const count = BigInt(Math.max(1, members))
   return (position) => cost / count + (BigInt(position) < cost % count ? 1n : 0n)

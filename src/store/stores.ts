@@ -9,11 +9,13 @@ import type { JobSharing, SettlementJournal } from './settlement-journal.js'
 import type { AuditStore } from './sql/audit.js'
 import type { BlockStore } from './sql/blocks.js'
 import type { HostedRecords } from './sql/hosted-records.js'
+import type { RebuiltJobs } from './sql/rebuilt-jobs.js'
 
 /** Every store of the service, over one database. */
 export interface Stores {
   journal: SettlementJournal
   sharing: JobSharing
+  rebuiltJobs: RebuiltJobs
   leases: LeaseStore
   deliveries: DeliveryStore
   budgets: BudgetStore

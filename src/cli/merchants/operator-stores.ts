@@ -35,11 +35,7 @@ export function record(
 export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
   const config = readConfig(env)
   const { database } = config
-  if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    throw new CommandError(
-      `There is no database at ${database.path}: start the service once, or set DATABASE_URL to its file.`,
-    )
-  }
+  requireDatabase(database)
   const { listings, roster, blocks, audit, close } = await openStores(database)
   return {
     config,
@@ -50,6 +46,14 @@ export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<Operat
     now: () => Math.floor(Date.now() / 1000),
     close,
   }
+}
+
+/** Throws a `CommandError` where the settings name a SQLite file that is not there. */
+export function requireDatabase(database: Config['database']): void {
+  if (database.kind !== 'sqlite' || existsSync(database.path)) return
+  throw new CommandError(
+    `There is no database at ${database.path}: start the service once, or set DATABASE_URL to its file.`,
+  )
 }
 
 /** Returns a merchant. Throws a `CommandError` when there is none with that id, or when it is deleted. */

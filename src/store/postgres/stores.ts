@@ -5,6 +5,7 @@ import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
+import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { openDatabase } from './database.js'
@@ -39,6 +40,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
   return {
     journal: createSettlementJournal(database, worker),
     sharing: createJobSharing(database, worker),
+    rebuiltJobs: createRebuiltJobs(sql),
     leases,
     deliveries: createDeliveryStore(database),
     budgets: createBudgetStore(database),

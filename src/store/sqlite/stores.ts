@@ -7,6 +7,7 @@ import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
+import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { startCheckpoints } from './checkpoints.js'
@@ -32,6 +33,7 @@ export function openSqliteStores(
     commit,
     journal: createSettlementJournal(database, commit),
     sharing: createJobSharing(database),
+    rebuiltJobs: createRebuiltJobs(sql),
     leases: createSoleLeases(),
     deliveries: createDeliveryStore(database, commit),
     budgets: createBudgetStore(database),

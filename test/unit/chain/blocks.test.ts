@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { createBlockFeed } from '../../../src/chain/blocks.js'
+import { createBlockFeed, findFirstBlockSince, readCommonHead } from '../../../src/chain/blocks.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 
 afterEach(() => vi.useRealTimers())
@@ -52,4 +52,30 @@ it('skips no block that a node shows a moment later than the head', async () => 
   await vi.advanceTimersByTimeAsync(8_000)
   feed.stop()
   expect(seen).toEqual([1, 2, 3, 4, 9])
+})
+
+it('finds the first block of a time, also where the node has forgotten the oldest ones', async () => {
+  const times = [0, 10, 10, 10, 20, 30, 30, 40]
+  for (const forgotten of [0, 2]) {
+    const request = async (_method: string, [at]: readonly unknown[]) => {
+      const number = Number(at)
+      const timestamp = `0x${(times[number] ?? 0).toString(16)}`
+      return number < forgotten ? null : { number: at, timestamp }
+    }
+    const find = (seconds: number) =>
+      findFirstBlockSince({ request } as unknown as Rpc, seconds, times.length - 1)
+    expect(await find(20)).toBe(4)
+    expect(await find(21)).toBe(5)
+    expect(await find(10)).toBe(Math.max(1, forgotten))
+    expect(await find(0)).toBe(forgotten)
+    expect(await find(41)).toBe(times.length)
+  }
+})
+
+it('takes for the common head what the node has that is furthest behind', async () => {
+  const failure = { ok: false, error: new Error('away') }
+  const heads = [{ ok: true, value: '0x20' }, failure, { ok: true, value: '0x1e' }]
+  const rpc = (answers: unknown[]) => ({ everywhere: async () => answers }) as unknown as Rpc
+  expect(await readCommonHead(rpc(heads))).toBe(30)
+  await expect(readCommonHead(rpc([failure]))).rejects.toThrow('no chain node answered')
 })

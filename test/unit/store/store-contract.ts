@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type GasBearer, GasBudgetError, SUBSIDISED, WASTED } from '../../../src/store/budgets.js'
+import { RESTORED_KEY } from '../../../src/store/deliveries.js'
 import { laneLease } from '../../../src/store/leases.js'
 import type {
   Attempt,
@@ -450,6 +451,95 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const failed = await fail(job)
         expect(await record(failed)).toMatchObject({ id: 'job-1', round: 1, state: 'confirmed' })
         expect(await record(failed)).toBeUndefined()
+      })
+    })
+
+    describe('payments put back from the chain', () => {
+      const rebuilt = (changes: Partial<NewJob> = {}, transferLog = 3) => ({
+        job: aJob(changes),
+        outcome: { ...anOutcome(), state: 'confirmed' as const, transferLog },
+        minedAt: noon - 60_000,
+      })
+
+      it('are confirmed rows of the time of their block, which were answered', async () => {
+        expect(await stores.rebuiltJobs.insert([rebuilt()], noon)).toBe(1)
+        const row = (await find(aJob())) as Job
+        expect(row).toEqual({
+          ...aJob(),
+          ...anOutcome(),
+          round: 0,
+          createdAt: noon - 60_000,
+          updatedAt: noon - 60_000,
+          deliveryUntil: null,
+          deliveredAt: noon,
+          deliveredKey: RESTORED_KEY,
+        })
+        expect(await stores.deliveries.leaseDelivery(row.id, 'token', 5_000)).toMatchObject({
+          state: 'delivered',
+          key: RESTORED_KEY,
+        })
+        expect(await stores.journal.findByTransaction(hash(0xaa))).toEqual([row])
+      })
+
+      it('leave alone every row that is there, and a transfer that backs one', async () => {
+        const open = await claim({ id: 'open' })
+        const paid = await claim({ id: 'paid' })
+        await decide(paid, anOutcome({ transferLog: 3 }))
+        const before = await Promise.all([open, paid].map(find))
+        const jobs = [
+          rebuilt({ id: 'a', key: open.key }, 1),
+          rebuilt({ id: 'b', key: paid.key }, 2),
+          rebuilt({ id: 'c' }, 3),
+          rebuilt({ id: 'd' }, 4),
+        ]
+        expect(await stores.rebuiltJobs.insert(jobs, noon)).toBe(1)
+        expect(await stores.rebuiltJobs.insert(jobs, noon)).toBe(0)
+        expect(await Promise.all([open, paid].map(find))).toEqual(before)
+        expect(await find(aJob({ id: 'c' }))).toBeUndefined()
+        expect(await find(aJob({ id: 'd' }))).toMatchObject({ state: 'confirmed' })
+      })
+
+      it('mend a failed row once, and only as it was read', async () => {
+        const failed = await fail(await claim({ details: '{"payer":"p","resourceUrl":"u"}' }))
+        const { mend } = stores.rebuiltJobs
+        expect(await mend({ ...failed, round: 1 }, rebuilt(), noon)).toBe(false)
+        const results = [mend(failed, rebuilt(), noon), mend(failed, rebuilt(), noon)]
+        expect((await Promise.all(results)).sort()).toEqual([false, true])
+        expect(await find(failed)).toMatchObject({
+          ...anOutcome(),
+          id: failed.id,
+          round: 1,
+          details: '{"payer":"p","resourceUrl":"u"}',
+          deliveredAt: noon,
+          deliveredKey: RESTORED_KEY,
+        })
+        // A late outcome of the round that failed decides nothing.
+        expect(await decide(failed, failure)).toEqual([])
+      })
+
+      it('mend a failed row for the authorization that was used, not for a transfer of another row', async () => {
+        const failed = await fail(await claim())
+        const other = await claim({ id: 'other' })
+        await decide(other, anOutcome({ transferLog: 3 }))
+        const paid = rebuilt({ digest: hash(0xd2), details: '{"payer":"q"}', calldata: '0x02' }, 3)
+        expect(await stores.rebuiltJobs.mend(failed, paid, noon)).toBe(false)
+        expect(await find(failed)).toEqual(failed)
+        paid.outcome.transferLog = 4
+        expect(await stores.rebuiltJobs.mend(failed, paid, noon)).toBe(true)
+        expect(await find(failed)).toMatchObject({
+          digest: hash(0xd2),
+          details: '{"payer":"q"}',
+          calldata: '0x02',
+        })
+      })
+
+      it('are not mended while they are under way or confirmed', async () => {
+        const open = await claim()
+        expect(await stores.rebuiltJobs.mend(open, rebuilt(), noon)).toBe(false)
+        await decide(open)
+        const row = (await find(open)) as Job
+        expect(await stores.rebuiltJobs.mend(row, rebuilt(), noon)).toBe(false)
+        expect(await find(open)).toEqual(row)
       })
     })
 

@@ -1,0 +1,116 @@
+import { RESTORED_KEY } from '../deliveries.js'
+import type { Job, NewJob, Outcome } from '../settlement-journal.js'
+import { insertAll, type Sql, type Value } from './sql.js'
+
+/** A job as the chain shows it: its transfer is in a block. */
+export interface RebuiltJob {
+  job: NewJob
+  outcome: Outcome & { state: 'confirmed'; transferLog: number }
+  /** The time of its block, Unix milliseconds. */
+  minedAt: number
+}
+
+/**
+ * Puts back what the chain shows and the journal lost. Every job counts as answered with success, because it may have been
+ * before the loss. `now` is in Unix milliseconds.
+ */
+export interface RebuiltJobs {
+  /** Inserts those of these jobs whose key and transfer no row has; resolves with their number. */
+  insert(jobs: readonly RebuiltJob[], now: number): Promise<number>
+  /**
+   * Makes a failed row the confirmed one that the chain shows. Resolves with whether it did: not for a row that has changed
+   * since it was read, nor where the transfer backs another row.
+   */
+  mend(failed: Pick<Job, 'id' | 'round'>, paid: RebuiltJob, now: number): Promise<boolean>
+}
+
+const insertion = {
+  table: 'jobs',
+  columns: [
+    'id',
+    'kind',
+    'network',
+    'key',
+    'digest',
+    'to',
+    'calldata',
+    'details',
+    'seen_block',
+    'expires_at',
+    'state',
+    'transaction',
+    'block_number',
+    'gas_cost',
+    'transfer_log',
+    'created_at',
+    'updated_at',
+    'delivered_at',
+    'delivered_key',
+  ],
+  order: ['kind', 'network', 'key'],
+  rest: 'ON CONFLICT DO NOTHING',
+}
+
+function toRow({ job, outcome, minedAt }: RebuiltJob, now: number): Value[] {
+  return [
+    job.id,
+    job.kind,
+    job.network,
+    job.key,
+    job.digest,
+    job.to,
+    job.calldata,
+    job.details,
+    job.seenBlock,
+    job.expiresAt,
+    outcome.state,
+    outcome.transaction,
+    outcome.blockNumber,
+    outcome.gasCost?.toString() ?? null,
+    outcome.transferLog,
+    minedAt,
+    minedAt,
+    now,
+    RESTORED_KEY,
+  ]
+}
+
+/** What belongs to the same authorization stays as it is: its details may say more than the chain does. */
+const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL,
+    details = CASE WHEN digest = $1 THEN details ELSE $2 END, digest = $1, calldata = $3, expires_at = $4,
+    "transaction" = $5, block_number = $6, gas_cost = $7, transfer_log = $8, updated_at = $9,
+    delivered_key = CASE WHEN delivered_at IS NULL THEN $10 ELSE delivered_key END,
+    delivered_at = COALESCE(delivered_at, $11)
+  WHERE id = $12 AND round = $13 AND state = 'failed' AND NOT EXISTS (
+    SELECT 1 FROM jobs AS other
+    WHERE other."transaction" = $5 AND other.transfer_log = $8 AND other.network = jobs.network)`
+
+export function createRebuiltJobs(sql: Sql): RebuiltJobs {
+  return {
+    insert: (jobs, now) =>
+      sql.transaction(() =>
+        insertAll(
+          insertion,
+          jobs.map((job) => toRow(job, now)),
+        ),
+      ),
+    async mend({ id, round }, { job, outcome, minedAt }, now) {
+      const changes = await sql.run(mending, [
+        job.digest,
+        job.details,
+        job.calldata,
+        job.expiresAt,
+        outcome.transaction,
+        outcome.blockNumber,
+        outcome.gasCost?.toString() ?? null,
+        outcome.transferLog,
+        minedAt,
+        RESTORED_KEY,
+        now,
+        id,
+        round,
+      ])
+      return changes === 1
+    },
+  }
+}

@@ -4,6 +4,7 @@ import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { readToken, TokenMismatchError } from '../chain/token.js'
 import { type NetworkConfig, readSettings } from '../config/config.js'
+import type { Secrets } from '../config/secrets.js'
 import { readExactDetails } from '../facilitator/exact-job.js'
 import {
   type ComparedPayment,
@@ -11,7 +12,8 @@ import {
   type RowState,
   STEP_BLOCKS,
 } from '../facilitator/reconciliation.js'
-import { createLocalSigner } from '../relayer/signer.js'
+import { SignerError } from '../relayer/signer.js'
+import { openSigners } from '../relayer/signers.js'
 import { openStores } from '../store/open-stores.js'
 import type { Stores } from '../store/stores.js'
 import { createAuthorizationDigest } from '../x402/authorization-digest.js'
@@ -24,7 +26,7 @@ const help = `npm run reconcile -- --since TIME [--write]
 npm run reconcile -- --from-block N [--to-block N] [--network eip155:5042] [--write]
 
 Compares the journal with the payments that the relayer wallets brought on chain, and prints every payment whose row is
-missing, says "failed", is open, or differs. It changes nothing without --write.
+missing, says "failed", is open, or differs. Without --write it changes no payment.
 
   --since          UTC, such as 2026-11-20 or 2026-11-20T08:30Z: the time of the backup, or of the first payment
   --from-block     the same as a number, for one network
@@ -48,9 +50,7 @@ process.exitCode = await runCommand(async () => {
   if (options.since === undefined && places.length > 1) {
     throw new UsageError('Blocks are those of one network: add --network.')
   }
-  const keccak256 = await createKeccak256()
-  const own = secrets.relayerPrivateKeys.map((key) => createLocalSigner(key, keccak256).address)
-  const wallets = new Set([...own, ...options.relayers].map((it) => it.toLowerCase() as Address))
+  const wallets = await readWallets(secrets, options.relayers)
   if (!options.write) requireDatabase(config.database)
   const stores = await openStores(config.database)
   try {
@@ -61,6 +61,19 @@ process.exitCode = await runCommand(async () => {
     await stores.close()
   }
 })
+
+/** Returns the addresses of the wallets of the settings and of these others, in lower case. */
+async function readWallets(secrets: Secrets, others: readonly string[]): Promise<Set<Address>> {
+  try {
+    const { signers, close } = await openSigners(secrets, await createKeccak256())
+    await close()
+    const addresses = [...signers.map(({ address }) => address), ...others]
+    return new Set(addresses.map((address) => address.toLowerCase() as Address))
+  } catch (error) {
+    if (error instanceof SignerError) throw new CommandError(`${error.message}.`)
+    throw error
+  }
+}
 
 function disagreement(payments: number, isWriting: boolean): string {
   const them = payments === 1 ? '1 payment is' : `${payments} payments are`

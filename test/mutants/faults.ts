@@ -612,6 +612,22 @@ const store = faultsOf(
   ['test/unit/store/durable-writes.test.ts', 'test/unit/store/sqlite.test.ts'],
   [
     [
+      'a rebuilt payment counts as answered',
+      'now, RESTORED_KEY, ] } /** What belongs',
+      'null, RESTORED_KEY, ] } /** What belongs',
+    ],
+    [
+      'a mended payment counts as answered',
+      'delivered_at = COALESCE(delivered_at, $11)',
+      'delivered_at = COALESCE(delivered_at, $11 * NULL)',
+    ],
+    [
+      'a row is mended as it was read',
+      "round = $13 AND state = 'failed' AND NOT EXISTS",
+      "$13 >= 0 AND state = 'failed' AND NOT EXISTS",
+    ],
+    ['a transfer of another row mends none', 'other.transfer_log = $8', 'other.transfer_log = -$8'],
+    [
       'a signed attempt waits for the disk',
       'recordAttempt: (attempt, _epoch, bearers = []) => commit.write(',
       'recordAttempt: (attempt, _epoch, bearers = []) => commit.writeUnsynced(',

@@ -41,6 +41,9 @@ const successes = (answers: Answer[]) => answers.filter(({ body }) => body.succe
 const nonceOf = ({ paymentPayload }: SignedPayment) =>
   paymentPayload.payload.authorization.nonce as Hex
 
+/** Enough for a busy machine. */
+const SLOW = { timeout: 30_000 }
+
 /** Brings all these authorizations on chain in one transaction of a stranger, in this order. */
 async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
   const calls = payments.map((payment) => ({
@@ -63,7 +66,7 @@ async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
       [hash],
     )
     expect(receipt?.status).toBe('0x1')
-  })
+  }, SLOW)
   return hash
 }
 
@@ -80,7 +83,7 @@ async function claimed(payments: readonly SignedPayment[]) {
     await vi.waitFor(async () => {
       const path = `/payments/eip155:5042/${from}/${nonceOf(payment)}`
       expect((await world.get(path)).status).toBe(200)
-    })
+    }, SLOW)
   }
   return answers
 }

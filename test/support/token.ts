@@ -5,6 +5,9 @@ import { devnetContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import type { SignedPayment } from './a-signed-payment.js'
 
+/** Enough for a busy machine. */
+const MINED = { timeout: 30_000 }
+
 /**
  * Sends a call to the token past the service, and waits until it is mined: a payment's own
  * authorization, or any function.
@@ -25,7 +28,7 @@ export async function sendToToken(
   await vi.waitFor(async () => {
     const receipt = await call(chainUrl, 'eth_getTransactionReceipt', [hash])
     if (receipt === null) throw new Error('not mined yet')
-  })
+  }, MINED)
   return hash
 }
 

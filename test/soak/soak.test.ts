@@ -76,7 +76,7 @@ it(
     const seen = new Map<string, number>()
     while (Date.now() < endsAt) {
       await pause(1_000 + Math.random() * 4_000)
-      const trouble = anyOf(stage.troubles)
+      const trouble = anyOf(anyOf(stage.troubles))
       seen.set(trouble.name, (seen.get(trouble.name) ?? 0) + 1)
       await trouble.run()
     }

@@ -16,6 +16,7 @@ import {
 } from '../faults/support/behaviours.js'
 import type { Replicas } from '../faults/support/replicas.js'
 import type { Behaviour } from '../faults/support/rpc-proxy.js'
+import type { TcpProxy } from '../faults/support/tcp-proxy.js'
 import { type AuditedWorld, chainHead, type World } from '../faults/support/world.js'
 
 /** Something goes wrong for a while, and is right again when the promise resolves. */
@@ -54,7 +55,7 @@ export function anyOf<Item>(items: readonly Item[]): Item {
 }
 
 /** Nodes that lie or are gone, and a wallet run dry. */
-function chainTroubles({ proxy, chainUrl }: AuditedWorld): Trouble[] {
+export function chainTroubles({ proxy, chainUrl }: AuditedWorld): Trouble[] {
   return [
     ...behaviours.map(
       ([name, method, behaviour]): Trouble => ({
@@ -86,14 +87,13 @@ function chainTroubles({ proxy, chainUrl }: AuditedWorld): Trouble[] {
   ]
 }
 
-/** All that a soak of one service draws from: the chain's troubles, and a process that dies or is stopped. */
+/** A single process that dies or is stopped, and a chain that stops with it. */
 export function serviceTroubles(world: World): Trouble[] {
   const crash = async () => {
     await world.service().crash()
     await world.restart()
   }
   return [
-    ...chainTroubles(world),
     {
       name: 'no blocks',
       async run() {
@@ -131,15 +131,15 @@ export function serviceTroubles(world: World): Trouble[] {
   ]
 }
 
-/** All that a soak of replicas draws from: the chain's troubles, and replicas and a database that die, stop or stand still. */
-export function replicaTroubles(world: Replicas, replicas: number): Trouble[] {
+/** Replicas and a database that die, stop, stand still or cannot reach each other. */
+export function replicaTroubles(world: Replicas, ways: readonly TcpProxy[]): Trouble[] {
+  const replicas = ways.length
   const anyReplica = () => Math.floor(Math.random() * replicas)
   const anyTwo = () => {
     const first = anyReplica()
     return [first, (first + 1) % replicas]
   }
   return [
-    ...chainTroubles(world),
     {
       name: 'kill -9 of one',
       async run() {
@@ -177,5 +177,14 @@ export function replicaTroubles(world: Replicas, replicas: number): Trouble[] {
       },
     },
     { name: 'a database that restarts', run: () => world.postgres.restart(1_000) },
+    { name: 'a database that is killed', run: () => world.postgres.crash() },
+    {
+      name: 'a network that swallows all between a replica and the database',
+      async run() {
+        const mend = anyOf(ways).swallow()
+        await pause(PAUSED_MS)
+        mend()
+      },
+    },
   ]
 }

@@ -117,7 +117,9 @@ export function createClient(...urls: [string, ...string[]]): Client {
         try {
           const { statusCode, body } = await pool.request({ method: 'GET', path })
           const view = (await body.json()) as PaymentView
-          return statusCode === 404 ? undefined : view
+          if (statusCode === 404) return undefined
+          if (statusCode === 200) return view
+          failure = new Error(`GET /payments answered ${statusCode}`)
         } catch (error) {
           // A balancer would ask the next one.
           failure = error

@@ -46,6 +46,10 @@ export interface TracingOptions {
   sampleRatio: number
 }
 
+/** Where a request keeps its trace: a weak map of so many short-lived keys would cost the garbage collector more. */
+const TRACE = Symbol('trace')
+type Traced = FastifyRequest & { [TRACE]?: RequestTrace }
+
 /** Payments that are followed at once. The oldest is followed no further. */
 const MAX_SETTLEMENTS = 20_000
 
@@ -55,7 +59,6 @@ const MAX_SETTLEMENTS = 20_000
  * and `answer`. Payments that share a transaction are linked to one span `transaction`, which is a trace of its own.
  */
 export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
-  const traces = new WeakMap<FastifyRequest, RequestTrace>()
   const settlements = new LRUCache<string, Settlement>({ max: MAX_SETTLEMENTS })
 
   /** Ends what a payment waits for, as a span of its trace, and begins the next. */
@@ -143,19 +146,19 @@ export function createTracing({ add, sampleRatio }: TracingOptions): Tracing {
         const isTraced = family === 'verify' || family === 'settle'
         const trace = isTraced ? begin(request) : undefined
         if (trace !== undefined) {
-          traces.set(request, trace)
+          ;(request as Traced)[TRACE] = trace
           request.log = request.log.child({ traceId: trace.traceId })
         }
         done()
       })
       app.addHook('onResponse', (request, reply, done) => {
-        const trace = traces.get(request)
+        const trace = (request as Traced)[TRACE]
         if (trace !== undefined) end(request, trace, reply.statusCode)
         done()
       })
     },
     claimed(request, settlementId) {
-      const trace = traces.get(request)
+      const trace = (request as Traced)[TRACE]
       if (trace === undefined) return
       const at = now()
       const { startedAt } = trace

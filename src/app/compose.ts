@@ -10,6 +10,7 @@ import { ConfigError } from '../config/env.js'
 import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls, type OwnCalls } from '../directory/probe/own-calls.js'
 import { variables } from '../doctor/chain-checks.js'
+import { shortenDetails } from '../facilitator/exact-job.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
 import { openConsole, toConsoleSettings } from '../http/console.js'
@@ -19,6 +20,7 @@ import { createMetrics, type Metrics } from '../metrics/metrics.js'
 import { createStatus } from '../metrics/status.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { openSigners } from '../relayer/signers.js'
+import { startArchivist } from '../store/archive.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
 import type { Stores } from '../store/stores.js'
@@ -186,6 +188,12 @@ async function open(
   })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
+  if (config.archive !== undefined) {
+    const mayRun = () => isKeeper() && !disk.isLow()
+    const shelves = stores.archive.shelves(shortenDetails)
+    const archivist = startArchivist({ ...config.archive, shelves, mayRun, now, log })
+    teardown.add('archive', archivist.stop)
+  }
   return app
 }
 

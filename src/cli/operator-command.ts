@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import { ConfigError } from '../config/env.js'
 import { parseDatabaseUrl } from '../config/setting-types.js'
 import type { Snapshot } from '../store/copy/snapshot.js'
-import { CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
+import { ArchiveError, CopyError, MigrationError, StoreUnavailableError } from '../store/errors.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 
 /** A command that cannot be carried out, in one sentence with the reason and the remedy. */
@@ -45,7 +45,7 @@ function userName(): string {
 /** Returns one sentence for a problem that the operator can mend, and the whole error for a bug. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const written = [UsageError, CommandError, ConfigError, CopyError]
+  const written = [UsageError, CommandError, ConfigError, CopyError, ArchiveError]
   if (written.some((type) => error instanceof type)) return error.message
   const code = 'code' in error ? String(error.code) : ''
   if (

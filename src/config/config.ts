@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path'
 import type { Address } from 'viem'
 import { z } from 'zod'
 import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
@@ -9,6 +10,7 @@ import {
   address,
   atomicAmount,
   boolean,
+  type DatabaseUrl,
   databaseUrl,
   decimal,
   httpUrl,
@@ -86,6 +88,8 @@ export interface Config {
   /** Origins whose pages may call `/mcp`, beside our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
+  /** `undefined` where payments stay in the journal for good. */
+  readonly archive: ArchiveConfig | undefined
   /** New owners accepted from one block of addresses; 0 is no limit. */
   readonly newOwnersPerHour: number
   /** With less free disk only payments are stored; 0 turns this off. */
@@ -132,6 +136,8 @@ const settings = z.object({
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
   MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
+  JOURNAL_RETENTION_DAYS: integer(1, 3_650).optional(),
+  ARCHIVE_FOLDER: z.string().optional(),
   NEW_OWNERS_PER_HOUR: integer(0, 1_000_000).default(30),
   MIN_FREE_DISK_MB: integer(0, 1_000_000).default(256),
   BODY_LIMIT_BYTES: integer(1_024, 4 * 1024 * 1024).default(262_144),
@@ -150,7 +156,7 @@ type Settings = z.infer<typeof settings>
 export function readConfig(source: NodeJS.ProcessEnv): Config {
   const env = readEnv(source)
   const parsed = settings.safeParse(env)
-  const problems = [...groupProblems(env), ...hostedProblems(env)]
+  const problems = [...groupProblems(env), ...hostedProblems(env), ...archiveProblems(env)]
   if (!parsed.success) {
     const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`)
     throw new ConfigError([...faults, ...problems])
@@ -194,6 +200,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     identityRegistry: set.IDENTITY_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
+    archive: archiveConfig(set),
     newOwnersPerHour: set.NEW_OWNERS_PER_HOUR,
     minFreeDiskBytes: set.MIN_FREE_DISK_MB * 2 ** 20,
     bodyLimitBytes: set.BODY_LIMIT_BYTES,
@@ -226,6 +233,37 @@ function tracingConfig(set: Settings): TracingConfig | undefined {
 function databaseConfig({ DATABASE_URL: set, DATABASE_POOL_SIZE: poolSize }: Settings) {
   if (set.kind === 'sqlite') return Object.freeze(set)
   return concealing({ kind: set.kind, poolSize }, { url: set.url })
+}
+
+/** The files that keep old payments. */
+export interface ArchiveConfig {
+  /** Days after its outcome at which a payment moves there. */
+  readonly retentionDays: number
+  readonly folder: string
+}
+
+function archiveConfig(set: Settings): ArchiveConfig | undefined {
+  const retentionDays = set.JOURNAL_RETENTION_DAYS
+  const folder = set.ARCHIVE_FOLDER ?? archiveBeside(set.DATABASE_URL)
+  if (retentionDays === undefined || folder === undefined) return undefined
+  return Object.freeze({ retentionDays, folder })
+}
+
+/** Returns the folder of the archive where none is set: beside the SQLite file, if there is one. */
+export function archiveBeside(database: DatabaseUrl): string | undefined {
+  if (database.kind !== 'sqlite' || database.path === ':memory:') return undefined
+  return join(dirname(database.path), 'archive')
+}
+
+/** Finds a retention whose archive has no place. */
+function archiveProblems({ JOURNAL_RETENTION_DAYS, ARCHIVE_FOLDER, DATABASE_URL }: Env): string[] {
+  if (JOURNAL_RETENTION_DAYS === undefined || ARCHIVE_FOLDER !== undefined) return []
+  const hasPlace = DATABASE_URL === undefined || /^sqlite:(?!:memory:$)/.test(DATABASE_URL)
+  if (hasPlace) return []
+  return [
+    'JOURNAL_RETENTION_DAYS is set but ARCHIVE_FOLDER is not: name a folder that all replicas share; ' +
+      'only a SQLite file has one beside it.',
+  ]
 }
 
 function networkConfig(

@@ -171,7 +171,7 @@ function isAddressRange(range: string): boolean {
 }
 
 /** The database that `DATABASE_URL` names. */
-type DatabaseUrl =
+export type DatabaseUrl =
   | { kind: 'sqlite'; path: string }
   /** The URL as written; it may hold a password. */
   | { kind: 'postgres'; url: string }

@@ -17,7 +17,10 @@ import { checkFacts, reject } from './checks.js'
 
 export const EXACT = 'exact'
 
-/** The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. */
+/**
+ * The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. An archived payment has
+ * no `signature` and no `resourceUrl`.
+ */
 interface ExactDetails {
   asset: Address
   payer: Address
@@ -78,8 +81,18 @@ export function createExactJob(options: {
   }
 }
 
-export function readExactDetails(job: Pick<Job, 'details'>): ExactDetails {
-  return JSON.parse(job.details) as ExactDetails
+export function readExactDetails({ key, details }: Pick<Job, 'key' | 'details'>): ExactDetails {
+  const read = JSON.parse(details) as ExactDetails
+  if (read.nonce !== undefined) return read
+  const [asset, payer, nonce] = key.split('/') as [Address, Address, Hex]
+  return { ...read, asset, payer, nonce }
+}
+
+/** Returns the details that an archived payment keeps: without what its key says, and what only sending it needed. */
+export function shortenDetails(kind: string, details: string): string {
+  if (kind !== EXACT) return details
+  const { asset, payer, nonce, signature, resourceUrl, ...rest } = JSON.parse(details)
+  return JSON.stringify(rest)
 }
 
 function expectedTransfer(job: Job): ExpectedTransfer {

@@ -1,4 +1,5 @@
 import type { ActivityStore } from './activity.js'
+import type { ArchiveStore } from './archive.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
@@ -21,6 +22,7 @@ export interface Stores {
   budgets: BudgetStore
   blocks: BlockStore
   audit: AuditStore
+  archive: ArchiveStore
   listings: ListingStore
   roster: MerchantRoster
   activity: ActivityStore

@@ -69,7 +69,7 @@ export function createSettlementJournal(database: Database, worker: string): Set
         [transaction],
       )
       const found = await database.rows<JobRow>(
-        'SELECT * FROM jobs WHERE settled_in = $1 ORDER BY created_at',
+        'SELECT * FROM jobs WHERE settled_in = $1 ORDER BY transfer_log, created_at',
         [transaction],
       )
       const known = new Set(rows.map(({ id }) => id))
@@ -245,7 +245,7 @@ async function reopen(
   const [row] = await database.rows<JobRow>(
     `UPDATE jobs SET round = round + 1, state = $11, digest = $1, "to" = $2, calldata = $3, details = $4,
        seen_block = $5, expires_at = $6, updated_at = $7, worker = $8, "transaction" = $12, reason = $13,
-       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17,
+       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, archived_at = NULL,
        delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
        delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
      WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createActivityStore } from '../sql/activity.js'
+import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
@@ -46,6 +47,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     budgets: createBudgetStore(database),
     blocks: createBlockStore(sql),
     audit: createAuditStore(sql),
+    archive: createArchiveStore(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),

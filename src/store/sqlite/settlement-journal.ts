@@ -250,7 +250,7 @@ function prepareSettlementStatements(database: Database) {
     foundJobs: database.prepare(
       `SELECT * FROM jobs WHERE "transaction" = @transaction AND state = 'confirmed' AND gas_cost IS NULL
        UNION SELECT * FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL
-       ORDER BY created_at`,
+       ORDER BY transfer_log, created_at`,
     ),
     openJobs: database.prepare(
       `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
@@ -262,7 +262,7 @@ function prepareSettlementStatements(database: Database) {
     ),
     reopenJob: database.prepare(
       `UPDATE jobs SET round = round + 1, state = 'queued', digest = ?, "to" = ?, calldata = ?,
-         details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL,
+         details = ?, seen_block = ?, expires_at = ?, updated_at = ?, reason = NULL, message = NULL, archived_at = NULL,
          "transaction" = NULL, block_number = NULL, gas_cost = NULL,
          delivered_at = CASE WHEN ? THEN delivered_at END, delivered_key = CASE WHEN ? THEN delivered_key END
        WHERE id = ? AND round = ? AND state = 'failed'`,

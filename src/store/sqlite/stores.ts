@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { createSoleLeases } from '../leases.js'
 import { createMemorySessions } from '../sessions.js'
 import { createActivityStore } from '../sql/activity.js'
+import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
@@ -39,6 +40,7 @@ export function openSqliteStores(
     budgets: createBudgetStore(database),
     blocks: createBlockStore(sql),
     audit: createAuditStore(sql),
+    archive: createArchiveStore(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),

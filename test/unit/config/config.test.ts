@@ -58,6 +58,7 @@ describe('readConfig', () => {
       mcpAllowedOrigins: [],
       hosted: undefined,
       activityRetentionDays: 90,
+      archive: undefined,
       newOwnersPerHour: 30,
       minFreeDiskBytes: 256 * 2 ** 20,
       bodyLimitBytes: 262_144,
@@ -129,6 +130,23 @@ describe('readConfig', () => {
       expect.stringContaining('BUYBACK_ADDRESS is not set'),
       expect.stringContaining('HOSTED_PRIVATE_KEY is not set'),
     ])
+  })
+
+  it('keeps the archive beside the SQLite file, or where it is told', () => {
+    const days = { JOURNAL_RETENTION_DAYS: '90' }
+    expect(read({ ...days, DATABASE_URL: 'sqlite:/srv/arcus.db' }).archive).toEqual({
+      retentionDays: 90,
+      folder: '/srv/archive',
+    })
+    const postgres = 'postgres://arcus@127.0.0.1/arcus'
+    const set = { ...days, ARCHIVE_FOLDER: '/mnt/shared', DATABASE_URL: postgres }
+    expect(read(set).archive).toEqual({ retentionDays: 90, folder: '/mnt/shared' })
+    for (const DATABASE_URL of [postgres, 'sqlite::memory:']) {
+      expect(problems({ ...days, DATABASE_URL })).toEqual([
+        expect.stringContaining('ARCHIVE_FOLDER is not'),
+      ])
+      expect(read({ DATABASE_URL }).archive).toBeUndefined()
+    }
   })
 
   it('takes the origins of pages that may call the tools, and nothing with a path', () => {

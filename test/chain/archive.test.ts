@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { listArchive } from '../../src/store/archive.js'
+import { reasons } from '../../src/x402/reasons.js'
+import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+import { compiled } from '../support/scripts.js'
+
+const used = reasons.nonceAlreadyUsed.code
+const TEN_DAYS_MS = 10 * 86_400_000
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ env: { RATE_LIMIT_MAX: '0', JOURNAL_RETENTION_DAYS: '2' } })
+})
+afterAll(() => world.stop())
+
+const settle = (payment: SignedPayment, key?: string) =>
+  world.post('/settle', payment, key === undefined ? {} : { 'idempotency-key': key })
+
+function lookUp({ paymentPayload, paymentRequirements }: SignedPayment) {
+  const { from, nonce } = paymentPayload.payload.authorization
+  return world.get(`/payments/${paymentRequirements.network}/${from}/${nonce}`)
+}
+
+/** Makes everything in the journal ten days older, as if the service had stood still. */
+function age(database: Sqlite.Database): void {
+  for (const column of ['created_at', 'updated_at']) {
+    database.exec(`UPDATE jobs SET ${column} = ${column} - ${TEN_DAYS_MS}`)
+  }
+  database.exec(`UPDATE attempts SET created_at = created_at - ${TEN_DAYS_MS}`)
+}
+
+/** Runs the command beside the service; resolves with its exit code and what it printed. */
+async function archive(...args: string[]): Promise<{ code: number; text: string }> {
+  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${world.databasePath}` }
+  const script = [compiled('src/cli/archive.ts'), ...args]
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, script, { env })
+    return { code: 0, text: stdout }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, text: stdout + stderr }
+  }
+}
+
+it('an archived payment is looked up and refused as before, and its files are found and verified', async () => {
+  const key = 'merchant-order-0001'
+  const payment = await aSignedPayment()
+  const keyed = await aSignedPayment()
+  const { transaction } = (await settle(payment)).body
+  expect((await settle(keyed, key)).body.success).toBe(true)
+  const byNonce = (await lookUp(payment)).body
+  const byHash = (await world.get(`/payments/${transaction}`)).body
+  expect(byNonce).toMatchObject({ state: 'confirmed', delivered: true })
+
+  await world.stopService()
+  const database = new Sqlite(world.databasePath)
+  age(database)
+  await world.startService()
+  const whole = database.prepare(`SELECT count(*) FROM jobs WHERE calldata <> '0x'`).pluck()
+  const signed = database.prepare(`SELECT count(*) FROM attempts`).pluck()
+  await vi.waitFor(() => expect([whole.get(), signed.get()]).toEqual([0, 0]), { timeout: 30_000 })
+  database.close()
+
+  const aged = (body: { createdAt: string; updatedAt: string }) => ({
+    ...body,
+    createdAt: new Date(Date.parse(body.createdAt) - TEN_DAYS_MS).toISOString(),
+    updatedAt: new Date(Date.parse(body.updatedAt) - TEN_DAYS_MS).toISOString(),
+  })
+  expect((await lookUp(payment)).body).toEqual(aged(byNonce))
+  expect((await world.get(`/payments/${transaction}`)).body).toEqual({
+    ...byHash,
+    payments: byHash.payments.map(aged),
+  })
+  expect((await settle(payment)).body).toMatchObject({
+    success: false,
+    errorReason: used,
+    transaction,
+  })
+  expect((await world.post('/verify', payment)).body.invalidReason).toBe(used)
+  // The merchant that was told asks again with its key.
+  expect((await settle(keyed, key)).body.success).toBe(true)
+  const forged = structuredClone(keyed)
+  forged.paymentPayload.payload.signature = payment.paymentPayload.payload.signature
+  expect((await settle(forged, key)).body.success).toBe(false)
+
+  const folder = join(dirname(world.databasePath), 'archive')
+  const files = await listArchive(folder)
+  expect(files.map(({ shelf }) => shelf)).toEqual(
+    expect.arrayContaining(['payments', 'transactions']),
+  )
+  expect(await archive()).toMatchObject({ code: 0, text: expect.stringContaining('2 rows') })
+  expect(await archive('verify')).toMatchObject({
+    code: 0,
+    text: expect.stringContaining('are whole'),
+  })
+  const found = await archive('find', transaction)
+  expect(found.code).toBe(0)
+  const rows = found.text.trim().split('\n')
+  const [row] = rows.map((line) => JSON.parse(line))
+  const { signature, authorization } = payment.paymentPayload.payload
+  expect(JSON.parse(row.details)).toMatchObject({ nonce: authorization.nonce, signature })
+  expect((await archive('find', String(authorization.nonce))).code).toBe(0)
+  expect(await archive('find', '0xnothing')).toMatchObject({ code: 1 })
+  expect(await archive('prune')).toMatchObject({ code: 2 })
+  expect((await archive('verify', '--folder', join(folder, 'none'))).text).toContain('0 files')
+})

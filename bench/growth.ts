@@ -58,6 +58,9 @@ async function settle(
 ): Promise<number> {
   const side = await startSide('arcus', { env: { DATABASE_URL: `sqlite:${path}`, ...env } })
   try {
+    // The first file takes a while; then reading and shortening alternate.
+    const old = countWhole(path)
+    while (env.JOURNAL_RETENTION_DAYS !== undefined && countWhole(path) === old) await delay(100)
     const { perSecond, failed } = await drive(
       side.url,
       '/settle',
@@ -112,8 +115,8 @@ function multiply(path: string, count: number): void {
     ).map((name) => `"${name}"`)
     const value = (name: string) =>
       name === '"id"' || name === '"key"' || name === '"transaction"'
-        ? `${name} || '-' || n.value`
-        : name
+        ? `jobs.${name} || '-' || n.value`
+        : `jobs.${name}`
     database.exec(
       `INSERT INTO jobs (${columns.join(', ')}) SELECT ${columns.map(value).join(', ')}
        FROM jobs, json_each('[${Array.from({ length: count / PAYMENTS }, (_, i) => i).join(',')}]') AS n`,

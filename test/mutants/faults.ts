@@ -906,8 +906,43 @@ const signers = faultsOf(
   ],
 )
 
+const archive = faultsOf(
+  true,
+  ['test/unit/store/sqlite.test.ts'],
+  [
+    [
+      'a success that nobody was told is not archived',
+      "state === 'confirmed' && row.delivered_at !== null",
+      "state === 'confirmed'",
+    ],
+    [
+      'a payment that may land is not archived',
+      'isOver && updatedAt < before && !mayLand',
+      'isOver && updatedAt < before',
+    ],
+    [
+      'a row that changed after it was archived stays whole',
+      'WHERE id = $3 AND round = $4 AND state = $5 AND updated_at = $6',
+      'WHERE id = $3 AND $4 >= 0 AND $5 IS NOT NULL AND $6 > 0',
+    ],
+    [
+      'a transaction is archived after its payments',
+      'isOpen === 0 && unarchived === 0',
+      'isOpen === 0',
+    ],
+    [
+      'a transaction that was replaced still leads to its payments',
+      `AND state = 'confirmed' AND "transaction" = $1 AND transfer_log IS NOT NULL)`,
+      ')',
+    ],
+    ['a file is read whole', 'if (end === undefined) throw', 'if (rows < 0) throw'],
+    ['a file has the digest at its end', 'end.sha256 !== sha256', 'end.sha256 === undefined'],
+  ],
+)
+
 export const faults: readonly Fault[] = [
   ...signers,
+  ...archive,
   ...attribution,
   ...receipts,
   ...outcomes,

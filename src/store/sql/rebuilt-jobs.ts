@@ -76,7 +76,7 @@ function toRow({ job, outcome, minedAt }: RebuiltJob, now: number): Value[] {
 }
 
 /** What belongs to the same authorization stays as it is: its details may say more than the chain does. */
-const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL,
+const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL, archived_at = NULL,
     details = CASE WHEN digest = $1 THEN details ELSE $2 END, digest = $1, calldata = $3, expires_at = $4,
     "transaction" = $5, block_number = $6, gas_cost = $7, transfer_log = $8, updated_at = $9,
     delivered_key = CASE WHEN delivered_at IS NULL THEN $10 ELSE delivered_key END,

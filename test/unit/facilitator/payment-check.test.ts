@@ -38,7 +38,7 @@ function check(about: Case = {}, asked: Payment = payment) {
   const { facts = {}, use, row, served = {} } = about
   const searched: number[] = []
   const details = JSON.stringify({ signature: payment.signature, claimedAt: CLAIMED_AT * 1_000 })
-  const job = row && ({ details, ...row } as Job)
+  const job = row && ({ details, key: '', ...row } as Job)
   const isUsed = use === undefined ? {} : { isNonceUsed: true }
   const checkPayment = createPaymentCheck({
     served: new Map([

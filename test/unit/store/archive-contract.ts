@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import type { Address, Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { shortenDetails } from '../../../src/facilitator/exact-job.js'
@@ -364,6 +365,13 @@ export function describeArchive(name: string, open: () => Promise<Engine>): void
       await expect(readAll()).rejects.toThrow(ArchiveError)
       writeFileSync(file.path, 'hello')
       await expect(readAll()).rejects.toThrow(ArchiveError)
+      // Whole for gzip, and not what was written.
+      const text = gunzipSync(content).toString()
+      const remade = join(folder, 'remade.gz')
+      writeFileSync(remade, gzipSync(text.slice(0, text.lastIndexOf('{"end"'))))
+      await expect(readAll(remade)).rejects.toThrow('it is cut off')
+      writeFileSync(remade, gzipSync(text.replace('confirmed', 'submitted')))
+      await expect(readAll(remade)).rejects.toThrow('its digest differs')
       const other = file.path.replace(/[0-9a-f]{16}\.jsonl/, `${'0'.repeat(16)}.jsonl`)
       writeFileSync(other, content)
       await expect(readAll(other)).rejects.toThrow('its content does not match its name')

@@ -179,8 +179,8 @@ describe('payments written together', () => {
        WHERE i.indrelid = 'jobs'::regclass AND d.refobjsubid > 0`,
     )
     await database.close()
-    // The worker changes where a payment goes to another process; the rest once, when the payment is decided.
-    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log']
+    // The worker changes where a payment goes to another process; the rest once, when the payment is decided or archived.
+    const rare = ['worker', 'is_open', 'settled_in', 'transfer_log', 'archived_at']
     const fixed = ['id', 'kind', 'network', 'key', 'created_at']
     const columns = named.map(({ column }) => column)
     expect(columns).toContain('network')

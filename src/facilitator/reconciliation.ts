@@ -28,7 +28,7 @@ export interface ComparedPayment {
   paid: RebuiltJob
   /** As the journal had it. */
   row: Job | undefined
-  /** Whether the row is now as the chain shows the payment, and was not before. */
+  /** True once the row was changed to say what the chain shows. */
   isWritten: boolean
 }
 
@@ -106,7 +106,7 @@ export function createReconciliation(options: {
   async function write(part: ComparedPayment[], rebuilt: RebuiltJobs): Promise<void> {
     const missing = part.filter(({ state }) => state === 'missing')
     if (missing.length > 0) {
-      await rebuilt.insert(
+      await rebuilt.add(
         missing.map(({ paid }) => paid),
         now(),
       )

@@ -83,9 +83,9 @@ const chainFailures: Partial<Record<RouteFamily, string>> = {
 }
 
 interface ErrorHandlingOptions {
-  /** Whether an error means that the database cannot be reached or waits. */
+  /** Returns whether an error means that the database cannot be reached or waits. */
   isStoreGone?: (error: unknown) => boolean
-  /** Whether an error means that the chain could not be read. */
+  /** Returns whether an error means that the chain could not be read. */
   isChainUnread?: (error: unknown) => boolean
 }
 

@@ -14,7 +14,7 @@ export interface ArchivableRow<Read> {
   id: string
   /** Unix milliseconds. */
   createdAt: number
-  /** Whether it may leave the journal. */
+  /** True if it may leave the journal. */
   isOld: boolean
   /** Its columns, as the archive keeps them. */
   row: object
@@ -189,7 +189,7 @@ async function sync(path: string): Promise<void> {
 export interface ArchivingOptions {
   shelves: readonly ArchiveShelf<unknown>[]
   folder: string
-  /** Whether this process may go on. */
+  /** Returns whether this process may go on. */
   mayRun(): boolean
   /** Unix milliseconds. */
   now(): number

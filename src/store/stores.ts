@@ -45,14 +45,14 @@ export interface ServerFacts {
   /** As the server writes it, such as `16.4`. */
   version: string
   majorVersion: number
-  /** Whether a commit is on disk when it is answered. */
+  /** True if a commit is on disk when it is answered. */
   isDurable: boolean
   /** Connections that everybody together may have. */
   maxConnections: number
   /** Processes of Arcus that live on it. */
   replicas: number
   isEncrypted: boolean
-  /** Whether a pooler such as PgBouncer stands between. */
+  /** True if a pooler such as PgBouncer stands between. */
   isPooled: boolean
   /** The longest a session may stand still within a transaction or run a statement, milliseconds; 0 is no limit. */
   timeouts: { idleInTransactionMs: number; statementMs: number }

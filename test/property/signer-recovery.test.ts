@@ -17,13 +17,13 @@ import {
   createAuthorizationDigest,
   type Eip712Domain,
 } from '../../src/x402/authorization-digest.js'
+import { authorizationTypes as types } from '../../src/x402/authorization-types.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
 import {
   loadSignerRecovery,
   type SignerRecovery,
   signerRecoveryImplementations,
 } from '../../src/x402/signer-recovery.js'
-import { authorizationTypes as types } from '../support/authorization-types.js'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const UINT256_MAX = 2n ** 256n - 1n

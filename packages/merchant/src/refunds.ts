@@ -5,6 +5,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
 import { addressProblem } from '../../../src/x402/address.js'
+import { authorizationTypes } from '../../../src/x402/authorization-types.js'
 import { createFacilitatorClient } from './facilitator.js'
 
 export interface RefundsOptions {
@@ -346,17 +347,6 @@ type TransferOutcome =
 const ALREADY_USED = 'invalid_exact_evm_nonce_already_used'
 const SETTLE_SECONDS = 60
 
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-}
-
 /**
  * Sends a refund as the merchant's own payment to the buyer: the merchant signs, the facilitator sends, no gas is
  * needed. Its nonce follows from the refunded payment, so that the token itself lets it happen only once, even after
@@ -417,7 +407,7 @@ async function signTransfer(
       chainId: Number(refund.network.split(':')[1]),
       verifyingContract: refund.asset.toLowerCase(),
     },
-    types,
+    types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message: {
       ...authorization,

@@ -5,6 +5,7 @@ import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { readToken, type Token } from '../../chain/token.js'
 import type { NetworkConfig } from '../../config/config.js'
+import { authorizationTypes } from '../../x402/authorization-types.js'
 import { createKeccak256 } from '../../x402/keccak.js'
 
 /** A cent, 6-decimal units. */
@@ -83,17 +84,6 @@ async function readBalance(rpc: Rpc, token: Token, owner: Address): Promise<bigi
   return parseQuantity(await rpc.request('eth_call', [{ to: token.address, data }, 'latest']))
 }
 
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
 /** Returns the body that `/verify` and `/settle` take. */
 async function signBody(
   payer: ReturnType<typeof privateKeyToAccount>,
@@ -113,7 +103,7 @@ async function signBody(
   }
   const signature = await payer.signTypedData({
     domain: { name, version, chainId, verifyingContract: asset },
-    types,
+    types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message,
   })

@@ -16,7 +16,7 @@ export interface RebuiltJob {
  */
 export interface RebuiltJobs {
   /** Inserts those of these jobs whose key and transfer no row has; resolves with their number. */
-  insert(jobs: readonly RebuiltJob[], now: number): Promise<number>
+  add(jobs: readonly RebuiltJob[], now: number): Promise<number>
   /**
    * Makes a failed row the confirmed one that the chain shows. Resolves with whether it did: not for a row that has changed
    * since it was read, nor where the transfer backs another row.
@@ -87,7 +87,7 @@ const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason 
 
 export function createRebuiltJobs(sql: Sql): RebuiltJobs {
   return {
-    insert: (jobs, now) =>
+    add: (jobs, now) =>
       sql.transaction(() =>
         insertAll(
           insertion,

@@ -3,7 +3,7 @@ import { type Address, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Authorization } from '../../../src/x402/authorization-digest.js'
-import { authorizationTypes as types } from '../../support/authorization-types.js'
+import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
 
 /** A signed payment and the body that settles it. */
 export interface SignedPayment {

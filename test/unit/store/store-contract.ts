@@ -462,7 +462,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       })
 
       it('are confirmed rows of the time of their block, which were answered', async () => {
-        expect(await stores.rebuiltJobs.insert([rebuilt()], noon)).toBe(1)
+        expect(await stores.rebuiltJobs.add([rebuilt()], noon)).toBe(1)
         const row = (await find(aJob())) as Job
         expect(row).toEqual({
           ...aJob(),
@@ -492,8 +492,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           rebuilt({ id: 'c' }, 3),
           rebuilt({ id: 'd' }, 4),
         ]
-        expect(await stores.rebuiltJobs.insert(jobs, noon)).toBe(1)
-        expect(await stores.rebuiltJobs.insert(jobs, noon)).toBe(0)
+        expect(await stores.rebuiltJobs.add(jobs, noon)).toBe(1)
+        expect(await stores.rebuiltJobs.add(jobs, noon)).toBe(0)
         expect(await Promise.all([open, paid].map(find))).toEqual(before)
         expect(await find(aJob({ id: 'c' }))).toBeUndefined()
         expect(await find(aJob({ id: 'd' }))).toMatchObject({ state: 'confirmed' })

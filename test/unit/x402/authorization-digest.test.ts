@@ -7,8 +7,8 @@ import {
   createAuthorizationDigest,
   type Eip712Domain,
 } from '../../../src/x402/authorization-digest.js'
+import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
 import { createKeccak256, type Keccak256 } from '../../../src/x402/keccak.js'
-import { authorizationTypes as types } from '../../support/authorization-types.js'
 
 const arcUsdc: Eip712Domain = {
   name: 'USDC',

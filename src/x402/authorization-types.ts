@@ -1,4 +1,4 @@
-/** The EIP-712 types of an EIP-3009 authorization, as wallets and viem take them. */
+/** The EIP-712 types of an EIP-3009 authorization to send, as wallets and viem take them. */
 export const authorizationTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },

@@ -314,8 +314,8 @@ async function openAt(
 
 /**
  * Signs a transaction and keeps it, before anybody can send it. Rejects when nothing was kept, with `GasBudgetError` where
- * a budget of gas does not bear it, and where one of its jobs was decided meanwhile. Rejects also when the wallet went to another process meanwhile, which then has the
- * transaction.
+ * a budget of gas does not bear it, and also where one of its jobs was decided meanwhile. Rejects as well when the wallet
+ * went to another process meanwhile, which then has the transaction.
  */
 async function sign(
   lane: LaneState,
@@ -460,7 +460,7 @@ async function isTakenAnywhere({ rpc, keeper }: LaneState, slot: Slot): Promise<
 /** Signs the slot again with both fee fields up; every earlier hash stays known, because any may land. */
 async function replace(lane: LaneState, slot: Slot): Promise<void> {
   const { slots, feed, jobs, budgets, log } = lane
-  // What was sent stays under way, and the next check replaces it.
+  // Without a signer the slot keeps the transactions it has. A later check tries to replace them again.
   if (lane.unsigned !== undefined) return
   const base = feed.latest()?.baseFeePerGas ?? 0n
   const carried = slot.isGivenUp ? [] : jobs.findAll(slot.jobIds).filter(jobs.isOpen)

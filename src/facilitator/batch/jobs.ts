@@ -9,6 +9,7 @@ import {
 } from 'viem'
 import { batchContracts } from '../../chain/batch-settlement.js'
 import { zeroAddress } from '../../x402/address.js'
+import { authorizationFields } from '../../x402/authorization-types.js'
 import type {
   ChannelConfig,
   Claim,
@@ -267,16 +268,7 @@ const channelTypes = {
   ],
 } as const
 
-const receiveTypes = {
-  ReceiveWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
+const receiveTypes = { ReceiveWithAuthorization: authorizationFields } as const
 
 const refundTypes = {
   Refund: [

@@ -1,5 +1,6 @@
 import { RESTORED_KEY } from '../deliveries.js'
 import type { Job, NewJob, Outcome } from '../settlement-journal.js'
+import { insertValues } from './settlement-rows.js'
 import { insertAll, type Sql, type Value } from './sql.js'
 
 /** A job as the chain shows it: its transfer is in a block. */
@@ -38,12 +39,12 @@ const insertion = {
     'seen_block',
     'expires_at',
     'state',
+    'created_at',
+    'updated_at',
     'transaction',
     'block_number',
     'gas_cost',
     'transfer_log',
-    'created_at',
-    'updated_at',
     'delivered_at',
     'delivered_key',
   ],
@@ -53,29 +54,20 @@ const insertion = {
 
 function toRow({ job, outcome, minedAt }: RebuiltJob, now: number): Value[] {
   return [
-    job.id,
-    job.kind,
-    job.network,
-    job.key,
-    job.digest,
-    job.to,
-    job.calldata,
-    job.details,
-    job.seenBlock,
-    job.expiresAt,
-    outcome.state,
+    ...insertValues(job, minedAt, outcome.state),
     outcome.transaction,
     outcome.blockNumber,
     outcome.gasCost?.toString() ?? null,
     outcome.transferLog,
-    minedAt,
-    minedAt,
     now,
     RESTORED_KEY,
   ]
 }
 
-/** What belongs to the same authorization stays as it is: its details may say more than the chain does. */
+/**
+ * Marks a row as confirmed. If it is about the same authorization, it keeps its details, which may say more than the chain
+ * does.
+ */
 const mending = `UPDATE jobs SET state = 'confirmed', round = round + 1, reason = NULL, message = NULL, archived_at = NULL,
     details = CASE WHEN digest = $1 THEN details ELSE $2 END, digest = $1, calldata = $3, expires_at = $4,
     "transaction" = $5, block_number = $6, gas_cost = $7, transfer_log = $8, updated_at = $9,

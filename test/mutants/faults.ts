@@ -613,8 +613,8 @@ const store = faultsOf(
   [
     [
       'a rebuilt payment counts as answered',
-      'now, RESTORED_KEY, ] } /** What belongs',
-      'null, RESTORED_KEY, ] } /** What belongs',
+      'now, RESTORED_KEY, ] } /** * Marks a row',
+      'null, RESTORED_KEY, ] } /** * Marks a row',
     ],
     [
       'a mended payment counts as answered',

@@ -1,6 +1,6 @@
 /**
- * The cost of traces: the same load on Arcus without a collector and with one, in turn, on a fresh chain and a fresh
- * process each time. `npm run build && npm run bench:tracing [-- ROUNDS]`.
+ * The cost of traces: the same load on Arcus without a collector, with one, and with one that gets every trace, in turn,
+ * on a fresh chain and a fresh process each time. `npm run build && npm run bench:tracing [-- ROUNDS]`.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -10,6 +10,8 @@ import { compare, line } from './figures.js'
 import { drive } from './load.js'
 import { signPayments } from './payments.js'
 import { startSide } from './sides.js'
+
+type Turn = 'off' | 'on' | 'all'
 
 const rounds = Number(process.argv[2] ?? 5)
 const WARM_UP = 500
@@ -30,25 +32,30 @@ await once(collector, 'listening')
 const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
 
 for (const { path, connections, count } of loads) {
-  const pace: Record<'on' | 'off', number[]> = { on: [], off: [] }
+  const pace: Record<Turn, number[]> = { off: [], on: [], all: [] }
   for (let round = 0; round < rounds; round++) {
     // The order alternates, so that a machine that gets slower does not favour one of them.
-    const turns = round % 2 === 0 ? (['off', 'on'] as const) : (['on', 'off'] as const)
-    for (const turn of turns) pace[turn].push(await measure(turn, path, connections, count))
+    const turns: Turn[] = ['off', 'on', 'all']
+    for (const turn of round % 2 === 0 ? turns : turns.reverse())
+      pace[turn].push(await measure(turn, path, connections, count))
   }
   compare(`${path} at ${connections} with traces`, pace.on, pace.off, '/s')
+  compare(`${path} at ${connections} with every trace`, pace.all, pace.off, '/s')
 }
 line(`${(received / 1e6).toFixed(0)} MB of spans received`)
 collector.close()
 
 async function measure(
-  turn: 'on' | 'off',
+  turn: Turn,
   path: '/verify' | '/settle',
   connections: number,
   count: number,
 ): Promise<number> {
   const side = await startSide('arcus', {
-    env: turn === 'on' ? { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } : {},
+    env: {
+      ...(turn !== 'off' && { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }),
+      ...(turn === 'all' && { OTEL_TRACES_SAMPLER_ARG: '1' }),
+    },
   })
   try {
     await drive(side.url, path, await signPayments(WARM_UP), connections)

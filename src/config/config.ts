@@ -146,7 +146,7 @@ const settings = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl().optional(),
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders().default({}),
   OTEL_SERVICE_NAME: z.string().max(64).default('arcus'),
-  OTEL_TRACES_SAMPLER_ARG: share().default(1),
+  OTEL_TRACES_SAMPLER_ARG: share().default(0.1),
   DEVNET: boolean().default(false),
 })
 

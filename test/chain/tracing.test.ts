@@ -14,7 +14,12 @@ let lines: Record<string, unknown>[] = []
 beforeAll(async () => {
   collector = await startCollector()
   world = await startWorld({
-    env: { RATE_LIMIT_MAX: '0', LOG_LEVEL: 'debug', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    env: {
+      RATE_LIMIT_MAX: '0',
+      LOG_LEVEL: 'debug',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER_ARG: '1',
+    },
     onLine: (line) => lines.push(line),
   })
 })

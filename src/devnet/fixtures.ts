@@ -12,6 +12,10 @@ export const devnetContracts = {
   /** x402 `batch-settlement`, at its addresses on every chain. */
   batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
   erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
+  permit2: '0x000000000022D473030F116dDEE9F6B43aC78BA3',
+  /** x402's proxies of `exact` and `upto` payments by Permit2, at their addresses on every chain. */
+  exactPermit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
+  uptoPermit2Proxy: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
 } as const satisfies Record<string, Address>
 
 const placements: readonly (readonly [Address, ContractName])[] = [
@@ -21,6 +25,9 @@ const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
   [devnetContracts.batchSettlement, 'BatchSettlement'],
   [devnetContracts.erc3009Collector, 'Erc3009Collector'],
+  [devnetContracts.permit2, 'Permit2'],
+  [devnetContracts.exactPermit2Proxy, 'ExactPermit2Proxy'],
+  [devnetContracts.uptoPermit2Proxy, 'UptoPermit2Proxy'],
 ]
 
 // Any account can mint on the mock. anvil impersonates this one, so it signs nothing.
@@ -31,8 +38,8 @@ const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry and the contracts
- * of `batch-settlement` at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
+ * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry, the contracts
+ * of `batch-settlement`, Permit2 and x402's proxies for it at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
  * a forked contract does not affect them.
  */
 export async function placeContracts(url: string): Promise<void> {
@@ -136,6 +143,9 @@ export type ContractName =
   | 'MockIdentityRegistry'
   | 'BatchSettlement'
   | 'Erc3009Collector'
+  | 'Permit2'
+  | 'ExactPermit2Proxy'
+  | 'UptoPermit2Proxy'
 
 /** Reads a compiled contract from `contracts/artifacts`, written by `npm run contracts`. */
 export function readArtifact(name: ContractName | (string & {})): Artifact {

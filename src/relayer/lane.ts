@@ -19,7 +19,7 @@ import type { TrackedJob, TrackedJobs } from './jobs.js'
 import type { LeaseKeeper } from './leases.js'
 import type { OutcomeKeeper } from './outcomes.js'
 import type { JobQueue } from './queue.js'
-import { type RelayerTransaction, type Signer, SignerError, trialTransaction } from './signer.js'
+import type { Signer } from './signer.js'
 import {
   createSlots,
   newestAttempt,
@@ -29,6 +29,7 @@ import {
   type SlotCall,
   type Slots,
 } from './slot.js'
+import { type WatchedSigner, watchSigner } from './watched-signer.js'
 
 /** One relayer wallet on one network: its nonces, its transactions in flight, and their repair. */
 export interface Lane {
@@ -97,6 +98,7 @@ export function closedAnywhere(lane: Pick<Lane, 'closedBecause' | 'holder'>): st
 
 /** The state of a lane. Only the functions of this file write it. */
 interface LaneState extends LaneOptions {
+  signer: WatchedSigner
   slots: Slots
   /** The epoch of the lease under which its slots were resumed; `undefined` while another process has the wallet. */
   epoch: number | undefined
@@ -104,11 +106,6 @@ interface LaneState extends LaneOptions {
   isReady: boolean
   /** Why the lane takes no payments. */
   closed: string | undefined
-  /** Why there is no signature to be had; what was sent before stays under way meanwhile. */
-  unsigned: string | undefined
-  signerFailures: number
-  /** When the signer is tried again, Unix milliseconds. */
-  trySignerAt: number
   nextNonce: number
   /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
   sending: Promise<void>
@@ -121,9 +118,6 @@ interface LaneState extends LaneOptions {
 
 /** The reasons for which a lane takes no payments, as `/ready` shows them. */
 const closedBy = { balance: 'no gas money', block: 'blocked by the chain' } as const
-/** A signer that failed is tried again after the first, and later each time after twice as long, up to the second. */
-const TRY_SIGNER_MS = 500
-const TRY_SIGNER_AT_MOST_MS = 2_000
 /** A transaction that only fills its slot. */
 const NO_OP_GAS = 21_000n
 const SEND_TIMEOUT_MS = 5_000
@@ -155,17 +149,16 @@ const CHECK_REOPENING_MS = 3_000
 const REOPEN_GAS = 500_000n
 
 export function createLane(options: LaneOptions): Lane {
-  const { network, signer, rpc, now, log } = options
+  const { network, rpc, now, log } = options
+  const signer = watchForLane(options)
   const slots = createSlots()
   const lane: LaneState = {
     ...options,
+    signer,
     slots,
     epoch: undefined,
     isReady: false,
     closed: undefined,
-    unsigned: undefined,
-    signerFailures: 0,
-    trySignerAt: 0,
     nextNonce: 0,
     sending: Promise.resolve(),
     isTicking: false,
@@ -187,7 +180,7 @@ export function createLane(options: LaneOptions): Lane {
     isHeld: () => lane.isReady && mayWork(lane),
     holder: () => lane.leases.holder(laneLease(network, signer.address)),
     epoch: () => lane.epoch,
-    closedBecause: () => lane.closed ?? lane.unsigned,
+    closedBecause: () => lane.closed ?? signer.failure(),
     inFlight: () => slots.open().length,
     isAwaited: () => awaited(lane).length > 0,
     async readBalance() {
@@ -205,9 +198,9 @@ export function createLane(options: LaneOptions): Lane {
     holds: (hash) => slots.find(hash) !== undefined,
     land: (receipt) => land(lane, receipt),
     async tick() {
-      const isDue = lane.unsigned !== undefined && now() >= lane.trySignerAt
-      if (isDue && mayWork(lane)) void trySigner(lane)
-      if (lane.isTicking || !lane.isReady || !mayWork(lane)) return
+      if (!mayWork(lane)) return
+      signer.tryAgain()
+      if (lane.isTicking || !lane.isReady) return
       lane.isTicking = true
       try {
         await repairStuck(lane)
@@ -230,7 +223,7 @@ export function createLane(options: LaneOptions): Lane {
       )
       for (const receipt of receipts) land(lane, receipt)
       lane.isReady = true
-      if (signer.isRemote) void trySigner(lane)
+      signer.tryEarly()
       for (const slot of slots.open()) void send(lane, slot)
     },
     drop() {
@@ -239,7 +232,7 @@ export function createLane(options: LaneOptions): Lane {
       lane.isReady = false
       lane.epoch = undefined
       lane.closed = undefined
-      lane.unsigned = undefined
+      signer.reset()
       this.isLeaving = false
       return left
     },
@@ -248,6 +241,20 @@ export function createLane(options: LaneOptions): Lane {
       return opened.length === 0 ? 0 : now() - Math.min(...opened)
     },
   }
+}
+
+/** Watches the signer: one that fails closes the lane until it signs again. What was sent before stays under way. */
+function watchForLane({ signer, chainId, queue, now, log }: LaneOptions): WatchedSigner {
+  const relayer = signer.address
+  return watchSigner(signer, {
+    chainId,
+    now,
+    onFailure: (reason, err) => log.warn({ relayer, reason, err }, 'lane closed'),
+    onRecovery() {
+      log.info({ relayer }, 'lane open again')
+      queue.dispatch()
+    },
+  })
 }
 
 /** Returns the slots that keep somebody waiting: not those of a closed lane that carry no job. */
@@ -328,8 +335,7 @@ async function sign(
   const epoch = requireEpoch(lane)
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   const fields = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
-  const rawTransaction = await askSigner(lane, { chainId, nonce, to, data, ...fields })
-  lane.signerFailures = 0
+  const rawTransaction = await signer.sign({ chainId, nonce, to, data, ...fields })
   const attempt: Attempt = {
     hash: hashOf(lane, rawTransaction),
     network,
@@ -349,37 +355,6 @@ async function sign(
   // If the lease is lost during the write, the new owner of the wallet finds the transaction in the journal.
   if (lane.epoch !== epoch) throw new LeaseLostError(`${signer.address} went to another process`)
   return attempt
-}
-
-/** Asks for a signature. A signer that gives none closes the lane until it signs again. */
-async function askSigner(lane: LaneState, transaction: RelayerTransaction): Promise<Hex> {
-  const { signer, now, log } = lane
-  try {
-    return await signer.sign(transaction)
-  } catch (error) {
-    if (!(error instanceof SignerError)) throw error
-    const waitMs = TRY_SIGNER_MS * 2 ** Math.min(lane.signerFailures++, 10)
-    lane.trySignerAt = now() + Math.min(waitMs, TRY_SIGNER_AT_MOST_MS)
-    const reason = `its signer fails: ${error.message}`
-    if (lane.unsigned === undefined) {
-      log.warn({ relayer: signer.address, reason, err: error }, 'lane closed')
-    }
-    lane.unsigned = reason
-    throw error
-  }
-}
-
-/** Has the signer sign a transaction that no chain takes. If it does, the lane takes payments again. */
-async function trySigner(lane: LaneState): Promise<void> {
-  const { chainId, signer, queue, now, log } = lane
-  lane.trySignerAt = now() + TRY_SIGNER_AT_MOST_MS
-  const raw = await askSigner(lane, trialTransaction(chainId, signer.address)).catch(
-    () => undefined,
-  )
-  if (raw === undefined || lane.unsigned === undefined) return
-  lane.unsigned = undefined
-  log.info({ relayer: signer.address }, 'lane open again')
-  queue.dispatch()
 }
 
 function hashOf({ keccak256 }: LaneState, rawTransaction: Hex): Hex {
@@ -459,9 +434,9 @@ async function isTakenAnywhere({ rpc, keeper }: LaneState, slot: Slot): Promise<
 
 /** Signs the slot again with both fee fields up; every earlier hash stays known, because any may land. */
 async function replace(lane: LaneState, slot: Slot): Promise<void> {
-  const { slots, feed, jobs, budgets, log } = lane
+  const { signer, slots, feed, jobs, budgets, log } = lane
   // Without a signer the slot keeps the transactions it has. A later check tries to replace them again.
-  if (lane.unsigned !== undefined) return
+  if (signer.failure() !== undefined) return
   const base = feed.latest()?.baseFeePerGas ?? 0n
   const carried = slot.isGivenUp ? [] : jobs.findAll(slot.jobIds).filter(jobs.isOpen)
   const jobIds = carried.map(({ job }) => job.id)
@@ -695,7 +670,7 @@ async function fillGaps(lane: LaneState, chainNonce: number, lowest: number): Pr
   const waited = missing.filter((nonce) => lane.gaps.includes(nonce))
   lane.gaps = missing.filter((nonce) => !waited.includes(nonce))
   const fees = quoteFees(lane.feed.latest()?.baseFeePerGas ?? 0n, lane.maxFeePerGas)
-  if (fees === undefined || lane.unsigned !== undefined) return
+  if (fees === undefined || lane.signer.failure() !== undefined) return
   for (const nonce of waited) await openAt(lane, nonce, noOp(lane), [], fees)
 }
 

@@ -906,6 +906,28 @@ const signers = faultsOf(
   ],
 )
 
+const watchedSigners = faultsOf(
+  true,
+  ['test/unit/relayer/watched-signer.test.ts'],
+  [
+    [
+      'a signer that signs trials only is asked ever more rarely',
+      'const raw = await ask(trial).catch(() => undefined)',
+      'const raw = await ask(trial).catch(() => undefined)\n    failures = 0',
+    ],
+    [
+      'an error of our own is no failure of the signer',
+      'if (!(error instanceof SignerError)) throw error',
+      '',
+    ],
+    [
+      'a signer that signs again counts as signing',
+      'failure === undefined) return',
+      'true) return',
+    ],
+  ],
+)
+
 const archive = faultsOf(
   true,
   ['test/unit/store/sqlite.test.ts'],
@@ -942,6 +964,7 @@ const archive = faultsOf(
 
 export const faults: readonly Fault[] = [
   ...signers,
+  ...watchedSigners,
   ...archive,
   ...attribution,
   ...receipts,

@@ -8,7 +8,9 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type {
   PaymentPayload,
   PaymentRequired,
+  PaymentRequirements,
   SettleResponse,
+  SupportedResponse,
   VerifyResponse,
 } from '@x402/core/types'
 import fastify, {
@@ -31,7 +33,11 @@ export interface FakeFacilitator extends FacilitatorClient {
 
 interface Answers {
   verify?: (payload: PaymentPayload) => Promise<VerifyResponse> | VerifyResponse
-  settle?: (payload: PaymentPayload) => Promise<SettleResponse> | SettleResponse
+  settle?: (
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+  ) => Promise<SettleResponse> | SettleResponse
+  supported?: () => Promise<SupportedResponse> | SupportedResponse
 }
 
 export const success: SettleResponse = {
@@ -42,7 +48,7 @@ export const success: SettleResponse = {
 }
 
 /** Makes a facilitator that accepts every payment, unless an answer is given. */
-export function aFacilitator({ verify, settle }: Answers = {}): FakeFacilitator {
+export function aFacilitator({ verify, settle, supported }: Answers = {}): FakeFacilitator {
   const fake: FakeFacilitator = {
     calls: [],
     payloads: [],
@@ -52,13 +58,13 @@ export function aFacilitator({ verify, settle }: Answers = {}): FakeFacilitator 
       fake.payloads.push(payload)
       return (await verify?.(payload)) ?? { isValid: true, payer }
     },
-    async settle(payload) {
+    async settle(payload, requirements) {
       fake.calls.push('settle')
-      const answer = (await settle?.(payload)) ?? success
+      const answer = (await settle?.(payload, requirements)) ?? success
       if (answer.success) fake.settled++
       return answer
     },
-    getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    getSupported: async () => (await supported?.()) ?? { kinds: [], extensions: [], signers: {} },
   }
   return fake
 }

@@ -369,7 +369,7 @@ it('refuses a deposit below the minimum', async () => {
 it.each([
   ['the receiver is another', { x402: { payTo: somebody } }, {}, /another payTo/],
   ['the network is another', { x402: { network: 'eip155:5042002' } }, {}, /another network/],
-  ['the scheme is unknown', { x402: {} }, { schemes: ['upto'] }, /schemes are/],
+  ['the scheme is unknown', { x402: {} }, { schemes: ['deferred'] }, /schemes are/],
   ['no scheme is left', { x402: {} }, { schemes: [] }, /schemes are/],
   [
     'there are no channels',

@@ -341,9 +341,11 @@ it('a payment whose refund cannot be recorded is not settled', async () => {
   expect(facilitator.settled).toBe(0)
 })
 
-it('a metered price without refunds, or with refunds of another account, stops the server', async () => {
+it('a metered price by exact without refunds, or with refunds of another account, stops the server', async () => {
   const setup = await setUpRefunds()
-  const metered = { x402: { price: '$0.05', pricing: 'metered' } } as const
+  const metered = {
+    x402: { price: '$0.05', pricing: 'metered', schemes: ['exact'] },
+  } as const
   const sell = (x402: object) =>
     aShop((it) => it.get('/a', { config: metered }, () => 'x'), { x402 })
   await expect(sell({})).rejects.toThrow(/needs refunds/)

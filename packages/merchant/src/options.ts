@@ -5,8 +5,8 @@ import type { Channels } from './channels.js'
 import type { Price } from './price.js'
 import type { Refunds } from './refunds.js'
 
-/** Payment schemes, in the order in which a route offers them. */
-export const schemes = ['exact', 'batch-settlement'] as const
+/** Payment schemes, in the order in which a route offers them: most buyers take the first one they know. */
+export const schemes = ['upto', 'exact', 'batch-settlement'] as const
 
 export type Scheme = (typeof schemes)[number]
 
@@ -43,11 +43,14 @@ export interface X402Options {
 export interface RoutePrice {
   price: Price
   /**
-   * `metered`: the price is a ceiling. By `batch-settlement` only the amount that the handler charges is taken. By
-   * `exact` the whole price is settled and the rest is returned, which needs `refunds`. Default `fixed`.
+   * `metered`: the price is a ceiling. By `upto` and `batch-settlement` only the amount that the handler charges is
+   * taken. By `exact` the whole price is settled and the rest is returned, which needs `refunds`. Default `fixed`.
    */
   pricing?: 'fixed' | 'metered'
-  /** Default: both where there are `channels`, else `exact`. */
+  /**
+   * Default: `exact`, and `batch-settlement` where there are `channels`. A metered price also has `upto`, and `exact` only
+   * where there are `refunds`. `upto` is offered while the facilitator settles it.
+   */
   schemes?: readonly Scheme[]
   payTo?: string
   network?: Network
@@ -80,7 +83,7 @@ export interface Payment {
   asset: string
   network: string
   payTo: string
-  /** `exact` or `batch-settlement`. */
+  /** `exact`, `upto` or `batch-settlement`. */
   scheme: string
   /**
    * Sets how much of a metered price is charged, in dollars such as `"$0.004"` or in atomic units. The last call counts.

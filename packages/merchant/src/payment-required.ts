@@ -14,6 +14,8 @@ interface Asked {
   /** The reason why the presented payment is not accepted. */
   error?: string | undefined
   message?: string
+  /** Default 402. */
+  status?: 402 | 412
 }
 
 /** The `error` of a 402 that answers a request without payment. */
@@ -22,12 +24,12 @@ const PAYMENT_REQUIRED = 'Payment required'
 /** Allows styles in the page itself and nothing else: the page loads nothing and runs nothing. */
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-/** Answers 402: the terms in the header, and a page for browsers. */
+/** Answers 402, or 412: the terms in the header, and a page for browsers. */
 export function askForPayment(request: FastifyRequest, reply: FastifyReply, asked: Asked) {
-  const { terms, baseUrl, error = PAYMENT_REQUIRED, message } = asked
+  const { terms, baseUrl, error = PAYMENT_REQUIRED, message, status = 402 } = asked
   const required = paymentRequired(terms, resourceUrl(request, baseUrl), error)
   reply
-    .code(402)
+    .code(status)
     .header('PAYMENT-REQUIRED', encodePaymentRequiredHeader(required))
     .header('cache-control', 'no-store')
   if (wantsPage(request.headers.accept)) {
@@ -46,8 +48,18 @@ export function answerRefusal(
   { refusal, ...asked }: Asked & { refusal: Refusal },
 ) {
   const { status, error, message } = refusal
-  if (status === 402) return askForPayment(request, reply, { ...asked, error, message })
+  if (status !== 502) return askForPayment(request, reply, { ...asked, error, message, status })
   return sendJson(reply.code(status).header('cache-control', 'no-store'), { error, message })
+}
+
+/** Answers a request for which the facilitator offers no way to pay. */
+export function answerUnpayable(reply: FastifyReply) {
+  const message =
+    'The facilitator settles none of the ways to pay for this now. Nothing was charged; try again later.'
+  return sendJson(reply.code(502).header('cache-control', 'no-store'), {
+    error: 'facilitator_unavailable',
+    message,
+  })
 }
 
 /** Sends JSON as text, so that no response schema of the route applies. */

@@ -7,14 +7,19 @@ import {
   type VerifyResponse,
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { memberOf } from '../../../src/x402/json.js'
 import { networks } from '../../../src/x402/networks.js'
 import type { Channels } from './channels.js'
 import { type Offer, paymentRequired, type Terms } from './terms.js'
+import { type UptoWallets, uptoScheme } from './upto.js'
 
 /** The answer to a payment that is not accepted. */
 export interface Refusal {
-  /** 402: another payment may be accepted. 502: the facilitator could not verify or settle this one. */
-  status: 402 | 502
+  /**
+   * 402: another payment may be accepted. 412: the buyer must approve Permit2 first. 502: the facilitator could not
+   * verify or settle this one.
+   */
+  status: 402 | 412 | 502
   /** A code of the protocol, or a code followed by the problem. */
   error: string
   message: string
@@ -51,10 +56,12 @@ const STATE_UNAVAILABLE = 'invalid_batch_settlement_evm_verification_state_unava
 export function createResourceServer(
   facilitator: FacilitatorClient,
   channels: Channels | undefined,
+  wallets: UptoWallets,
 ): ResourceServer {
   const resources = new x402ResourceServer(facilitator)
   for (const { network } of Object.values(networks)) {
     resources.register(network, new ExactEvmScheme())
+    resources.register(network, uptoScheme)
   }
   if (channels !== undefined) resources.register(channels.network, channels.scheme)
 
@@ -65,13 +72,14 @@ export function createResourceServer(
 
   return {
     match(payload, terms) {
-      const requirements = resources.findMatchingRequirements([...terms.accepts], payload)
+      const accepts = terms.accepts.map((asked) => wallets.withWalletOf(payload, asked))
+      const requirements = resources.findMatchingRequirements(accepts, payload)
       if (requirements === undefined) {
         return `invalid_payment_requirements: ${describeMismatch(payload, terms)}`
       }
       const echo = resources.validateExtensions(paymentRequired(terms, ''), payload)
       if (!echo.valid) return echo.invalidReason
-      if (requirements.scheme === 'exact') return { payload, requirements, terms }
+      if (requirements.scheme !== 'batch-settlement') return { payload, requirements, terms }
       const read = channels?.readPayment(payload) ?? payload
       return typeof read === 'string' ? read : { payload: read, requirements, terms }
     },
@@ -121,7 +129,7 @@ export function createResourceServer(
     },
     cancel,
     async reoffer({ payload, requirements, terms }, error) {
-      if (requirements.scheme === 'exact') return terms
+      if (requirements.scheme !== 'batch-settlement') return terms
       const again = await resources.createPaymentRequiredResponse(
         [...terms.accepts],
         { url: '' },
@@ -166,14 +174,20 @@ function differs([, got, asked]: readonly [string, unknown, unknown]): boolean {
 }
 
 function payerOf({ payload }: PaymentPayload): string {
-  const { from } = (payload.authorization ?? {}) as { from?: unknown }
-  const { payer } = (payload.channelConfig ?? {}) as { payer?: unknown }
-  return [from, payer].find((it) => typeof it === 'string') ?? ''
+  const { authorization, permit2Authorization, channelConfig } = payload as Record<string, unknown>
+  const candidates = [
+    memberOf(authorization, 'from'),
+    memberOf(permit2Authorization, 'from'),
+    memberOf(channelConfig, 'payer'),
+  ]
+  return candidates.find((it) => typeof it === 'string') ?? ''
 }
+
+const ALLOWANCE_REQUIRED = 'permit2_allowance_required'
 
 function invalid(reason: unknown, message: unknown): Refusal {
   return {
-    status: 402,
+    status: reason === ALLOWANCE_REQUIRED ? 412 : 402,
     error: readText(reason, 'invalid_payload'),
     message: readText(message, 'The payment is not valid.'),
   }

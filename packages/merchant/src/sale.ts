@@ -199,7 +199,7 @@ function discard(body: unknown): void {
 function logRefusal(request: FastifyRequest, refusal: Refusal, err: unknown): void {
   const { status, error, settlement } = refusal
   const details = { reason: error, transaction: settlement?.transaction, err }
-  if (status === 402) request.log.info(details, 'x402: payment refused')
+  if (status !== 502) request.log.info(details, 'x402: payment refused')
   else request.log.error(details, 'x402: the facilitator could not check a payment')
 }
 

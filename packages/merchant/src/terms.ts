@@ -7,6 +7,7 @@ import type { Channels } from './channels.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { type RoutePrice, type Scheme, schemes, type X402Options } from './options.js'
 import { type Price, parsePrice } from './price.js'
+import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
 export interface Terms {
@@ -38,8 +39,11 @@ type PricedConfig = { x402?: Price | RoutePrice; [termsKey]?: TermsByMethod }
 export interface PricedRoutes {
   /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
   declare(route: RouteOptions): boolean
-  /** Returns the terms of a request, or `undefined` where nothing is to be paid. */
-  find(request: FastifyRequest): Terms | undefined
+  /**
+   * Returns the terms of a request, or `undefined` where nothing is to be paid. `unpayable` means that the facilitator
+   * settles none of the route's schemes now.
+   */
+  find(request: FastifyRequest): Promise<Terms | 'unpayable' | undefined>
   /** Returns `false` for routes that were declared before the plugin was loaded. */
   isDeclared(request: FastifyRequest): boolean
   /** Throws when a price in the options belongs to no route. */
@@ -49,7 +53,11 @@ export interface PricedRoutes {
 /** Answers without a body, and questions about a resource, are not sold. */
 const freeMethods = ['HEAD', 'OPTIONS']
 
-export function createPricedRoutes(app: FastifyInstance, options: X402Options): PricedRoutes {
+export function createPricedRoutes(
+  app: FastifyInstance,
+  options: X402Options,
+  wallets: UptoWallets,
+): PricedRoutes {
   const { payTo } = options
   const problem = payTo === undefined ? undefined : addressProblem(payTo)
   if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
@@ -97,10 +105,11 @@ export function createPricedRoutes(app: FastifyInstance, options: X402Options): 
       route.config = { ...config, [termsKey]: terms } as typeof config & object
       return terms.size > 0
     },
-    find(request) {
+    async find(request) {
       const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
       const terms = (declared ?? lateTerms(request)).get(request.method)
-      return terms && offeredNow(terms, options.channels)
+      if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
+      return terms && offeredNow(terms, options.channels, wallets)
     },
     isDeclared: (request) => termsKey in request.routeOptions.config,
     checkOptions() {
@@ -135,11 +144,30 @@ function readListed(routes: Record<string, Price | RoutePrice>): Map<string, Pri
   )
 }
 
-/** Returns the terms without channels while these are not offered, unless the route asks for nothing else. */
-function offeredNow(terms: Terms, channels: Pick<Channels, 'isOffered'> | undefined): Terms {
-  if (channels === undefined || channels.isOffered()) return terms
-  const [exact] = terms.accepts.filter(({ scheme }) => scheme === 'exact')
-  return exact === undefined ? terms : { ...terms, accepts: [exact] }
+/**
+ * Returns the terms with the schemes that are settled now. Channels stay where a route asks for nothing else, because
+ * vouchers need no facilitator that is there now.
+ */
+function offeredNow(
+  terms: Terms,
+  channels: Pick<Channels, 'isOffered'> | undefined,
+  wallets: UptoWallets,
+): Terms | 'unpayable' {
+  const payable = terms.accepts.flatMap((asked): PaymentRequirements[] => {
+    if (asked.scheme !== 'upto') return [asked]
+    const wallet = wallets.offered(asked.network)
+    return wallet ? [{ ...asked, extra: { ...asked.extra, facilitatorAddress: wallet } }] : []
+  })
+  const isChannel = ({ scheme }: PaymentRequirements) => scheme === 'batch-settlement'
+  const isClosed = channels !== undefined && !channels.isOffered()
+  const others = isClosed ? payable.filter((asked) => !isChannel(asked)) : payable
+  const [first, ...rest] = others.length > 0 ? others : payable
+  if (first === undefined) return 'unpayable'
+  const isSponsored = first.scheme === 'upto' && wallets.isSponsored()
+  const extensions = isSponsored
+    ? { ...terms.extensions, ...sponsoringExtension }
+    : terms.extensions
+  return { ...terms, accepts: [first, ...rest], extensions }
 }
 
 const DEFAULT_NETWORK = 'eip155:5042'
@@ -206,26 +234,37 @@ function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirem
   return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
 }
 
-/** `exact` comes first: most buyers take the first scheme they know. */
 function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
   const { channels } = defaults
-  const wanted: readonly Scheme[] =
-    own.schemes ?? (channels === undefined ? ['exact'] : [...schemes])
+  const wanted = own.schemes ?? defaultSchemes(own, defaults)
   const unknown = wanted.find((scheme) => !schemes.includes(scheme))
   if (unknown !== undefined || wanted.length === 0) {
-    throw new Error(`schemes are "exact" and "batch-settlement", got "${unknown ?? ''}"`)
+    throw new Error(
+      `schemes are ${schemes.map((it) => `"${it}"`).join(', ')}, got "${unknown ?? ''}"`,
+    )
   }
   const exact = requirementsOf(own, defaults)
   const offers = schemes
     .filter((scheme) => wanted.includes(scheme))
     .map((scheme) => {
       if (scheme === 'exact') return exact
+      if (scheme === 'upto') return uptoOffer(exact)
       if (channels === undefined) {
         throw new Error('the scheme batch-settlement needs channels in the options')
       }
       return channels.offer(exact)
     })
   return offers as [PaymentRequirements, ...PaymentRequirements[]]
+}
+
+/** By `exact` a metered price needs refunds, so without them the other schemes are offered. */
+function defaultSchemes({ pricing }: RoutePrice, { channels, refunds }: X402Options): Scheme[] {
+  const isMetered = pricing === 'metered'
+  return [
+    ...(isMetered ? (['upto'] as const) : []),
+    ...(isMetered && refunds === undefined ? [] : (['exact'] as const)),
+    ...(channels === undefined ? [] : (['batch-settlement'] as const)),
+  ]
 }
 
 /**

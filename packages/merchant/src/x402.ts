@@ -4,10 +4,11 @@ import { parseUrl } from '../../../src/x402/parse-url.js'
 import { createFacilitatorClient } from './facilitator.js'
 import type { X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'
-import { answerRefusal, askForPayment } from './payment-required.js'
+import { answerRefusal, answerUnpayable, askForPayment } from './payment-required.js'
 import { createResourceServer } from './resource-server.js'
 import { openSale, type Sale } from './sale.js'
 import { createPricedRoutes } from './terms.js'
+import { createUptoWallets } from './upto.js'
 
 export type { Payment, RoutePrice, Scheme, X402Options } from './options.js'
 export type { Price } from './price.js'
@@ -35,17 +36,20 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     throw new Error('x402: it is registered in this scope already, or in one around it.')
   }
   app.decorateRequest('payment', null)
-  const server = createResourceServer(clientOf(options), options.channels)
+  const facilitator = clientOf(options)
+  const wallets = createUptoWallets(facilitator)
+  const server = createResourceServer(facilitator, options.channels, wallets)
   const { refunds } = options
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
-  const routes = createPricedRoutes(app, options)
+  const routes = createPricedRoutes(app, options, wallets)
   const sales = new WeakMap<FastifyRequest, Sale>()
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const terms = routes.find(request)
+    const terms = await routes.find(request)
     if (terms === undefined) return undefined
     exposePaymentHeaders(reply)
+    if (terms === 'unpayable') return answerUnpayable(reply)
     const ask = (error?: string) => askForPayment(request, reply, { terms, baseUrl, error })
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()

@@ -28,6 +28,11 @@ export const httpCodes = {
     meaning: 'There is no session, or it has ended, or the sign-in was refused.',
   },
   notFound: { code: 'not_found', status: 404, meaning: 'There is nothing under this name.' },
+  notConfirmed: {
+    code: 'payment_not_confirmed',
+    status: 409,
+    meaning: 'The payment is not on chain yet, or it failed; the message says which.',
+  },
   endpointNotFound: {
     code: 'endpoint_not_found',
     status: 404,

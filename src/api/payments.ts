@@ -60,6 +60,11 @@ export const settleAnswer = z
       payer: address.optional(),
       amount: amount.optional().describe('What moved on chain, for `batch-settlement`.'),
       extra: channelState,
+      extensions: anyObject
+        .optional()
+        .describe(
+          '`facilitator-attestation`: the signed statement, where settlements are attested.',
+        ),
     }),
     z.object({
       success: z.literal(false),
@@ -104,5 +109,30 @@ export const paymentStatus = z
   .meta({ id: 'PaymentStatus' })
 
 export type PaymentStatus = AnswerOf<typeof paymentStatus>
+
+const decimal = z.string().regex(/^(0|[1-9][0-9]*)$/)
+
+/** The signed statement of the extension `facilitator-attestation`. */
+export const attestationAnswer = z
+  .object({
+    format: z.literal('eip712'),
+    payload: z.object({
+      version: z.literal(1),
+      network,
+      transaction: hash,
+      payer: address,
+      payee: address,
+      asset: address,
+      amount,
+      facilitator: address,
+      facilitatorFee: amount,
+      observedAt: decimal.describe('Unix seconds.'),
+    }),
+    signature: z
+      .string()
+      .regex(/^0x[0-9a-f]{130}$/)
+      .describe('EIP-712: domain `x402 receipt`, version `1`, chain 1.'),
+  })
+  .meta({ id: 'Attestation' })
 
 export const transactionAnswer = z.object({ transaction: hash, payments: z.array(paymentStatus) })

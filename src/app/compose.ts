@@ -10,6 +10,7 @@ import { ConfigError } from '../config/env.js'
 import type { Secrets } from '../config/secrets.js'
 import { createOwnCalls, type OwnCalls } from '../directory/probe/own-calls.js'
 import { variables } from '../doctor/chain-checks.js'
+import { createAttestor } from '../facilitator/attestor.js'
 import { shortenDetails } from '../facilitator/exact-job.js'
 import { watchOperatorBlocks } from '../facilitator/operator-blocks.js'
 import { HOSTED_PREFIX } from '../hosted/endpoints.js'
@@ -27,6 +28,7 @@ import type { Stores } from '../store/stores.js'
 import { createSpanExporter } from '../tracing/exporter.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
+import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
@@ -98,18 +100,21 @@ async function open(
   const { signers, close } = await openSigners(secrets, keccak256)
   teardown.add('signers', close)
   const refundWallets = hostedRefundWallets(config, secrets.hostedPrivateKey)
-  requireDistinct([...signers.map(({ address }) => address), ...refundWallets.keys()])
+  const { attestationPrivateKey: privateKey } = secrets
+  const attestor = privateKey && createAttestor({ privateKey, keccak256, checksum, now })
+  const attesting = attestor === undefined ? [] : [attestor.address.toLowerCase() as Address]
+  requireDistinct([...signers.map(({ address }) => address), ...refundWallets.keys(), ...attesting])
   const metrics = config.metrics ? createMetrics(now) : undefined
   const tracing = composeTracing(config, metrics, teardown, log)
   const holding = { journal, sharing, leases, budgets, blocks }
-  const shared = { ...holding, keccak256, signers, metrics, tracing, teardown, log, now }
+  const shared = { ...holding, keccak256, signers, attestor, metrics, tracing, teardown, log, now }
   const networks: ComposedNetwork[] = []
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, shared).catch(namingNodes(network)))
   }
   const { isShared } = leases
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
-  const facilitator = composeFacilitator({ ...common, networks, stores })
+  const facilitator = composeFacilitator({ ...common, networks, stores, attestor })
 
   const own = new Set(networks.flatMap(({ relayer }) => relayer.addresses))
   await noteRelayers(stores.audit, [...own].sort(), now)
@@ -176,6 +181,7 @@ async function open(
       ...measured,
       onClaimed: tracing?.claimed,
       relayerAddresses: [...own].map(checksum),
+      extensions: ['bazaar', ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION])],
       bazaar: directory.bazaar,
     },
     isLeaving,
@@ -249,7 +255,7 @@ function requireDistinct(wallets: readonly Address[]): void {
   const twin = wallets.find((address, i) => wallets.indexOf(address) < i)
   if (twin === undefined) return
   throw new ConfigError([
-    `Two keys of the settings are the wallet ${twin}: one wallet is one lane, and no relayer may pay. Remove one of them.`,
+    `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
   ])
 }
 

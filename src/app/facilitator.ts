@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import type { Config } from '../config/config.js'
+import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchSettler } from '../facilitator/batch/settler.js'
 import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
 import { createDeliveries } from '../facilitator/deliveries.js'
@@ -39,6 +40,7 @@ interface FacilitatorWorld {
   isShared: boolean
   keccak256: Keccak256
   recovery: SignerRecovery
+  attestor: Attestor | undefined
   checksum: (address: Address) => Address
   /** Unix milliseconds. */
   now: () => number
@@ -53,7 +55,7 @@ const DELIVERY_POLL_MS = 100
  * is wrong with a body that names none.
  */
 export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator {
-  const { config, keccak256, recovery, checksum, now, log } = world
+  const { config, keccak256, recovery, attestor, checksum, now, log } = world
   const { journal, deliveries: deliveryStore } = world.stores
   const { settleWaitSeconds } = config
   const networks = new Map(world.networks.map(({ served }) => [served.terms.token.network, served]))
@@ -83,7 +85,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
   const exact = {
     verify: createVerifier({ ...verifying, checkPayment, paymentUrl, now, isDelivering }),
-    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore }),
+    settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }
   const batch = {

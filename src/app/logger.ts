@@ -8,6 +8,7 @@ const secretMembers = [
   'privateKeys',
   'relayerPrivateKeys',
   'hostedPrivateKey',
+  'attestationPrivateKey',
   'serializedTransaction',
   'signedTransaction',
   'rpcUrls',

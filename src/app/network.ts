@@ -8,6 +8,7 @@ import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createRpc } from '../chain/rpc.js'
 import { readHasMulticall3, readPlainTransferGas, readToken, watchToken } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
+import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
@@ -49,6 +50,8 @@ export interface Shared {
   blocks: OperatorBlocks
   keccak256: Keccak256
   signers: readonly Signer[]
+  /** `undefined` where nothing is attested. */
+  attestor: Attestor | undefined
   /** `undefined` if metrics are off. */
   metrics: Metrics | undefined
   /** `undefined` if traces are off. */
@@ -114,7 +117,12 @@ export async function composeNetwork(
     sharing: shared.sharing,
     leases: shared.leases,
     kinds: {
-      [EXACT]: createExactKind(findUse, readFacts, createOwnTransactions(shared.journal)),
+      [EXACT]: createExactKind(
+        findUse,
+        readFacts,
+        createOwnTransactions(shared.journal),
+        shared.attestor,
+      ),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
     signers,

@@ -19,6 +19,8 @@ export interface Receipt {
   /** 18-decimal units a gas. */
   effectiveGasPrice: bigint
   logs: readonly Log[]
+  /** The time of its block, Unix seconds; `undefined` where the node's logs do not say. */
+  minedAt?: number
 }
 
 /** Reads receipts of these transactions; one that the node does not hold (yet) is left out: that is no failure. */
@@ -74,13 +76,16 @@ function parse(value: unknown): Receipt {
   if (typeof receipt?.transactionHash !== 'string' || typeof receipt.blockNumber !== 'string') {
     throw new RpcUnavailableError('the chain node answered a receipt in another shape')
   }
+  const logs = receipt.logs as Record<string, unknown>[]
+  const minedAt = Number(logs[0]?.blockTimestamp)
   return {
     transactionHash: receipt.transactionHash.toLowerCase() as Hex,
     blockNumber: Number(receipt.blockNumber),
     isSuccess: receipt.status === '0x1',
     gasUsed: BigInt(String(receipt.gasUsed ?? 0)),
     effectiveGasPrice: BigInt(String(receipt.effectiveGasPrice ?? 0)),
-    logs: (receipt.logs as Record<string, unknown>[]).map(parseLog),
+    logs: logs.map(parseLog),
+    ...(Number.isSafeInteger(minedAt) && minedAt > 0 ? { minedAt } : {}),
   }
 }
 

@@ -18,6 +18,8 @@ export interface Secrets {
   readonly relayerSigner: { url: string; addresses: readonly Address[] } | undefined
   /** The key that signs claims and refunds of hosted endpoints; `undefined` when there are none. */
   readonly hostedPrivateKey: Hex | undefined
+  /** The key that signs attestations of settlements; `undefined` where none are made. */
+  readonly attestationPrivateKey: Hex | undefined
 }
 
 /** A key as the operator wrote it, with its position. Messages may name the position, never the key. */
@@ -57,12 +59,15 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   if (new Set(relayerKmsKeyIds).size < relayerKmsKeyIds.length) {
     problems.push('RELAYER_KMS_KEY_IDS repeats a key: one wallet is one lane, remove one of them.')
   }
+  const relayerPrivateKeys = [...positions.keys()]
   const relayerSigner = readSigner(env, problems)
   const hostedPrivateKey = readHostedKey(env, positions, problems)
+  if (hostedPrivateKey !== undefined) positions.set(hostedPrivateKey, 'HOSTED_PRIVATE_KEY')
+  const attestationPrivateKey = readAttestationKey(env, positions, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return concealing(
-    { relayerPrivateKeys: concealed([...positions.keys()]), relayerKmsKeyIds },
-    { relayerSigner, hostedPrivateKey },
+    { relayerPrivateKeys: concealed(relayerPrivateKeys), relayerKmsKeyIds },
+    { relayerSigner, hostedPrivateKey, attestationPrivateKey },
   )
 }
 
@@ -124,6 +129,35 @@ function readHostedKey(
   return key
 }
 
+/** Reads the key of attestations, which no wallet may share: a leak of one must not be a leak of both. */
+function readAttestationKey(
+  env: Env,
+  wallets: ReadonlyMap<Hex, string>,
+  problems: string[],
+): Hex | undefined {
+  const { ATTESTATION_PRIVATE_KEY: text, ATTESTATION_PRIVATE_KEY_FILE: file } = env
+  if (text !== undefined && file !== undefined) {
+    problems.push(
+      'ATTESTATION_PRIVATE_KEY and ATTESTATION_PRIVATE_KEY_FILE are both set: keep one of them.',
+    )
+    return undefined
+  }
+  if (text === undefined && file === undefined) return undefined
+  const name = file === undefined ? 'ATTESTATION_PRIVATE_KEY' : 'ATTESTATION_PRIVATE_KEY_FILE'
+  const key = parseKey((text ?? readKeyFile(name, file as string)).trim())
+  if (key === undefined || !isInRange(key)) {
+    problems.push(
+      `${name} is not a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
+    )
+    return undefined
+  }
+  const twin = wallets.get(key)
+  if (twin !== undefined) {
+    problems.push(`${name} repeats ${twin}: attestations need a key that holds no money.`)
+  }
+  return key
+}
+
 function writtenKeys(env: Env): WrittenKey[] {
   const { RELAYER_PRIVATE_KEYS: list, RELAYER_PRIVATE_KEYS_FILE: file } = env
   if (list !== undefined && file !== undefined) {
@@ -151,7 +185,7 @@ function keysOfList(list: string): WrittenKey[] {
 
 /** Reads one key a line; blank lines and lines that start with `#` are skipped. */
 function keysOfFile(path: string): WrittenKey[] {
-  const keys = readKeyFile(path)
+  const keys = readKeyFile('RELAYER_PRIVATE_KEYS_FILE', path)
     .split(/\r?\n/)
     .map((line, index) => ({
       text: line.trim(),
@@ -163,13 +197,13 @@ function keysOfFile(path: string): WrittenKey[] {
 }
 
 /** Reads the file. No message repeats the path: somebody may have pasted a key there. */
-function readKeyFile(path: string): string {
+function readKeyFile(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
     throw new ConfigError([
-      `RELAYER_PRIVATE_KEYS_FILE names a file that cannot be read${code}: check path and permissions.`,
+      `${setting} names a file that cannot be read${code}: check path and permissions.`,
     ])
   }
 }

@@ -24,6 +24,7 @@ export interface SettleAnswer {
   /** The amount that moved on chain, for `batch-settlement`; 6-decimal units. */
   amount?: string
   extra?: Record<string, unknown>
+  extensions?: Record<string, unknown>
 }
 
 /** An answer with its HTTP status. */

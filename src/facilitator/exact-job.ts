@@ -13,6 +13,7 @@ import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
+import type { Attestor, SettledTransfer } from './attestor.js'
 import { checkFacts, reject } from './checks.js'
 
 export const EXACT = 'exact'
@@ -95,6 +96,12 @@ export function shortenDetails(kind: string, details: string): string {
   return JSON.stringify(rest)
 }
 
+/** Returns the transfer of a job, as an attestation states it. */
+export function transferOf(job: Pick<Job, 'key' | 'details'>): SettledTransfer {
+  const { payer, payTo, asset, value } = readExactDetails(job)
+  return { payer, payTo, asset, amount: value }
+}
+
 function expectedTransfer(job: Job): ExpectedTransfer {
   const { asset, payer, payTo, value, nonce } = readExactDetails(job)
   return { asset, payer, payTo, value: BigInt(value), nonce }
@@ -118,11 +125,12 @@ export function claimedAtOf(job: Job): number {
   return readExactDetails(job).claimedAt ?? job.createdAt
 }
 
-/** Makes the handler of `exact` jobs for the relayer. */
+/** Makes the handler of `exact` jobs for the relayer. Without an attestor nothing is attested. */
 export function createExactKind(
   findUse: FindAuthorizationUse,
   readFacts: ReadPaymentFacts,
   isOurs: IsOurs,
+  attestor?: Attestor,
 ): JobKind {
   return {
     profile(job) {
@@ -132,6 +140,7 @@ export function createExactKind(
     validAfter: (job) => toSafeSeconds(BigInt(readExactDetails(job).validAfter)),
     findSettled: (job, receipt) => settledBy(receipt, expectedTransfer(job)),
     movedIn: (job) => BigInt(readExactDetails(job).value),
+    attest: (job, receipt) => attestor?.attest(job, transferOf(job), receipt),
     rejectionOf: (_job, revert) => rejectionOfRevert(revert),
     examine: (job, atLeastBlock) => examine(findUse, readFacts, isOurs, job, atLeastBlock),
   }

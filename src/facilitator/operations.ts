@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { describeCodes, httpCodes } from '../api/errors.js'
 import {
+  attestationAnswer,
   codesOf,
   paymentStatus,
   settleAnswer,
@@ -252,6 +253,28 @@ export const paymentOperation: Operation = {
       status: 200,
       answer: settledPayment,
     },
+    unknown: {
+      summary: 'A nonce nobody used here',
+      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
+      status: 404,
+      answer: {
+        error: 'not_found',
+        message: 'No payment of this payer with this nonce was settled here.',
+      },
+    },
+  },
+}
+
+export const attestationOperation: Operation = {
+  id: 'getAttestation',
+  tag: 'Payments',
+  summary: 'The signed statement that a payment settled here',
+  description:
+    'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
+  params: paymentParams,
+  answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
+  codes: [httpCodes.notFound, httpCodes.notConfirmed],
+  examples: {
     unknown: {
       summary: 'A nonce nobody used here',
       params: { network, payer, nonce: `0x${'00'.repeat(32)}` },

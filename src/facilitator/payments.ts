@@ -1,15 +1,19 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
+import { httpCodes } from '../api/errors.js'
 import type { PaymentStatus } from '../api/payments.js'
 import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
+import type { Attestation } from '../x402/attestation.js'
 import { reasons } from '../x402/reasons.js'
 import { isReasonKey } from './answers.js'
+import { attestationOf } from './attestor.js'
 import type { Terms } from './checks.js'
-import { EXACT, exactKey, readExactDetails } from './exact-job.js'
+import { EXACT, exactKey, readExactDetails, transferOf } from './exact-job.js'
 import {
+  attestationOperation,
   paymentOperation,
   paymentParams,
   transactionOperation,
@@ -19,8 +23,19 @@ import {
 /** Looks payments up. */
 export interface PaymentFinder {
   byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>
+  /** Finds a payment with what a proof of it needs. */
+  recordOf(network: string, payer: Address, nonce: Hex): Promise<PaymentRecord | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
+}
+
+/** A payment with what its state does not show. */
+export interface PaymentRecord {
+  status: PaymentStatus
+  /** `undefined` if none was signed at its confirmation. */
+  attestation: Attestation | undefined
+  /** As the payload stated it; `undefined` for an archived payment. */
+  resourceUrl: string | undefined
 }
 
 export function createPaymentFinder(options: {
@@ -32,12 +47,24 @@ export function createPaymentFinder(options: {
 }): PaymentFinder {
   const { journal, terms, explorerUrls, checksum } = options
   const toStatus = (job: Job) => describe(job, explorerUrls.get(job.network), checksum)
+  async function findJob(network: string, payer: Address, nonce: Hex) {
+    const asset = terms.get(network)?.token.address
+    if (asset === undefined) return undefined
+    return journal.findJob(EXACT, network, exactKey(asset, payer, nonce))
+  }
   return {
     async byNonce(network, payer, nonce) {
-      const asset = terms.get(network)?.token.address
-      if (asset === undefined) return undefined
-      const job = await journal.findJob(EXACT, network, exactKey(asset, payer, nonce))
+      const job = await findJob(network, payer, nonce)
       return job && toStatus(job)
+    },
+    async recordOf(network, payer, nonce) {
+      const job = await findJob(network, payer, nonce)
+      if (job === undefined) return undefined
+      return {
+        status: toStatus(job),
+        attestation: attestationOf(job, transferOf(job), checksum),
+        resourceUrl: readExactDetails(job).resourceUrl,
+      }
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
@@ -81,11 +108,22 @@ export function paymentRoutes(app: FastifyInstance, payments: PaymentFinder): vo
     '/payments/:network/:payer/:nonce',
     describedAs(paymentOperation),
     async (request, reply) => {
-      const { network, payer, nonce } = readQuery(paymentParams, request.params)
-      const key = [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex] as const
-      const status = await payments.byNonce(...key)
+      const status = await payments.byNonce(...readKey(request))
       if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
-      return notFound(reply, 'No payment of this payer with this nonce was settled here.')
+      return notFound(reply, UNKNOWN_PAYMENT)
+    },
+  )
+
+  app.get(
+    '/payments/:network/:payer/:nonce/attestation',
+    describedAs(attestationOperation),
+    async (request, reply) => {
+      const record = await payments.recordOf(...readKey(request))
+      if (record === undefined) return notFound(reply, UNKNOWN_PAYMENT)
+      const { status, attestation } = record
+      if (status.state !== 'confirmed') return notConfirmed(reply, status)
+      if (attestation === undefined) return notFound(reply, NOT_ATTESTED)
+      return reply.header('cache-control', ATTESTATION_CACHE).send(attestation)
     },
   )
 
@@ -97,6 +135,27 @@ export function paymentRoutes(app: FastifyInstance, payments: PaymentFinder): vo
       return notFound(reply, 'No payment of this transaction was settled here.')
     return reply.header('cache-control', 'no-store').send({ transaction: hash, payments: found })
   })
+}
+
+const UNKNOWN_PAYMENT = 'No payment of this payer with this nonce was settled here.'
+const NOT_ATTESTED =
+  'The payment settled, and no attestation was signed: this facilitator had no key for it then, or its database was restored.'
+/** It never changes. */
+const ATTESTATION_CACHE = 'public, max-age=3600'
+
+function readKey(request: FastifyRequest): readonly [string, Address, Hex] {
+  const { network, payer, nonce } = readQuery(paymentParams, request.params)
+  return [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex]
+}
+
+/** Answers that a payment has no proof because it is under way, or has failed. */
+function notConfirmed(reply: FastifyReply, { state, errorMessage }: PaymentStatus): FastifyReply {
+  const { code, status } = httpCodes.notConfirmed
+  const message =
+    state === 'failed'
+      ? `The payment failed: ${errorMessage ?? 'nothing settled it.'}`
+      : 'The payment is on its way and not confirmed yet; ask again in a moment.'
+  return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })
 }
 
 function notFound(reply: FastifyReply, message: string): FastifyReply {

@@ -23,6 +23,8 @@ export interface FacilitatorRoutesOptions {
   /** Returns the schemes that are settled at present; a scheme may come and go with its contracts. */
   kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
+  /** The extensions of the protocol that are served. */
+  extensions: readonly string[]
   verify: Verify
   settle: Settle
   /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
@@ -69,7 +71,7 @@ export async function facilitatorRoutes(
 ): Promise<void> {
   const supported = () => ({
     kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
-    extensions: options.bazaar === undefined ? [] : ['bazaar'],
+    extensions: options.extensions,
     signers: { 'eip155:*': options.relayerAddresses },
   })
 

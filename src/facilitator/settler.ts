@@ -8,9 +8,10 @@ import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
+import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
-import { claimedAtOf, createExactJob } from './exact-job.js'
+import { claimedAtOf, createExactJob, transferOf } from './exact-job.js'
 import type { CheckPayment, CheckResult, Intent } from './payment-check.js'
 
 export interface SettleRequest {
@@ -32,6 +33,8 @@ interface SettlerOptions {
   deliveries: Deliveries
   relayers: ReadonlyMap<string, Relayer>
   settleWaitSeconds: number
+  /** Signs for payments that others brought on chain; `undefined` where nothing is attested. */
+  attestor?: Attestor | undefined
   checksum: (address: Address) => Address
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   now: () => number
@@ -163,6 +166,7 @@ export function createSettler(options: SettlerOptions): Settle {
   }
 
   function success(job: Job, payment: Payment) {
+    const attestation = attestationOf(job, transferOf(job), checksum)
     return {
       status: 200,
       gasCost: job.gasCost,
@@ -171,6 +175,7 @@ export function createSettler(options: SettlerOptions): Settle {
         transaction: job.transaction as Hex,
         network: job.network,
         payer: checksum(payment.authorization.from),
+        ...(attestation && { extensions: attestationExtensions(attestation) }),
       },
     }
   }
@@ -245,7 +250,8 @@ function maySettle(result: CheckResult): result is Settleable {
  * Makes the function that finds, claims, reopens or records the row of a payment. It returns `raced` when another request
  * was quicker, and then the payment is checked again. A key of another payment is noticed before anything is claimed.
  */
-function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOptions) {
+function createJobObtainer(options: SettlerOptions) {
+  const { journal, deliveryStore, relayers, attestor, now } = options
   return async (
     result: Settleable,
     request: SettleRequest,
@@ -261,8 +267,11 @@ function createJobObtainer({ journal, deliveryStore, relayers, now }: SettlerOpt
         : reopen(intent, intent.failedJob, request)
     }
     const { receipt, failedJob } = result
-    const outcome = confirmation(receipt, result, null)
     const found = newJob(intent, claimedAtOf(failedJob))
+    const { network } = found
+    const { deliveredKey } = failedJob
+    const attestation = attestor?.attest({ network, deliveredKey }, transferOf(found), receipt)
+    const outcome = confirmation(receipt, result, null, attestation)
     const job = await journal.recordFound(found, failedJob, outcome, now())
     return job === undefined ? 'raced' : { job, isOurs: false }
   }

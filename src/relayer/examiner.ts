@@ -123,7 +123,8 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       if (isOwn && land(found.receipt)) return
       // Others paid for this transaction: its gas is not ours.
       const gasCost = entry.burntGas > 0n ? entry.burntGas : null
-      return keeper.decide(entry, confirmation(found.receipt, found, gasCost))
+      const attestation = kind.attest?.(job, found.receipt)
+      return keeper.decide(entry, confirmation(found.receipt, found, gasCost, attestation))
     }
     if (found.state === 'failed') {
       return keeper.decide(entry, failedBy(found, found.transaction ?? transaction))

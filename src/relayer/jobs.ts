@@ -14,6 +14,11 @@ export interface JobKind {
   /** Returns what a mined transaction that settled the job moved by it, 6-decimal units. */
   movedIn(job: Job, receipt: Receipt): bigint
   /**
+   * Signs that this transaction settled the job, and returns what the journal keeps of it; `undefined` where nothing is
+   * attested.
+   */
+  attest?(job: Job, receipt: Receipt): string | undefined
+  /**
    * Reads what the job would move as the chain stands, for a job that must move at least what its gas costs. Throws
    * `RpcUnavailableError`.
    */

@@ -58,7 +58,8 @@ export function readSlotResult(
       position >= 0 && receipt.isSuccess ? entry.kind.findSettled(entry.job, receipt) : undefined
     if (settled === undefined) result.unsettled.push({ entry, burnt: cost })
     else {
-      const outcome = confirmation(receipt, settled, cost + entry.burntGas)
+      const attestation = entry.kind.attest?.(entry.job, receipt)
+      const outcome = confirmation(receipt, settled, cost + entry.burntGas, attestation)
       result.settled.push({ entry, outcome, cost })
     }
   }
@@ -69,6 +70,7 @@ export function confirmation(
   receipt: Receipt,
   { transferLog }: Settled,
   gasCost: bigint | null,
+  attestation?: string,
 ): Outcome {
   return {
     state: 'confirmed',
@@ -78,6 +80,7 @@ export function confirmation(
     reason: null,
     message: null,
     ...(transferLog === undefined ? {} : { transferLog }),
+    ...(attestation === undefined ? {} : { attestation }),
   }
 }
 

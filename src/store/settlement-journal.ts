@@ -42,6 +42,8 @@ export interface Job {
   deliveredAt: number | null
   /** The `Idempotency-Key` of the request that was answered with success. */
   deliveredKey: string | null
+  /** What its kind keeps of the attestation that was signed at its confirmation, JSON; `null` if there is none. */
+  attestation: string | null
 }
 
 export type NewJob = Pick<
@@ -74,6 +76,8 @@ export interface Outcome {
   gasCost: bigint | null
   /** The index in its block of the transfer that backs a confirmed job: one transfer backs one job. */
   transferLog?: number
+  /** What is kept of the attestation of a confirmed job, JSON. */
+  attestation?: string
 }
 
 /** An outcome as it was kept. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { listArchive } from '../../src/store/archive.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { anAttestationKey } from '../support/an-attestation.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { compiled } from '../support/scripts.js'
 
@@ -14,16 +15,18 @@ const TEN_DAYS_MS = 10 * 86_400_000
 
 let world: World
 beforeAll(async () => {
-  world = await startWorld({ env: { RATE_LIMIT_MAX: '0', JOURNAL_RETENTION_DAYS: '2' } })
+  const ATTESTATION_PRIVATE_KEY = anAttestationKey().privateKey
+  const env = { RATE_LIMIT_MAX: '0', JOURNAL_RETENTION_DAYS: '2', ATTESTATION_PRIVATE_KEY }
+  world = await startWorld({ env })
 })
 afterAll(() => world.stop())
 
 const settle = (payment: SignedPayment, key?: string) =>
   world.post('/settle', payment, key === undefined ? {} : { 'idempotency-key': key })
 
-function lookUp({ paymentPayload, paymentRequirements }: SignedPayment) {
+function lookUp({ paymentPayload, paymentRequirements }: SignedPayment, part = '') {
   const { from, nonce } = paymentPayload.payload.authorization
-  return world.get(`/payments/${paymentRequirements.network}/${from}/${nonce}`)
+  return world.get(`/payments/${paymentRequirements.network}/${from}/${nonce}${part}`)
 }
 
 /** Makes everything in the journal ten days older, as if the service had stood still. */
@@ -56,6 +59,8 @@ it('an archived payment is looked up and refused as before, and its files are fo
   const byNonce = (await lookUp(payment)).body
   const byHash = (await world.get(`/payments/${transaction}`)).body
   expect(byNonce).toMatchObject({ state: 'confirmed', delivered: true })
+  const attested = (await lookUp(payment, '/attestation')).body
+  expect(attested).toMatchObject({ format: 'eip712', payload: { transaction } })
 
   await world.stopService()
   const database = new Sqlite(world.databasePath)
@@ -72,6 +77,7 @@ it('an archived payment is looked up and refused as before, and its files are fo
     updatedAt: new Date(Date.parse(body.updatedAt) - TEN_DAYS_MS).toISOString(),
   })
   expect((await lookUp(payment)).body).toEqual(aged(byNonce))
+  expect((await lookUp(payment, '/attestation')).body).toEqual(attested)
   expect((await world.get(`/payments/${transaction}`)).body).toEqual({
     ...byHash,
     payments: byHash.payments.map(aged),

@@ -112,8 +112,30 @@ const outcomes = faultsOf(
     ],
     [
       'a settlement costs also what earlier transactions burnt',
-      'confirmation(receipt, settled, cost + entry.burntGas)',
-      'confirmation(receipt, settled, cost)',
+      'confirmation(receipt, settled, cost + entry.burntGas, attestation)',
+      'confirmation(receipt, settled, cost, attestation)',
+    ],
+  ],
+)
+
+const attestations = faultsOf(
+  false,
+  ['test/unit/facilitator/attestor.test.ts', 'test/property/attestation-digest.test.ts'],
+  [
+    [
+      'a payment of a restored database is not attested again',
+      'if (job.deliveredKey === RESTORED_KEY) return undefined',
+      'if (job.deliveredKey === undefined) return undefined',
+    ],
+    [
+      'an attestation names the time of the block',
+      'String(receipt.minedAt ?? Math.floor(now() / 1000))',
+      'String(Math.floor(now() / 1000))',
+    ],
+    [
+      'an attestation says who was credited',
+      'hashText(payload.payee),',
+      'hashText(payload.payer),',
     ],
   ],
 )
@@ -664,8 +686,8 @@ const store = faultsOf(
     ],
     [
       'a late outcome of an earlier round misses',
-      "gas_cost = ?, transfer_log = ?, updated_at = ? WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')",
-      "gas_cost = ?, transfer_log = ?, updated_at = ? WHERE id = ? AND round <> ? + 99 AND state IN ('queued', 'submitted')",
+      "gas_cost = ?, transfer_log = ?, attestation = ?, updated_at = ? WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')",
+      "gas_cost = ?, transfer_log = ?, attestation = ?, updated_at = ? WHERE id = ? AND round <> ? + 99 AND state IN ('queued', 'submitted')",
     ],
     [
       'one of many claims is granted',
@@ -969,6 +991,7 @@ export const faults: readonly Fault[] = [
   ...attribution,
   ...receipts,
   ...outcomes,
+  ...attestations,
   ...lane,
   ...fees,
   ...walletGate,

@@ -46,7 +46,8 @@ export async function startChain() {
 
 /**
  * The whole service over HTTP beside a fresh chain, in the process of the test: started from the same values as
- * `main.ts`, without the seconds that a process of its own takes. `rpcUrl` lets something stand between the two.
+ * `main.ts`, without the seconds that a process of its own takes. `between` lets something stand between the two, and
+ * `env` is read at each start of the service.
  */
 export async function startWorld(
   options: {
@@ -63,7 +64,7 @@ export async function startWorld(
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))
   const databasePath = join(folder, 'arcus.db')
-  const env = {
+  const env = () => ({
     HOST: '127.0.0.1',
     PORT: String(port),
     MAINNET_RPC_URLS: rpcUrl,
@@ -73,11 +74,11 @@ export async function startWorld(
     SETTLE_WAIT_SECONDS: '30',
     ...(options.tellsWallets ? { MAINNET_PUBLIC_RPC_URLS: anvil.url } : {}),
     ...options.env,
-  }
+  })
   const url = `http://127.0.0.1:${port}`
   let stopService = async () => {}
   async function startService(): Promise<void> {
-    const { config, secrets } = readSettings(env)
+    const { config, secrets } = readSettings(env())
     const { onLine } = options
     const destination = onLine && { write: (line: string) => onLine(JSON.parse(line)) }
     const log = createLogger({ level: config.logLevel, ...(destination && { destination }) })

@@ -223,8 +223,9 @@ async function insertFound(
 ): Promise<Job | undefined> {
   const [row] = await database.rows<JobRow>(
     `INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
-       created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+       created_at, updated_at, worker, "transaction", reason, message, block_number, gas_cost, transfer_log,
+       attestation)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
      ON CONFLICT (kind, network, key) DO NOTHING RETURNING *`,
     [...insertValues(job, now, outcome.state), worker, ...outcomeValues(outcome)],
   )
@@ -245,7 +246,7 @@ async function reopen(
   const [row] = await database.rows<JobRow>(
     `UPDATE jobs SET round = round + 1, state = $11, digest = $1, "to" = $2, calldata = $3, details = $4,
        seen_block = $5, expires_at = $6, updated_at = $7, worker = $8, "transaction" = $12, reason = $13,
-       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, archived_at = NULL,
+       message = $14, block_number = $15, gas_cost = $16, transfer_log = $17, attestation = $18, archived_at = NULL,
        delivered_at = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_at END,
        delivered_key = CASE WHEN $11 = 'queued' THEN NULL ELSE delivered_key END
      WHERE id = $9 AND round = $10 AND state = 'failed' RETURNING *`,
@@ -268,7 +269,7 @@ async function reopen(
 }
 
 /** The number of columns that an outcome has beside its state. */
-const OUTCOME_VALUES = 6
+const OUTCOME_VALUES = 7
 
 /** Returns the columns of an outcome after its state, in the order of the statements. */
 function outcomeValues(outcome?: Outcome) {
@@ -279,6 +280,7 @@ function outcomeValues(outcome?: Outcome) {
     outcome?.blockNumber ?? null,
     outcome?.gasCost?.toString() ?? null,
     outcome?.transferLog ?? null,
+    outcome?.attestation ?? null,
   ]
 }
 
@@ -408,10 +410,11 @@ async function decide(
      , held AS MATERIALIZED (SELECT closed FROM slot WHERE closed IS NOT NULL)
      , decided AS (
        UPDATE jobs SET state = o.state, "transaction" = o."transaction", reason = o.reason, message = o.message,
-         block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, updated_at = $7
+         block_number = o.block_number, gas_cost = o.gas_cost, transfer_log = o.transfer_log, attestation = o.attestation,
+         updated_at = $7
        FROM held, unnest($12::text[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::text[], $18::bigint[],
-           $19::text[], $20::bigint[])
-         AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log)
+           $19::text[], $20::bigint[], $21::text[])
+         AS o (id, round, state, "transaction", reason, message, block_number, gas_cost, transfer_log, attestation)
        WHERE jobs.id = o.id AND jobs.round = o.round AND jobs.is_open AND jobs.worker = $2 RETURNING jobs.id)
      , booked AS (
        INSERT INTO gas_spending (network, day, payer, amount)

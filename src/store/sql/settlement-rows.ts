@@ -25,6 +25,7 @@ export interface JobRow {
   delivery_until: number | null
   delivered_at: number | null
   delivered_key: string | null
+  attestation: string | null
 }
 
 export interface AttemptRow {
@@ -105,6 +106,7 @@ export function newRow(job: NewJob, now: number): Job {
     deliveryUntil: null,
     deliveredAt: null,
     deliveredKey: null,
+    attestation: null,
   }
 }
 
@@ -133,12 +135,13 @@ export function toJob(row: JobRow | undefined): Job | undefined {
     deliveryUntil: row.delivery_until,
     deliveredAt: row.delivered_at,
     deliveredKey: row.delivered_key,
+    attestation: row.attestation,
   }
 }
 
 /** Returns the outcome of a job whose transfer already backs another job. */
 export function transferTaken(outcome: Outcome): Outcome {
-  const { transferLog: _, ...rest } = outcome
+  const { transferLog: _, attestation: __, ...rest } = outcome
   return {
     ...rest,
     state: 'failed',

@@ -180,6 +180,7 @@ export function createSettlementJournal(
       outcome.blockNumber,
       outcome.gasCost?.toString() ?? null,
       outcome.transferLog ?? null,
+      outcome.attestation ?? null,
       now,
       id,
       round,
@@ -269,7 +270,7 @@ function prepareSettlementStatements(database: Database) {
     ),
     decideJob: database.prepare(
       `UPDATE jobs SET state = ?, "transaction" = ?, reason = ?, message = ?, block_number = ?,
-         gas_cost = ?, transfer_log = ?, updated_at = ?
+         gas_cost = ?, transfer_log = ?, attestation = ?, updated_at = ?
        WHERE id = ? AND round = ? AND state IN ('queued', 'submitted')`,
     ),
     submitJob: database.prepare(

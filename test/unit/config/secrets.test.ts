@@ -110,6 +110,37 @@ describe('the key of hosted endpoints', () => {
   })
 })
 
+describe('the key of attestations', () => {
+  const relayers = { RELAYER_PRIVATE_KEYS: keyA }
+
+  it('is read from the setting or a file, and unset where neither is there', () => {
+    const read = (env: Record<string, string>) =>
+      readSecrets({ ...relayers, ...env }).attestationPrivateKey
+    expect(read({ ATTESTATION_PRIVATE_KEY: keyB })).toBe(keyB)
+    expect(read({ ATTESTATION_PRIVATE_KEY_FILE: keyFile(`${keyB}\n`) })).toBe(keyB)
+    expect(read({})).toBeUndefined()
+    expect(inspect(readSecrets({ ...relayers, ATTESTATION_PRIVATE_KEY: keyB }))).not.toContain('b2')
+  })
+
+  it('is a key of its own, set once, and is not repeated in a complaint', () => {
+    const said = (env: Record<string, string>) =>
+      problemsOf(() => readSecrets({ ...relayers, ...env })).join()
+    expect(said({ ATTESTATION_PRIVATE_KEY: '0x1' })).toMatch(/ATTESTATION_PRIVATE_KEY is not a/)
+    expect(said({ ATTESTATION_PRIVATE_KEY_FILE: keyFile('') })).toMatch(/_FILE is not a private/)
+    expect(said({ ATTESTATION_PRIVATE_KEY_FILE: folder })).toMatch(/_FILE names a file that cannot/)
+    expect(
+      said({ ATTESTATION_PRIVATE_KEY: keyB, ATTESTATION_PRIVATE_KEY_FILE: keyFile(keyB) }),
+    ).toMatch(/both set/)
+    const repeated = said({ ATTESTATION_PRIVATE_KEY: keyA })
+    expect(repeated).toMatch(/repeats RELAYER_PRIVATE_KEYS entry 1/)
+    expect(repeated).not.toContain('a1a1')
+    const hosting = { HOSTED_ENDPOINTS: 'true', HOSTED_PRIVATE_KEY: keyB }
+    expect(said({ ...hosting, ATTESTATION_PRIVATE_KEY: keyB })).toMatch(
+      /repeats HOSTED_PRIVATE_KEY/,
+    )
+  })
+})
+
 describe('keys elsewhere', () => {
   const wallets = ['0xF39fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'b2'.repeat(20)}`]
   const signer = {

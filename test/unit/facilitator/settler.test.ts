@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const queued = { ...aJob(), round: 0, state: 'queued', transaction: null } as Job
+const queued = { ...aJob(), round: 0, state: 'queued', transaction: null, attestation: null } as Job
 const confirmed = { ...queued, ...anOutcome({ transaction }) } as Job
 
 /** A settler for one payment; by default the check finds it valid and no outcome comes. */

@@ -129,6 +129,37 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
       return (await find(job)) as Job
     }
 
+    describe('attestations', () => {
+      const attestation = '{"signature":"0x01"}'
+
+      it('are kept with the outcome they belong to, and returned as they were written', async () => {
+        const job = await claim()
+        await decide(job, anOutcome({ attestation }))
+        expect(await find(job)).toMatchObject({ state: 'confirmed', attestation })
+        await decide(job, anOutcome({ attestation: '{"signature":"0x02"}' }))
+        stores = await engine.reopen()
+        expect(await find(job)).toMatchObject({ attestation })
+      })
+
+      it('are kept with a payment that others brought on chain', async () => {
+        const failed = await fail(await claim())
+        const found = anOutcome({ attestation, transferLog: 7 })
+        expect(await stores.journal.recordFound(aJob(), failed, found, noon)).toMatchObject({
+          state: 'confirmed',
+          attestation,
+        })
+        expect(await find(failed)).toMatchObject({ attestation })
+      })
+
+      it('are dropped when the transfer backs another payment', async () => {
+        const outcome = anOutcome({ attestation, transferLog: 7 })
+        await decide(await claim({ id: 'a' }), outcome)
+        const second = await claim({ id: 'b' })
+        await decide(second, outcome)
+        expect(await find(second)).toMatchObject({ state: 'failed', attestation: null })
+      })
+    })
+
     describe('claims', () => {
       it('make a queued row that holds what was given', async () => {
         const job = await claim()
@@ -146,6 +177,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           deliveryUntil: null,
           deliveredAt: null,
           deliveredKey: null,
+          attestation: null,
         })
         expect(await find(job)).toEqual(job)
         expect(await stores.journal.findJob('other', network, job.key)).toBeUndefined()
@@ -473,6 +505,7 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
           deliveryUntil: null,
           deliveredAt: noon,
           deliveredKey: RESTORED_KEY,
+          attestation: null,
         })
         expect(await stores.deliveries.leaseDelivery(row.id, 'token', 5_000)).toMatchObject({
           state: 'delivered',

@@ -31,6 +31,7 @@ import { createChecksum } from '../x402/address.js'
 import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
+import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
 import { composeFacilitator } from './facilitator.js'
@@ -181,7 +182,11 @@ async function open(
       ...measured,
       onClaimed: tracing?.claimed,
       relayerAddresses: [...own].map(checksum),
-      extensions: ['bazaar', ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION])],
+      extensions: [
+        'bazaar',
+        PAYMENT_IDENTIFIER,
+        ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
+      ],
       bazaar: directory.bazaar,
     },
     isLeaving,

@@ -84,7 +84,14 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const verifying = { verified, checksum, canSettle }
   const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
   const exact = {
-    verify: createVerifier({ ...verifying, checkPayment, paymentUrl, now, isDelivering }),
+    verify: createVerifier({
+      ...verifying,
+      checkPayment,
+      deliveryStore,
+      paymentUrl,
+      now,
+      isDelivering,
+    }),
     settle: createSettler({ ...settling, checkPayment, paymentUrl, deliveryStore, attestor }),
     takeVerified: createVerifiedCheck(verified, terms, computeDigest),
   }

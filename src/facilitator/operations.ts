@@ -90,7 +90,7 @@ export const supportedOperation: Operation = {
       status: 200,
       answer: {
         kinds: [{ x402Version: 2, scheme: 'exact', network }],
-        extensions: ['bazaar'],
+        extensions: ['bazaar', 'payment-identifier'],
         signers: { 'eip155:*': ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'] },
       },
     },

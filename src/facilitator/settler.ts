@@ -6,6 +6,7 @@ import type { DeliveryStore } from '../store/deliveries.js'
 import { isDecided, type Job, type SettlementJournal } from '../store/settlement-journal.js'
 import { parseRequest, readNetwork, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
+import { identifierKey, readPaymentIdentifier } from '../x402/payment-identifier.js'
 import type { Rejection } from '../x402/reasons.js'
 import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
@@ -60,14 +61,19 @@ export function createSettler(options: SettlerOptions): Settle {
     const keyProblem = checkKey(request.idempotencyKey)
     if (keyProblem !== undefined) return refuse(parsed.payment, keyProblem)
     const { payment } = parsed
+    const identified = readPaymentIdentifier(request.body)
+    if (!identified.ok) return refuse(payment, identified.rejection)
+    const { id } = identified
+    const key = id && identifierKey(payment.network, payment.authorization.from, id)
     const waitSeconds = Math.min(options.settleWaitSeconds, payment.maxTimeoutSeconds)
-    const result = await settle(payment, request, now() + waitSeconds * 1000)
+    const asked = { ...request, identifierKey: key }
+    const result = await settle(payment, asked, now() + waitSeconds * 1000)
     return { ...result, payment: toAnsweredPayment(payment) }
   }
 
   async function settle(
     payment: Payment,
-    request: SettleRequest,
+    request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
     const { result, obtained } = await checkAndObtain(payment, request)
@@ -80,12 +86,13 @@ export function createSettler(options: SettlerOptions): Settle {
         return settleAfter(result.job, payment, request, deadline)
     }
     if (obtained === 'keyConflict') return refuse(payment, keyConflict)
+    if (obtained === 'identifierConflict') return refuse(payment, identifierConflict)
     if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
     return answer(await waitSafely(obtained, deadline), payment, request)
   }
 
   /** Checks the payment and obtains its job. The relayer expects it meanwhile, so that jobs can share a transaction. */
-  async function checkAndObtain(payment: Payment, request: SettleRequest) {
+  async function checkAndObtain(payment: Payment, request: IdentifiedRequest) {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
       const result = await checkPayment(payment, SETTLE_MARGIN_SECONDS)
@@ -100,7 +107,7 @@ export function createSettler(options: SettlerOptions): Settle {
   async function settleAfter(
     first: Job,
     payment: Payment,
-    request: SettleRequest,
+    request: IdentifiedRequest,
     deadline: number,
   ): Promise<SettleResult> {
     const outcome = await waitForOutcome(first, deadline, false)
@@ -224,6 +231,12 @@ const keyConflict = reject(
   'This Idempotency-Key was used with another payment; send a fresh one.',
 )
 
+/** The answer to a payment whose id its payer used with another one. */
+export const identifierConflict = reject(
+  'paymentIdentifierConflict',
+  'This payer used this payment identifier with another payment; send a fresh one.',
+)
+
 function checkKey(key: string | undefined): Rejection | undefined {
   if (key === undefined || /^[\x21-\x7e]{16,128}$/.test(key)) return undefined
   return reject(
@@ -231,6 +244,13 @@ function checkKey(key: string | undefined): Rejection | undefined {
     `Idempotency-Key must be 16 to 128 visible ASCII characters, got ${key.length}.`,
   )
 }
+
+/** A request with the key of its payment identifier, if it has one. */
+interface IdentifiedRequest extends SettleRequest {
+  identifierKey: string | undefined
+}
+
+type KeyConflict = 'keyConflict' | 'identifierConflict'
 
 /** The row of a payment. */
 interface ObtainedJob {
@@ -254,11 +274,11 @@ function createJobObtainer(options: SettlerOptions) {
   const { journal, deliveryStore, relayers, attestor, now } = options
   return async (
     result: Settleable,
-    request: SettleRequest,
-  ): Promise<ObtainedJob | 'keyConflict' | 'raced'> => {
-    const { idempotencyKey } = request
+    request: IdentifiedRequest,
+  ): Promise<ObtainedJob | KeyConflict | 'raced'> => {
     const holder = result.state === 'known' ? result.job : result.intent.failedJob
-    if (holder !== undefined && !(await bindKey(idempotencyKey, holder.id))) return 'keyConflict'
+    const conflict = holder && (await bindKeys(request, holder.id))
+    if (conflict !== undefined) return conflict
     if (result.state === 'known') return { job: result.job, isOurs: false }
     const { intent } = result
     if (result.state === 'valid') {
@@ -276,9 +296,10 @@ function createJobObtainer(options: SettlerOptions) {
     return job === undefined ? 'raced' : { job, isOurs: false }
   }
 
-  async function claim(intent: Intent, request: SettleRequest) {
-    const claim = await journal.claim(newJob(intent, now()), request.idempotencyKey, now())
-    if (claim.state === 'keyConflict') return claim.state
+  async function claim(intent: Intent, request: IdentifiedRequest) {
+    const { idempotencyKey, identifierKey } = request
+    const claim = await journal.claim(newJob(intent, now()), idempotencyKey, now(), identifierKey)
+    if (claim.state === 'keyConflict') return findConflict(request)
     return claim.state === 'held' ? 'raced' : begin(claim.job, request)
   }
 
@@ -293,9 +314,22 @@ function createJobObtainer(options: SettlerOptions) {
     return { job, isOurs: true }
   }
 
-  async function bindKey(key: string | undefined, jobId: string): Promise<boolean> {
-    if (key === undefined) return true
-    return (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
+  /** Binds the keys of a request to the row of its payment; returns the conflict if one belongs to another. */
+  async function bindKeys(
+    { idempotencyKey, identifierKey }: IdentifiedRequest,
+    jobId: string,
+  ): Promise<KeyConflict | undefined> {
+    const isBound = async (key: string | undefined) =>
+      key === undefined || (await deliveryStore.bindIdempotencyKey(key, jobId, now())) === jobId
+    if (!(await isBound(idempotencyKey))) return 'keyConflict'
+    return (await isBound(identifierKey)) ? undefined : 'identifierConflict'
+  }
+
+  /** Names the key that kept a claim from being made. */
+  async function findConflict({ identifierKey }: IdentifiedRequest): Promise<KeyConflict> {
+    if (identifierKey === undefined) return 'keyConflict'
+    const bound = await deliveryStore.findIdempotencyKey(identifierKey)
+    return bound === undefined ? 'keyConflict' : 'identifierConflict'
   }
 }
 

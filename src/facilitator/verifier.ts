@@ -1,17 +1,22 @@
 import type { Address } from 'viem'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
+import type { DeliveryStore } from '../store/deliveries.js'
 import type { Job } from '../store/settlement-journal.js'
 import { parseRequest, readPayer } from '../x402/parse-request.js'
 import { type Payment, toAnsweredPayment } from '../x402/payment.js'
+import { identifierKey, readPaymentIdentifier } from '../x402/payment-identifier.js'
 import { type Answered, type VerifyAnswer, verifyRejection, verifyUnavailable } from './answers.js'
 import { reject, VERIFY_MARGIN_SECONDS } from './checks.js'
 import { describeDelivered } from './deliveries.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import type { VerifiedPayments } from './settle-pace.js'
+import { identifierConflict } from './settler.js'
 
 interface VerifierOptions {
   checkPayment: CheckPayment
   verified: VerifiedPayments
+  /** Knows which payments the ids of the extension `payment-identifier` are bound to. */
+  deliveryStore: Pick<DeliveryStore, 'findIdempotencyKey'>
   checksum: (address: Address) => Address
   /** Returns the URL where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
@@ -39,18 +44,39 @@ export function createVerifier(options: VerifierOptions): Verify {
     }
     const { payment } = parsed
     const payer = checksum(payment.authorization.from)
+    const identified = readPaymentIdentifier(body)
+    if (!identified.ok) {
+      return {
+        ...verifyRejection(identified.rejection, payer),
+        payment: toAnsweredPayment(payment),
+      }
+    }
     const result = await checkPayment(payment, VERIFY_MARGIN_SECONDS, BUDGETS_MAX_AGE_MS)
     if (result.state === 'valid' && !options.canSettle(payment.network)) {
       return verifyUnavailable(payer)
     }
-    const rejection = rejectionOf(result, payment)
-    if (result.state === 'valid') {
+    const isTaken = await isBoundElsewhere(identified.id, payment, result)
+    const rejection = isTaken ? identifierConflict : rejectionOf(result, payment)
+    if (result.state === 'valid' && rejection === undefined) {
       const { digest } = result.intent
       verified.note({ network: payment.network, digest, signature: payment.signature })
     }
     return rejection === undefined
       ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
       : { ...verifyRejection(rejection, payer), payment: toAnsweredPayment(payment) }
+  }
+
+  /** Tells whether the id belongs to another payment of this payer. Nobody learns it without the payer's signature. */
+  async function isBoundElsewhere(
+    id: string | undefined,
+    { network, authorization }: Payment,
+    result: CheckResult,
+  ): Promise<boolean> {
+    if (id === undefined || !('job' in result || 'intent' in result)) return false
+    const key = identifierKey(network, authorization.from, id)
+    const bound = await options.deliveryStore.findIdempotencyKey(key)
+    const own = 'job' in result ? result.job : result.intent.failedJob
+    return bound !== undefined && bound !== own?.id
   }
 
   /** Answers "used" exactly when settle would: in progress, being delivered, or delivered. */

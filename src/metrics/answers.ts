@@ -43,6 +43,8 @@ const openReasons = new Set<string>(
       'settlementPending',
       'unexpectedSettleError',
       'idempotencyKeyConflict',
+      'paymentIdentifierRequired',
+      'paymentIdentifierConflict',
       'invalidPayload',
     ] as const
   ).map((key) => reasons[key].code),

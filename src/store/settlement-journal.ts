@@ -64,7 +64,7 @@ export type Claim =
   | { state: 'claimed'; job: Job }
   /** Another job holds the key. */
   | { state: 'held'; job: Job }
-  /** The idempotency key belongs to another payment. */
+  /** The idempotency key or the payment identifier belongs to another payment. */
   | { state: 'keyConflict' }
 
 export interface Outcome {
@@ -141,8 +141,16 @@ export interface Resolution {
  */
 export interface SettlementJournal {
   findJob(kind: string, network: string, key: string): Promise<Job | undefined>
-  /** Inserts a queued job and binds the `Idempotency-Key` to it, or returns the reason why it did not. */
-  claim(job: NewJob, idempotencyKey: string | undefined, now: number): Promise<Claim>
+  /**
+   * Inserts a queued job and binds the `Idempotency-Key` and the key of its payment identifier to it, or returns the reason
+   * why it did not.
+   */
+  claim(
+    job: NewJob,
+    idempotencyKey: string | undefined,
+    now: number,
+    identifierKey?: string,
+  ): Promise<Claim>
   /** Reopens a failed job, perhaps for another digest; `undefined` when another request was first. */
   reopen(failed: Job, job: NewJob, now: number): Promise<Job | undefined>
   /**

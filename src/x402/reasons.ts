@@ -1,7 +1,7 @@
 /** A code of the wire, with the HTTP status it is answered with. */
 interface Reason {
   code: string
-  status: 200 | 400 | 413 | 429 | 500
+  status: 200 | 400 | 409 | 413 | 429 | 500
   /** `x402` is the current TypeScript reference, `x402-spec` section 9 of the protocol, `arcus` our choice. */
   source: 'x402' | 'x402-spec' | 'arcus'
   /** One sentence that says when the code is given; rendered into the documentation. */
@@ -201,6 +201,20 @@ export const reasons = {
     status: 200,
     source: 'arcus',
     meaning: 'The Idempotency-Key was used with another payment.',
+  },
+  paymentIdentifierRequired: {
+    code: 'payment_identifier_required',
+    status: 400,
+    source: 'arcus',
+    meaning:
+      'The extension `payment-identifier` says that an id is required, and there is none of the right form.',
+  },
+  paymentIdentifierConflict: {
+    code: 'payment_identifier_conflict',
+    status: 409,
+    source: 'arcus',
+    meaning:
+      'The id of the extension `payment-identifier` was used by this payer with another payment.',
   },
   transactionFailed: {
     code: 'invalid_exact_evm_transaction_failed',

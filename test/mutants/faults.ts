@@ -140,6 +140,23 @@ const attestations = faultsOf(
   ],
 )
 
+const identifiers = faultsOf(
+  true,
+  ['test/chain/payment-identifier.test.ts'],
+  [
+    [
+      'ids of the extension are each payer’s own',
+      'id && identifierKey(payment.network, payment.authorization.from, id)',
+      'id && identifierKey(payment.network, payment.asset, id)',
+    ],
+    [
+      'an id that is bound to another payment is a conflict',
+      "return (await isBound(identifierKey)) ? undefined : 'identifierConflict'",
+      'return (await isBound(identifierKey)) ? undefined : undefined',
+    ],
+  ],
+)
+
 const lane = faultsOf(
   true,
   ['test/unit/relayer/lane.test.ts', 'test/unit/relayer/lane-promises.test.ts'],
@@ -992,6 +1009,7 @@ export const faults: readonly Fault[] = [
   ...receipts,
   ...outcomes,
   ...attestations,
+  ...identifiers,
   ...lane,
   ...fees,
   ...walletGate,

@@ -201,10 +201,12 @@ const MAX_REMEMBERED = 10_000
 /** A proof longer than that of a plain account is remembered by its hash. */
 const MAX_PROOF_CHARS = 200
 
-/** A used payment, or one with the key of another, is a refusal and never a failure. */
+/** A used payment, or one with the key or the id of another, is a refusal and never a failure. */
 const neverFailures = new Set<string | null>([
   reasons.nonceAlreadyUsed.code,
   reasons.idempotencyKeyConflict.code,
+  reasons.paymentIdentifierRequired.code,
+  reasons.paymentIdentifierConflict.code,
 ])
 
 /** Failures that no payer can cause. A payer could cause any number of the others at no cost. */

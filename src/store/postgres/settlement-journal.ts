@@ -36,14 +36,15 @@ export function createSettlementJournal(database: Database, worker: string): Set
 
   return {
     findJob: (kind, network, key) => find({ kind, network, key }),
-    async claim(job, idempotencyKey, now) {
+    async claim(job, idempotencyKey, now, identifierKey) {
       try {
-        if (await insert({ job, idempotencyKey, now })) {
+        if (await insert({ job, idempotencyKey, identifierKey, now })) {
           return { state: 'claimed', job: newRow(job, now) }
         }
       } catch (error) {
-        // Another payment has bound the idempotency key at this moment.
-        if (idempotencyKey === undefined || !isUniqueViolation(error)) throw error
+        // Another payment has bound one of the keys at this moment.
+        const hasKey = idempotencyKey !== undefined || identifierKey !== undefined
+        if (!hasKey || !isUniqueViolation(error)) throw error
       }
       const holder = await find(job)
       if (holder === undefined) return { state: 'keyConflict' }
@@ -169,12 +170,13 @@ async function findAll(
 interface NewClaim {
   job: NewJob
   idempotencyKey: string | undefined
+  identifierKey: string | undefined
   now: number
 }
 
 /**
- * Inserts queued jobs of this process with their idempotency keys. Returns which of them are new: not one whose key is
- * held, nor one whose idempotency key is bound.
+ * Inserts queued jobs of this process with their keys. Returns which of them are new: not one whose own key is held, nor
+ * one of which a key is bound.
  */
 async function insertAll(
   database: Database,
@@ -182,30 +184,34 @@ async function insertAll(
   claims: readonly NewClaim[],
 ): Promise<readonly boolean[]> {
   const columns = columnsOf(
-    claims.map(({ job, idempotencyKey, now }) => [
+    claims.map(({ job, idempotencyKey, identifierKey, now }) => [
       ...insertValues(job, now),
       idempotencyKey ?? null,
+      identifierKey ?? null,
     ]),
   )
   // In one order, so that groups of two processes which claim the same do not wait for each other in a circle.
   const inserted = await database.rows<{ id: string }>(
     `WITH asked AS (
        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-         $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[])
+         $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[], $13::bigint[], $14::text[],
+         $15::text[])
          AS a (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
-           updated_at, idempotency_key))
+           updated_at, idempotency_key, identifier_key))
      , inserted AS (
        INSERT INTO jobs (id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state,
          created_at, updated_at, worker)
        SELECT id, kind, network, key, digest, "to", calldata, details, seen_block, expires_at, state, created_at,
-         updated_at, $15 FROM asked
+         updated_at, $16 FROM asked
        WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.idempotency_key)
+         AND NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.key = asked.identifier_key)
        ORDER BY kind, network, key
        ON CONFLICT (kind, network, key) DO NOTHING RETURNING id)
      , bound AS (
        INSERT INTO idempotency_keys (key, job_id, created_at)
-       SELECT asked.idempotency_key, asked.id, asked.created_at FROM asked JOIN inserted ON inserted.id = asked.id
-       WHERE asked.idempotency_key IS NOT NULL)
+       SELECT k.key, asked.id, asked.created_at FROM asked JOIN inserted ON inserted.id = asked.id,
+         unnest(ARRAY[asked.idempotency_key, asked.identifier_key]) AS k (key)
+       WHERE k.key IS NOT NULL)
      SELECT id FROM inserted`,
     [...columns, worker],
   )

@@ -38,14 +38,15 @@ export function createSettlementJournal(
 
   return {
     findJob: async (kind, network, key) => byKey(kind, network, key),
-    claim: async (job, idempotencyKey, now) => {
+    claim: async (job, idempotencyKey, now, identifierKey) => {
       const write = (): Claim => {
         const claimed = insert(job, now)
         if (claimed === undefined) {
           return { state: 'held', job: byKey(job.kind, job.network, job.key) as Job }
         }
-        if (idempotencyKey !== undefined) {
-          const { changes } = sql.insertKey.run(idempotencyKey, job.id, now)
+        for (const key of [idempotencyKey, identifierKey]) {
+          if (key === undefined) continue
+          const { changes } = sql.insertKey.run(key, job.id, now)
           if (changes === 0) throw new KeyConflict()
         }
         return { state: 'claimed', job: claimed }

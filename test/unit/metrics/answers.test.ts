@@ -153,6 +153,8 @@ describe('a promise of verify', () => {
     'settlementPending',
     'unexpectedSettleError',
     'idempotencyKeyConflict',
+    'paymentIdentifierRequired',
+    'paymentIdentifierConflict',
     'invalidPayload',
   ] as const)('stands while settle says %s', async (reason) => {
     await sayYes()

@@ -210,6 +210,29 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         expect(await find(aJob({ id: 'b' }))).toBeUndefined()
       })
 
+      it('bind the key of their payment identifier beside it, and refuse one that is bound', async () => {
+        const claimWith = (id: string, key: string | undefined, identifier: string) =>
+          stores.journal.claim(aJob({ id }), key, noon, identifier)
+        expect(await claimWith('a', 'a-key-of-sixteen', 'of payer 1')).toMatchObject({
+          state: 'claimed',
+        })
+        expect(await stores.deliveries.findIdempotencyKey('a-key-of-sixteen')).toBe('a')
+        expect(await stores.deliveries.findIdempotencyKey('of payer 1')).toBe('a')
+        expect(await claimWith('b', 'another-key-of-it', 'of payer 1')).toEqual({
+          state: 'keyConflict',
+        })
+        expect(await find(aJob({ id: 'b' }))).toBeUndefined()
+        expect(await stores.deliveries.findIdempotencyKey('another-key-of-it')).toBeUndefined()
+        const claims = await Promise.all(
+          ['c', 'd', 'e'].map((id) => claimWith(id, undefined, 'of payer 2')),
+        )
+        expect(claims.map(({ state }) => state).sort()).toEqual([
+          'claimed',
+          'keyConflict',
+          'keyConflict',
+        ])
+      })
+
       it('of a held payment name the holder before the idempotency key', async () => {
         const first = await claim({ id: 'a', key: 'k' }, 'a-key-of-sixteen')
         const second = await stores.journal.claim(

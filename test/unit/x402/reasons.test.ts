@@ -28,12 +28,14 @@ describe('the table of reasons', () => {
     }
   })
 
-  it('answers failed checks with 200, and malformed, frequent, large or unchecked payments with an error', () => {
+  it('answers failed checks with 200, and malformed, conflicting, frequent, large or unchecked payments with an error', () => {
     const others = entries.filter(([, { status }]) => status !== 200)
     expect(Object.fromEntries(others.map(([, { code, status }]) => [code, status]))).toEqual({
       invalid_x402_version: 400,
       invalid_payload: 400,
       invalid_payment_requirements: 400,
+      payment_identifier_required: 400,
+      payment_identifier_conflict: 409,
       body_too_large: 413,
       rate_limited: 429,
       unexpected_verify_error: 500,

@@ -196,6 +196,15 @@ function keysOfFile(path: string): WrittenKey[] {
   throw new ConfigError(['RELAYER_PRIVATE_KEYS_FILE names a file without keys: write one a line.'])
 }
 
+/** Reads the key of a file that an option names. Throws one `ConfigError` that repeats neither key nor path. */
+export function readKeyOf(option: string, path: string): Hex {
+  const key = parseKey(readKeyFile(option, path).trim())
+  if (key !== undefined && isInRange(key)) return key
+  throw new ConfigError([
+    `${option} names a file without a private key: expected 32 bytes of hex, 0x followed by 64 digits.`,
+  ])
+}
+
 /** Reads the file. No message repeats the path: somebody may have pasted a key there. */
 function readKeyFile(setting: string, path: string): string {
   try {

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readSettings } from '../../../src/config/config.js'
 import { ConfigError } from '../../../src/config/env.js'
-import { readSecrets } from '../../../src/config/secrets.js'
+import { readKeyOf, readSecrets } from '../../../src/config/secrets.js'
 
 const keyA = `0x${'a1'.repeat(32)}`
 const keyB = `0x${'b2'.repeat(32)}`
@@ -193,5 +193,17 @@ describe('readSettings', () => {
     const { config, secrets } = readSettings(env)
     expect(inspect(config, { depth: 9 })).not.toContain('a1a1')
     expect(secrets.relayerPrivateKeys).toEqual([keyA])
+  })
+})
+
+describe('the key file of an option', () => {
+  it('holds one key, and no complaint repeats it or the path', () => {
+    expect(readKeyOf('--key-file', keyFile(`${keyA}\n`))).toBe(keyA)
+    const wrong = keyFile(`${keyA}\n${keyB}\n`)
+    const [said] = problemsOf(() => readKeyOf('--key-file', wrong))
+    expect(said).toMatch(/^--key-file names a file without a private key/)
+    expect(said).not.toContain(wrong)
+    expect(problemsOf(() => readKeyOf('--key-file', keyFile(`0x${order}`)))).toHaveLength(1)
+    expect(problemsOf(() => readKeyOf('--key-file', folder)).join()).toMatch(/cannot be read/)
   })
 })

@@ -28,8 +28,29 @@ function refusals(family: 'verify' | 'settle') {
 
 const sentence = z.string().describe('One sentence with the expected and the actual value.')
 
+export const takenAsset = z
+  .object({
+    address,
+    symbol: z.string(),
+    decimals: z.int(),
+    name: z.string().describe('Quoted in `extra.name`: the name of the EIP-712 domain.'),
+    version: z.string().describe('Quoted in `extra.version`.'),
+    currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
+    minAmount: amount.describe('The least payment, in atomic units.'),
+  })
+  .meta({ id: 'TakenAsset', description: 'A token in which payments are settled.' })
+
+export type TakenAsset = AnswerOf<typeof takenAsset>
+
 export const supportedAnswer = z.object({
-  kinds: z.array(z.object({ x402Version: z.literal(2), scheme: z.string(), network })),
+  kinds: z.array(
+    z.object({
+      x402Version: z.literal(2),
+      scheme: z.string(),
+      network,
+      extra: z.object({ assets: z.array(takenAsset) }),
+    }),
+  ),
   extensions: z.array(z.string()),
   signers: z.record(z.string(), z.array(address)).describe('Relayer wallets by family of chains.'),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, address, amount, network, time, usd } from './fields.js'
+import { takenAsset } from './payments.js'
 
 export const healthAnswer = z.object({ status: z.literal('ok') })
 
@@ -81,13 +82,8 @@ const consoleNetwork = z.object({
     .describe('The gas coin, as `wallet_addEthereumChain` takes it (EIP-3085).'),
   walletRpcUrls: z.array(z.string()),
   explorerUrl: z.string().nullable(),
-  asset: z.object({
-    address,
-    symbol: z.string(),
-    decimals: z.int(),
-    name: z.string(),
-    version: z.string(),
-  }),
+  asset: takenAsset.describe('The default one: the first of `assets`.'),
+  assets: z.array(takenAsset),
 })
 
 /** The facts about this deployment that the console needs. Public: no key, no address of the operator's own nodes. */

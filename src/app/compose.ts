@@ -4,7 +4,6 @@ import type { Logger } from 'pino'
 import type { Address } from 'viem'
 import { type AppOptions, buildApp } from '../app.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
-import type { Token } from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
 import { ConfigError } from '../config/env.js'
 import type { Secrets } from '../config/secrets.js'
@@ -121,14 +120,15 @@ async function open(
   await noteRelayers(stores.audit, [...own].sort(), now)
   // Listings are about the first network. The settings name the mainnet first, and at least one network.
   const [first] = networks as [ComposedNetwork]
-  const { rpc, terms: listed } = first.served
+  const { rpc } = first.served
+  const [listed] = first.tokens
   const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
   const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
   const directory = composeDirectory({
     ...common,
     ownCalls,
     rpc,
-    token: listed.token,
+    token: listed,
     stores: forDirectory,
     isRelayer: (address) => own.has(address),
     refundWallets,
@@ -158,8 +158,8 @@ async function open(
     listings: directory.reads.listings,
     probe: directory.reads.probe,
     findPayment: facilitator.payments.byNonce,
-    network: listed.token.network as Network,
-    asset: listed.token.address,
+    network: listed.network as Network,
+    asset: listed.address,
     batchContracts: first.batchWatch,
     readFees: first.readFees,
     isShared,
@@ -320,9 +320,10 @@ function composeState(world: {
     checksum,
     now,
   })
-  const tokens = networks.map(({ served }) => served.terms.token)
-  const [listed] = tokens as [Token]
-  const settings = toConsoleSettings(config, tokens, listed.network)
+  const settings = toConsoleSettings(
+    config,
+    networks.map(({ tokens }) => tokens),
+  )
   return { readiness, console: { pages, settings, readStatus } }
 }
 

@@ -7,7 +7,7 @@ import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/
 import { createDeliveries } from '../facilitator/deliveries.js'
 import { createPaymentCheck } from '../facilitator/payment-check.js'
 import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
-import type { SupportedKind } from '../facilitator/routes.js'
+import { describeAssets, type SupportedKind } from '../facilitator/routes.js'
 import {
   createVerifiedCheck,
   createVerifiedPayments,
@@ -58,7 +58,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const { config, keccak256, recovery, attestor, checksum, now, log } = world
   const { journal, deliveries: deliveryStore } = world.stores
   const { settleWaitSeconds } = config
-  const networks = new Map(world.networks.map(({ served }) => [served.terms.token.network, served]))
+  const networks = new Map(world.networks.map(({ served }) => [served.terms.network, served]))
   const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
   const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
@@ -107,9 +107,12 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
     takeVerified: (body) => schemeOf(body).takeVerified(body),
     payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
     kinds: () =>
-      [...networks].flatMap(([network, { isBatchOffered }]): SupportedKind[] => [
-        { scheme: 'exact', network },
-        ...(isBatchOffered() ? [{ scheme: BATCH_SETTLEMENT, network } as const] : []),
-      ]),
+      [...networks].flatMap(([network, { isBatchOffered, terms }]): SupportedKind[] => {
+        const extra = { assets: describeAssets(terms, checksum) }
+        return [
+          { scheme: 'exact', network, extra },
+          ...(isBatchOffered() ? [{ scheme: BATCH_SETTLEMENT, network, extra } as const] : []),
+        ]
+      }),
   }
 }

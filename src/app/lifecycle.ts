@@ -176,7 +176,7 @@ export function createTeardown(log: { error(o: object, m: string): void }): Tear
 export function explainStart(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof TokenMismatchError) {
-    return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSET, or those of TESTNET.`
+    return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSETS, or those of TESTNET.`
   }
   if (error instanceof RpcUnavailableError) {
     return `Arcus cannot start: ${error.message}. Check MAINNET_RPC_URLS and TESTNET_RPC_URLS.`

@@ -5,11 +5,20 @@ import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { type BatchWatch, watchBatchContracts } from '../chain/batch-settlement.js'
 import { createBlockFeed } from '../chain/blocks.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
-import { createRpc } from '../chain/rpc.js'
-import { readHasMulticall3, readPlainTransferGas, readToken, watchToken } from '../chain/token.js'
+import { createRpc, type Rpc } from '../chain/rpc.js'
+import {
+  readHasMulticall3,
+  readPlainTransferGas,
+  readToken,
+  type Token,
+  watchToken,
+} from '../chain/token.js'
 import type { Config, NetworkConfig } from '../config/config.js'
+import { ConfigError } from '../config/env.js'
+import type { MinAmount } from '../config/setting-types.js'
 import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
+import type { AcceptedToken } from '../facilitator/checks.js'
 import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
@@ -31,9 +40,11 @@ import { networks } from '../x402/networks.js'
 import type { Teardown } from './lifecycle.js'
 import type { ReadyNetwork } from './readiness.js'
 
-/** One network of the settings: its chain, its token, its relayers. */
+/** One network of the settings: its chain, its tokens, its relayers. */
 export interface ComposedNetwork {
   relayer: Relayer
+  /** As they were pinned at start; the first is the default one. */
+  tokens: readonly [AcceptedToken, ...AcceptedToken[]]
   served: ServedNetwork
   batchWatch: BatchWatch
   readFees: ReadFees
@@ -75,10 +86,13 @@ export async function composeNetwork(
   const log = shared.log.child({ network })
   const rpc = createRpc(place.rpcUrls, shared.metrics?.observeRpc(network))
   shared.teardown.add('chain connections', () => rpc.close())
-  const token = await readToken(rpc, shared.keccak256, place)
+  const tokens = await readTokens(rpc, shared.keccak256, place, config.minAmount)
   const hasMulticall3 = await readHasMulticall3(rpc)
   log.info(
-    { asset: token.address, name: token.name, version: token.version, hasMulticall3 },
+    {
+      assets: tokens.map(({ address, name, version }) => ({ address, name, version })),
+      hasMulticall3,
+    },
     hasMulticall3
       ? 'network served'
       : 'network served; no Multicall3, payments are sent one by one',
@@ -87,9 +101,9 @@ export async function composeNetwork(
   const [firstSigner] = signers as [Signer, ...Signer[]]
   const feed = createBlockFeed(rpc)
   const headBlock = () => feed.latest()?.number ?? 0
-  const readFacts = createPaymentFactsReader(rpc, token, headBlock)
+  const readFacts = createPaymentFactsReader(rpc, tokens, headBlock)
   const findUse = createAuthorizationUses(rpc)
-  const gas = createGasModel(await readPlainTransferGas(rpc, token, firstSigner.address))
+  const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
   const { dailyGasLimit } = config
   const gasLimits: GasLimits = {
     perAccount: config.failedGasBudget,
@@ -140,8 +154,12 @@ export async function composeNetwork(
   shared.teardown.add('relayer', () => relayer.stop())
   const batchWatch = await watchBatchContracts(rpc, log)
   shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
-  const tokenWatch = watchToken(rpc, shared.keccak256, token, log)
-  shared.teardown.add('token watch', () => tokenWatch.stop())
+  const tokenWatches = new Map(
+    tokens.map((token) => [token.address, watchToken(rpc, shared.keccak256, token, log)]),
+  )
+  shared.teardown.add('token watches', () => {
+    for (const watch of tokenWatches.values()) watch.stop()
+  })
   const own = new Set<Address>(relayer.addresses)
   const { blocks, metrics } = shared
   const chainSeconds = () => feed.latest()?.timestamp
@@ -151,8 +169,9 @@ export async function composeNetwork(
   metrics?.watch(watched)
   const served: ServedNetwork = {
     terms: {
-      token,
-      minAmount: config.minAmount,
+      network,
+      chainId,
+      tokens: new Map(tokens.map((token) => [token.address, token])),
       isRelayer: (address) => own.has(address),
       isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
       isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
@@ -164,13 +183,14 @@ export async function composeNetwork(
     chainSeconds,
     relayers: relayer.addresses as [Address, ...Address[]],
     isBatchOffered: batchWatch.isDeployed,
-    tokenMismatch: tokenWatch.mismatch,
+    tokenMismatch: (asset) => tokenWatches.get(asset)?.mismatch(),
     guardGas,
     readCoded,
     gasPrice: () => priceOf(feed.latest()?.baseFeePerGas ?? 0n),
   }
   return {
     relayer,
+    tokens,
     served,
     batchWatch,
     readFees() {
@@ -180,13 +200,46 @@ export async function composeNetwork(
     ready: {
       network,
       chainId,
-      asset: place.asset,
       rpc,
-      readToken: tokenWatch.read,
+      readTokens: [...tokenWatches.values()].map(({ read }) => read),
       relayer,
       feePerGas: () => feed.latest()?.baseFeePerGas,
       readRunway,
     },
     status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
+}
+
+/** Reads and pins each token of a network, with its minimum. Two with one symbol could not be told apart by people. */
+async function readTokens(
+  rpc: Rpc,
+  keccak256: Keccak256,
+  place: NetworkConfig,
+  { least, bySymbol }: MinAmount,
+): Promise<[AcceptedToken, ...AcceptedToken[]]> {
+  const read = await Promise.all(
+    place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset })),
+  )
+  const symbols = read.map(({ symbol }) => symbol)
+  const twin = symbols.find((symbol, i) => symbols.indexOf(symbol) < i)
+  if (twin !== undefined) {
+    throw new ConfigError([`Two assets of ${place.network} have the symbol ${twin}: name one.`])
+  }
+  const tokens = read.map((token) => ({ ...token, minAmount: bySymbol[token.symbol] ?? least }))
+  return tokens as [AcceptedToken, ...AcceptedToken[]]
+}
+
+/** Reads the gas of a plain transfer of the dearest token; `undefined` where one cannot be simulated. */
+async function readTransferGas(
+  rpc: Rpc,
+  tokens: readonly Token[],
+  holder: Address,
+): Promise<bigint | undefined> {
+  let most = 0n
+  for (const token of tokens) {
+    const gas = await readPlainTransferGas(rpc, token, holder)
+    if (gas === undefined) return undefined
+    if (gas > most) most = gas
+  }
+  return most
 }

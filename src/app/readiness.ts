@@ -1,7 +1,7 @@
 import type { Rpc } from '../chain/rpc.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Token } from '../chain/token.js'
-import { checkToken, checkWallets, readWallets } from '../doctor/chain-checks.js'
+import { checkTokens, checkWallets, readWallets } from '../doctor/chain-checks.js'
 import { type Finding, fail, ok, warn } from '../doctor/finding.js'
 import type { ReadinessCheck } from '../http/health.js'
 import type { ReadRunway } from '../metrics/gas-money.js'
@@ -16,10 +16,9 @@ import type { Network } from '../x402/networks.js'
 export interface ReadyNetwork {
   network: Network
   chainId: number
-  asset: `0x${string}`
   rpc: Rpc
-  /** Throws `TokenMismatchError` when the token is not the one pinned at start. */
-  readToken(): Promise<Token>
+  /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
+  readTokens: readonly (() => Promise<Token>)[]
   relayer: Relayer
   /** 18-decimal units a gas of the next transaction; undefined before the first block. */
   feePerGas(): bigint | undefined
@@ -41,7 +40,7 @@ export function createReadinessChecks(
     ...(leases.isShared ? [toCheck('leases', async () => checkLeases(leases))] : []),
     ...(disk.freeBytes() === undefined ? [] : [toCheck('disk', async () => checkDisk(disk))]),
     ...networks.flatMap((served) => [
-      toCheck(`chain ${served.network}`, () => checkToken(served, served.readToken)),
+      toCheck(`chain ${served.network}`, () => checkTokens(served, served.readTokens)),
       toCheck(`relayers ${served.network}`, () => checkRelayers(served)),
     ]),
   ]

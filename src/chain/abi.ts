@@ -7,6 +7,7 @@ export const selectors = {
   name: '0x06fdde03',
   version: '0x54fd4d50',
   decimals: '0x313ce567',
+  symbol: '0x95d89b41',
   domainSeparator: '0x3644e515',
   balanceOf: '0x70a08231',
   transfer: '0xa9059cbb',

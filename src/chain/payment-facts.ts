@@ -20,10 +20,15 @@ export interface PaymentFacts {
 }
 
 export interface PaymentParties {
+  /** In lower case. */
+  asset: Address
   payer: Address
   payTo: Address
   nonce: Hex
 }
+
+/** What is read of a token depends on these. */
+export type TokenAbilities = Pick<Token, 'address' | 'hasBlocklist' | 'hasPause'>
 
 export type ReadPaymentFacts = (parties: PaymentParties) => Promise<PaymentFacts>
 
@@ -45,16 +50,33 @@ const PAY_TO_BLOCKLISTED = 8
 const PAYER_HAS_CODE = 16
 
 /**
- * Reads the facts of all payments that wait at the same moment in one `eth_call` of creation code that
+ * Reads the facts of all payments in a token that wait at the same moment in one `eth_call` of creation code that
  * returns them (`contracts/PaymentFacts.yul`): nothing is deployed and no payer's code runs. The facts are at most one
  * block older than the newest block seen. The promise rejects with `RpcUnavailableError` when no node could answer.
  */
 export function createPaymentFactsReader(
   rpc: Rpc,
-  token: Token,
+  tokens: readonly TokenAbilities[],
   /** Returns the newest block seen, 0 before the first: a node more than one block behind it is not believed. */
   headBlock: () => number,
 ): ReadPaymentFacts {
+  const readers = new Map<Address, ReadPaymentFacts>()
+  for (const token of tokens) readers.set(token.address, createReader(rpc, token, headBlock))
+
+  return (parties) => {
+    const { asset } = parties
+    let read = readers.get(asset)
+    if (read === undefined) {
+      // A stored payment whose token has left the settings: the simulation shows what is not asked here.
+      read = createReader(rpc, { address: asset, hasBlocklist: false, hasPause: false }, headBlock)
+      readers.set(asset, read)
+    }
+    return read(parties)
+  }
+}
+
+/** Reads the facts of payments in one token. */
+function createReader(rpc: Rpc, token: TokenAbilities, headBlock: () => number): ReadPaymentFacts {
   const flags = (token.hasBlocklist ? HAS_BLOCKLIST : 0) | (token.hasPause ? HAS_PAUSE : 0)
   const head = `${paymentFactsCode}${token.address.slice(2)}${flags.toString(16).padStart(2, '0')}`
 

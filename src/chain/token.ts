@@ -1,5 +1,6 @@
 import { type Address, decodeAbiParameters, type Hex } from 'viem'
 import { computeDomainSeparator } from '../x402/authorization-digest.js'
+import { currencyOf } from '../x402/currencies.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { addressWord, multicall3Address, selectors, wordOf } from './abi.js'
 import type { Rpc, RpcCall, RpcResult } from './rpc.js'
@@ -12,11 +13,17 @@ export interface Token {
   address: Address
   name: string
   version: string
+  symbol: string
+  /** ISO 4217; `null` where the symbol is not known. */
+  currency: string | null
   /** The EIP-712 domain separator, computed from the pinned members and equal to the token's own. */
   domainSeparator: Uint8Array
   hasBlocklist: boolean
   hasPause: boolean
 }
+
+/** All tokens that are settled have so many decimals. */
+export const TOKEN_DECIMALS = 6
 
 /** The chain is not the one the settings name, or the asset is no EIP-3009 token; the message says which. */
 export class TokenMismatchError extends Error {
@@ -47,12 +54,24 @@ export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlac
     call(selectors.version),
     call(selectors.domainSeparator),
     call(selectors.decimals),
+    call(selectors.symbol),
     call(`${selectors.authorizationState}${addressWord(someone)}${wordOf(0)}`),
     call(`${selectors.isBlacklisted}${addressWord(someone)}`),
     call(selectors.paused),
   ])
   requireAnswers(answers)
-  const [chainId, code, name, version, separator, decimals, state, blocklist, paused] = answers
+  const [
+    chainId,
+    code,
+    name,
+    version,
+    separator,
+    decimals,
+    symbolAnswer,
+    state,
+    blocklist,
+    paused,
+  ] = answers
   const found = Number(textOf(chainId))
   if (found !== place.chainId) {
     throw new TokenMismatchError(
@@ -62,20 +81,28 @@ export async function readToken(rpc: Rpc, keccak256: Keccak256, place: TokenPlac
   if ((textOf(code) ?? '0x') === '0x') {
     throw new TokenMismatchError(`there is no contract at asset ${address} on ${place.network}`)
   }
+  const domain = {
+    name: requireText(name, 'name()', address),
+    version: requireText(version, 'version()', address),
+  }
+  const symbol = requireText(symbolAnswer, 'symbol()', address)
   const token = {
     network: place.network,
     chainId: place.chainId,
     address,
-    name: requireText(name, 'name()', address),
-    version: requireText(version, 'version()', address),
+    ...domain,
+    symbol,
+    currency: currencyOf(symbol),
     hasBlocklist: isBoolean(blocklist),
     hasPause: isBoolean(paused),
   }
   if (!isBoolean(state)) {
     throw new TokenMismatchError(`asset ${address} has no authorizationState (EIP-3009)`)
   }
-  if (textOf(decimals) !== `0x${wordOf(6)}`) {
-    throw new TokenMismatchError(`asset ${address} does not have 6 decimals`)
+  if (textOf(decimals) !== `0x${wordOf(TOKEN_DECIMALS)}`) {
+    throw new TokenMismatchError(
+      `asset ${address} (${symbol}) has ${countOf(decimals)} decimals, and only tokens with ${TOKEN_DECIMALS} are settled`,
+    )
   }
   const domainSeparator = computeDomainSeparator(keccak256, {
     name: token.name,
@@ -129,6 +156,12 @@ function textOf(result: RpcResult | undefined): string | undefined {
   return result?.ok && typeof result.value === 'string' ? result.value : undefined
 }
 
+/** Reads a number for a message. */
+function countOf(result: RpcResult | undefined): string {
+  const word = textOf(result)
+  return word !== undefined && /^0x[0-9a-f]{64}$/.test(word) ? `${BigInt(word)}` : 'no'
+}
+
 function isBoolean(result: RpcResult | undefined): boolean {
   const word = textOf(result)
   return word === `0x${wordOf(0)}` || word === `0x${wordOf(1)}`
@@ -142,7 +175,9 @@ function requireText(result: RpcResult | undefined, call: string, address: Addre
     // No answer and a wrong answer have the same message and the same repair.
   }
   throw new TokenMismatchError(
-    `asset ${address} does not answer ${call}, so it has no EIP-712 domain`,
+    call === 'symbol()'
+      ? `asset ${address} does not answer symbol(), so nobody could say what it is`
+      : `asset ${address} does not answer ${call}, so it has no EIP-712 domain`,
   )
 }
 
@@ -150,7 +185,7 @@ function requireText(result: RpcResult | undefined, call: string, address: Addre
 export interface TokenWatch {
   /** Reads the token now. Throws `TokenMismatchError` when it is not the pinned one, and `RpcUnavailableError`. */
   read(): Promise<Token>
-  /** Returns what changed, while the token differs; payments of this network are then not verified. */
+  /** Returns what changed, while the token differs; payments in it are then not verified. */
   mismatch(): TokenMismatchError | undefined
   stop(): void
 }
@@ -175,7 +210,7 @@ export function watchToken(
     } catch (error) {
       if (error instanceof TokenMismatchError) {
         mismatch = error
-        log.error({ err: error }, 'payments are not verified')
+        log.error({ err: error, asset: pinned.address }, 'payments in this token are not verified')
       }
       throw error
     }
@@ -185,9 +220,12 @@ export function watchToken(
 }
 
 /** Throws for a token that was renamed. FiatToken makes its domain from its present name, so such a token is consistent in itself. */
-function requirePinned({ name, version }: Token, pinned: Token): void {
-  if (name === pinned.name && version === pinned.version) return
+function requirePinned({ name, version, symbol }: Token, pinned: Token): void {
+  const isSameDomain = name === pinned.name && version === pinned.version
+  if (isSameDomain && symbol === pinned.symbol) return
   throw new TokenMismatchError(
-    `the token is now "${name}" version "${version}", pinned was "${pinned.name}" version "${pinned.version}": start Arcus again`,
+    isSameDomain
+      ? `the symbol of the token is now "${symbol}", pinned was "${pinned.symbol}": start Arcus again`
+      : `the token is now "${name}" version "${version}", pinned was "${pinned.name}" version "${pinned.version}": start Arcus again`,
   )
 }

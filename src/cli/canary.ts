@@ -41,6 +41,7 @@ process.exitCode = await runCommand(async () => {
 interface Options {
   url: string | undefined
   network: string | undefined
+  asset: string | undefined
   everySeconds: number | undefined
   host: string
   port: number | undefined
@@ -52,6 +53,7 @@ function readOptions(): Options | 'help' {
     options: {
       url: { type: 'string' },
       network: { type: 'string' },
+      asset: { type: 'string' },
       every: { type: 'string' },
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string' },
@@ -68,6 +70,7 @@ function readOptions(): Options | 'help' {
   return {
     url: url && parseHttpUrl('--url', url).replace(/\/+$/, ''),
     network: values.network,
+    asset: values.asset?.toLowerCase(),
     everySeconds,
     host: values.host,
     port: port === undefined ? undefined : parsePort('--port', port),
@@ -81,7 +84,7 @@ function parseSeconds(text: string): number {
   throw new UsageError(`--every wants seconds from 10 to 86400, not "${text}".`)
 }
 
-async function prepare({ url, network }: Options) {
+async function prepare({ url, network, asset }: Options) {
   const config = readConfig(process.env)
   const keys = readCanaryKeys(process.env)
   const place = config.networks.find((it) => network === undefined || it.network === network)
@@ -90,7 +93,18 @@ async function prepare({ url, network }: Options) {
     throw new UsageError(`--network wants one of those that the settings serve: ${served}.`)
   }
   const { baseUrl, minAmount } = config
-  const canary = await openCanary({ url: url ?? baseUrl, place, keys, minAmount })
+  const wanted = place.assets.find((it) => asset === undefined || it.toLowerCase() === asset)
+  if (wanted === undefined) {
+    throw new UsageError(
+      `--asset wants one of those that the settings name: ${place.assets.join(', ')}.`,
+    )
+  }
+  const canary = await openCanary({
+    url: url ?? baseUrl,
+    place: { ...place, asset: wanted },
+    keys,
+    minAmount,
+  })
   return { canary, metrics: createCanaryMetrics() }
 }
 

@@ -189,7 +189,9 @@ async function openReconciliation(rpc: Rpc, place: NetworkConfig, task: Task) {
   const keccak256 = await createKeccak256()
   return createReconciliation({
     rpc,
-    token: await readToken(rpc, keccak256, place),
+    tokens: await Promise.all(
+      place.assets.map((asset) => readToken(rpc, keccak256, { ...place, asset })),
+    ),
     wallets,
     journal: stores.journal,
     rebuilt: options.write ? stores.rebuiltJobs : undefined,
@@ -208,7 +210,7 @@ async function findRange(rpc: Rpc, network: string, { since, fromBlock, toBlock 
 
 /** Describes one payment on one line, with what the journal says about it. */
 function describe({ state, paid, row, isWritten }: ComparedPayment): string {
-  const { payer, nonce, value, payTo } = readExactDetails(paid.job)
+  const { asset, payer, nonce, value, payTo } = readExactDetails(paid.job)
   const { transaction, blockNumber } = paid.outcome
   const said =
     row && ` (journal: ${[row.state, row.transaction, row.message].filter(Boolean).join(', ')})`
@@ -218,7 +220,7 @@ function describe({ state, paid, row, isWritten }: ComparedPayment): string {
     transaction,
     `payer ${payer}`,
     `nonce ${nonce}`,
-    `${value} to ${payTo}${said ?? ''}`,
+    `${value} of ${asset} to ${payTo}${said ?? ''}`,
     ...(isWritten ? ['written'] : []),
   ].join('  ')
 }

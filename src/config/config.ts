@@ -1,20 +1,22 @@
 import { dirname, join } from 'node:path'
 import type { Address } from 'viem'
 import { z } from 'zod'
-import type { AtomicAmount, NativeAmount } from '../x402/amounts.js'
+import type { NativeAmount } from '../x402/amounts.js'
 import { type Network, networks } from '../x402/networks.js'
 import { concealing } from './concealed.js'
 import { ConfigError, type Env, findMisspellings, isHosting, readEnv } from './env.js'
 import { readSecrets, type Secrets } from './secrets.js'
 import {
   address,
-  atomicAmount,
+  addressList,
   boolean,
   type DatabaseUrl,
   databaseUrl,
   decimal,
   httpUrl,
   integer,
+  type MinAmount,
+  minAmount,
   oneOf,
   origin,
   originList,
@@ -45,8 +47,8 @@ export interface NetworkConfig {
   readonly chainId: number
   /** The first is the primary. May carry access keys: never logged, never answered. */
   readonly rpcUrls: readonly string[]
-  /** The stablecoin, with its checksum. */
-  readonly asset: Address
+  /** The stablecoins that are settled, with their checksums; the first is the default one. */
+  readonly assets: readonly [Address, ...Address[]]
   /** The nodes that wallets are given, so none with a key. */
   readonly publicRpcUrls: readonly string[]
   /** `undefined` on the devnet, which has no explorer. */
@@ -68,7 +70,7 @@ export interface Config {
   readonly buybackAddress: Address | undefined
   /** `undefined` when no endpoints are hosted. */
   readonly hosted: HostedConfig | undefined
-  readonly minAmount: AtomicAmount
+  readonly minAmount: MinAmount
   readonly maxFeePerGasWei: bigint
   /** The ceiling on gas for settlements, in dollars with 18 decimals as gas is counted on Arc; `undefined` is none. */
   readonly dailyGasLimit: NativeAmount | undefined
@@ -113,15 +115,17 @@ const settings = z.object({
   DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
   DATABASE_POOL_SIZE: integer(2, 500).default(10),
   MAINNET_RPC_URLS: urlList().optional(),
+  MAINNET_ASSETS: addressList().optional(),
   MAINNET_ASSET: address().optional(),
   MAINNET_PUBLIC_RPC_URLS: urlList().optional(),
   TESTNET_RPC_URLS: urlList().optional(),
+  TESTNET_ASSETS: addressList().optional(),
   TESTNET_ASSET: address().optional(),
   TESTNET_PUBLIC_RPC_URLS: urlList().optional(),
   BUYBACK_ADDRESS: address().optional(),
   HOSTED_ENDPOINTS: boolean().default(false),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
-  MIN_AMOUNT: atomicAmount().default(1n),
+  MIN_AMOUNT: minAmount().default({ least: 1n, bySymbol: {} }),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
   FAILED_GAS_BUDGET_USD: decimal(18, '0.05').default(DEFAULT_FAILED_GAS_BUDGET),
@@ -164,6 +168,7 @@ export function readConfig(source: NodeJS.ProcessEnv): Config {
   if (problems.length > 0) throw new ConfigError(problems)
   const warnings = [
     ...findMisspellings(source),
+    ...aliasRemarks(env),
     ...settingWarnings(parsed.data.MAX_FEE_PER_GAS_GWEI, parsed.data.TRUST_PROXY),
   ]
   return toConfig(parsed.data, warnings)
@@ -274,11 +279,15 @@ function networkConfig(
   const rpcUrls = set[`${group}_RPC_URLS`]
   if (rpcUrls === undefined) return []
   const { chainId, explorerUrl, publicRpcUrl } = networks[network]
-  const asset = set[`${group}_ASSET`] ?? DEFAULT_ASSET
+  const assets = Object.freeze([
+    ...(set[`${group}_ASSETS`] ?? [set[`${group}_ASSET`] ?? DEFAULT_ASSET]),
+  ]) as NetworkConfig['assets']
   // A copy that is not concealed: wallets are given this list.
   const publicRpcUrls = Object.freeze([...(set[`${group}_PUBLIC_RPC_URLS`] ?? [publicRpcUrl])])
   const explorer = set.DEVNET ? undefined : explorerUrl
-  return [Object.freeze({ network, chainId, rpcUrls, asset, publicRpcUrls, explorerUrl: explorer })]
+  return [
+    Object.freeze({ network, chainId, rpcUrls, assets, publicRpcUrls, explorerUrl: explorer }),
+  ]
 }
 
 /** Finds the problems that no single variable shows: no network, half a group, settings that exclude each other. */
@@ -291,7 +300,8 @@ function groupProblems(env: Env): string[] {
     )
   }
   for (const group of ['MAINNET', 'TESTNET'] as const) {
-    for (const name of [`${group}_ASSET`, `${group}_PUBLIC_RPC_URLS`] as const) {
+    problems.push(...assetProblems(env, group))
+    for (const name of [`${group}_ASSETS`, `${group}_ASSET`, `${group}_PUBLIC_RPC_URLS`] as const) {
       if (env[name] === undefined || env[`${group}_RPC_URLS`] !== undefined) continue
       problems.push(`${name} is set but ${group}_RPC_URLS is not: set both, or neither.`)
     }
@@ -309,6 +319,21 @@ function groupProblems(env: Env): string[] {
     problems.push('DEVNET must not be true with NODE_ENV=production: it is for a local chain.')
   }
   return problems
+}
+
+/** Finds an old single name that says something else than the list. */
+function assetProblems(env: Env, group: 'MAINNET' | 'TESTNET'): string[] {
+  const [list, single] = [env[`${group}_ASSETS`], env[`${group}_ASSET`]]
+  if (list === undefined || single === undefined) return []
+  if (list.toLowerCase() === single.toLowerCase()) return []
+  return [`${group}_ASSETS and ${group}_ASSET are both set and differ: keep ${group}_ASSETS.`]
+}
+
+/** Says which old names are read. */
+function aliasRemarks(env: Env): string[] {
+  return (['MAINNET', 'TESTNET'] as const)
+    .filter((group) => env[`${group}_ASSET`] !== undefined)
+    .map((group) => `${group}_ASSET is the old name of ${group}_ASSETS and still works: rename it.`)
 }
 
 /** The endpoints that the operator sells in the same process. */
@@ -390,9 +415,9 @@ export function gasWarnings({ networks, devnet, dailyGasLimit, minAmount }: Conf
       'DAILY_GAS_LIMIT_USD is unset: nothing bounds what gas costs in a day; set it, such as to 25.',
     )
   }
-  if (minAmount < SETTLE_COST) {
+  if (minAmount.least < SETTLE_COST) {
     warnings.push(
-      `MIN_AMOUNT is ${minAmount}: payments below ${SETTLE_COST} cost more gas than they move; raise it, ` +
+      `MIN_AMOUNT is ${minAmount.least}: payments below ${SETTLE_COST} cost more gas than they move; raise it, ` +
         'unless you mean to subsidise them.',
     )
   }

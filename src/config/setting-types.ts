@@ -28,12 +28,35 @@ export const boolean = () =>
 export const oneOf = <const T extends string>(values: readonly T[]) =>
   setting(`must be one of ${values.join(', ')}`, (text) => values.find((value) => value === text))
 
-/** Takes a positive whole number of atomic units and gives a `bigint`. */
-export const atomicAmount = () =>
-  setting('must be a whole number of 6-decimal units, at least 1', (text) => {
-    const value = parseUint256(text)
-    return value === undefined || value === 0n ? undefined : value
-  })
+/** The least amount of a payment, 6-decimal units of its token. */
+export interface MinAmount {
+  /** The minimum of each token that has none of its own. */
+  readonly least: bigint
+  readonly bySymbol: Readonly<Record<string, bigint>>
+}
+
+/** Takes a positive whole number of atomic units, and after it other minimums by the symbols of their tokens. */
+export const minAmount = () =>
+  setting(
+    'must be a whole number of atomic units, at least 1, and may go on with others by symbol, such as 1000,EURC:900',
+    (text): MinAmount | undefined => {
+      const [first = '', ...others] = text.split(',').map((item) => item.trim())
+      const least = positive(first)
+      const pairs = others.map((item) => /^([\w.$-]{1,20}):(\d+)$/.exec(item))
+      const own = pairs.map((pair) => [pair?.[1] ?? '', positive(pair?.[2] ?? '')] as const)
+      const isSound = own.every(([, amount]) => amount !== undefined)
+      if (least === undefined || !isSound || new Set(own.map(([it]) => it)).size < own.length) {
+        return undefined
+      }
+      const bySymbol = Object.freeze(Object.fromEntries(own) as Record<string, bigint>)
+      return Object.freeze({ least, bySymbol })
+    },
+  )
+
+function positive(text: string): bigint | undefined {
+  const value = parseUint256(text)
+  return value === undefined || value === 0n ? undefined : value
+}
 
 /** Takes a positive decimal number and gives an exact integer of `decimals` places, never through a float. */
 export const decimal = (decimals: number, example: string) =>
@@ -52,11 +75,28 @@ export const decimal = (decimals: number, example: string) =>
 export const address = () =>
   setting(
     'must be a 20-byte hex address with 0x prefix (in one case, or with a right checksum), not zero',
-    (text): Address | undefined => {
-      if (addressProblem(text) !== undefined || text === zeroAddress) return undefined
-      return getAddress(text)
+    parseAddress,
+  )
+
+/** A request is answered with every token that is taken, and each is read each hour. */
+const MAX_ADDRESSES = 16
+
+/** Takes a comma list of different addresses, as `address` does. */
+export const addressList = () =>
+  setting(
+    `must be a comma list of at most ${MAX_ADDRESSES} different 20-byte hex addresses with 0x prefix (in one case, or with a right checksum), none zero`,
+    (text): readonly Address[] | undefined => {
+      const addresses = text.split(',').map((item) => parseAddress(item.trim()))
+      if (addresses.length > MAX_ADDRESSES || addresses.includes(undefined)) return undefined
+      if (new Set(addresses).size < addresses.length) return undefined
+      return Object.freeze(addresses as Address[])
     },
   )
+
+function parseAddress(text: string): Address | undefined {
+  if (addressProblem(text) !== undefined || text === zeroAddress) return undefined
+  return getAddress(text)
+}
 
 /** Takes `http(s)://host[:port]` and gives it without trailing slash. */
 export const origin = () =>

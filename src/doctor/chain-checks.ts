@@ -8,7 +8,7 @@ import type { ReadRunway } from '../metrics/gas-money.js'
 import { formatNative } from '../x402/amounts.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
-type ChainPlace = Pick<NetworkConfig, 'network' | 'chainId' | 'asset'>
+type ChainPlace = Pick<NetworkConfig, 'network' | 'chainId' | 'assets'>
 
 const READ_TIMEOUT_MS = 3_000
 /** Arc makes a block in less than a second. */
@@ -18,22 +18,30 @@ const MAX_CLOCK_SECONDS = 5
 /** Nodes of one provider are a block or two apart. */
 const MAX_LAG_BLOCKS = 10
 
-/** Checks whether the chain is that of the settings and the asset a token that can be settled. */
-export async function checkToken(
-  place: ChainPlace,
-  readToken: () => Promise<Token>,
+/**
+ * Checks whether the chain is that of the settings and each asset a token that can be settled. One that cannot is a warning
+ * while others can, because payments in those go on.
+ */
+export async function checkTokens(
+  place: Pick<ChainPlace, 'network' | 'chainId'>,
+  readers: readonly (() => Promise<Token>)[],
 ): Promise<Finding> {
   const name = `chain ${place.network}`
   const group = variables(place)
-  try {
-    const token = await readToken()
-    const detail = `chain id ${place.chainId}, token "${token.name}" version "${token.version}"`
-    return ok(name, detail)
-  } catch (error) {
-    return error instanceof TokenMismatchError
-      ? fail(name, error.message, `Correct ${group}_RPC_URLS or ${group}_ASSET.`)
-      : fail(name, 'the chain cannot be read', `Check ${group}_RPC_URLS and the way there.`)
+  const read = await Promise.allSettled(readers.map((readToken) => readToken()))
+  const tokens = read.filter((it) => it.status === 'fulfilled').map(({ value }) => value)
+  const errors = read.filter((it) => it.status === 'rejected').map(({ reason }) => reason as Error)
+  const isUnread = errors.some((error) => !(error instanceof TokenMismatchError))
+  if (isUnread) {
+    return fail(name, 'the chain cannot be read', `Check ${group}_RPC_URLS and the way there.`)
   }
+  const sound = tokens.map((token) => `token "${token.name}" version "${token.version}"`)
+  const detail = [`chain id ${place.chainId}`, ...sound].join(', ')
+  if (errors.length === 0) return ok(name, detail)
+  const faults = errors.map(({ message }) => message).join('; ')
+  const mend = `Correct ${group}_RPC_URLS or ${group}_ASSETS.`
+  if (tokens.length === 0) return fail(name, faults, mend)
+  return warn(name, `${detail}; payments in another token are refused: ${faults}`, mend)
 }
 
 /** Checks every node by its place in the settings: whether it answers, its chain, and how far behind it is. */
@@ -118,18 +126,21 @@ export async function checkRegistry(
     : ok(name, `ERC-8004, version ${version}`)
 }
 
-/** Reads whether the token blocks an address; `undefined` if it has no blocklist. */
+/** Reads whether a token of the network blocks an address; `undefined` if none of them answers. */
 export async function readIsBlocklisted(
   rpc: Rpc,
-  { asset }: ChainPlace,
+  { assets }: ChainPlace,
   address: string,
 ): Promise<boolean | undefined> {
   const data = `${selectors.isBlacklisted}${address.slice(2).toLowerCase().padStart(64, '0')}`
-  const call = { method: 'eth_call', params: [{ to: asset, data }, 'latest'] }
-  const [result] = await rpc.batch([call], { timeoutMs: READ_TIMEOUT_MS })
-  if (!result?.ok || typeof result.value !== 'string' || result.value.length !== 66)
-    return undefined
-  return BigInt(result.value) !== 0n
+  const calls = assets.map((to) => ({ method: 'eth_call', params: [{ to, data }, 'latest'] }))
+  const results = await rpc.batch(calls, { timeoutMs: READ_TIMEOUT_MS })
+  const words = results.flatMap((result) =>
+    result.ok && typeof result.value === 'string' && result.value.length === 66
+      ? [result.value]
+      : [],
+  )
+  return words.length === 0 ? undefined : words.some((word) => BigInt(word) !== 0n)
 }
 
 /** Returns `MAINNET` or `TESTNET`, the beginning of the network's variables. */

@@ -13,7 +13,7 @@ import {
   checkMulticall,
   checkNodes,
   checkRegistry,
-  checkToken,
+  checkTokens,
   checkWallets,
   readIsBlocklisted,
   readWallets,
@@ -84,7 +84,10 @@ async function examineNetwork(
     const isMainnet = variables(place) === 'MAINNET'
     return [
       ...nodes,
-      await checkToken(place, () => readToken(rpc, keccak256, place)),
+      await checkTokens(
+        place,
+        place.assets.map((asset) => () => readToken(rpc, keccak256, { ...place, asset })),
+      ),
       await checkClock(rpc, place, now),
       await checkMulticall(rpc, place),
       ...(await checkSigners(place, signers)),

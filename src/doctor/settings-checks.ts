@@ -94,13 +94,13 @@ function checkGuards(config: Config, env: NodeJS.ProcessEnv): Finding[] {
           'Set it to several times FAILED_GAS_BUDGET_USD.',
         )
       : ok('WASTED_GAS_LIMIT_USD', `${formatNative(wastedGasLimit)}`),
-    minAmount < SETTLE_COST
+    minAmount.least < SETTLE_COST
       ? warn(
           'MIN_AMOUNT',
-          `${minAmount}: payments below ${SETTLE_COST} cost more gas than they move`,
+          `${minAmount.least}: payments below ${SETTLE_COST} cost more gas than they move`,
           `Set it to ${SETTLE_COST} or more, unless you mean to subsidise them.`,
         )
-      : ok('MIN_AMOUNT', `${minAmount}`),
+      : ok('MIN_AMOUNT', `${minAmount.least}`),
     buybackAddress === undefined
       ? ok('BUYBACK_ADDRESS', 'unset: no merchant can be marked official')
       : ok('BUYBACK_ADDRESS', buybackAddress),

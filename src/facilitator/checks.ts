@@ -8,11 +8,19 @@ import { isNetwork } from '../x402/networks.js'
 import type { Payment } from '../x402/payment.js'
 import type { ReasonKey, Rejection } from '../x402/reasons.js'
 
-/** The rules for payments on a network that need no chain: the token, the minimum, the operator's blocks. */
-export interface Terms {
-  token: Token
-  /** 6-decimal units. */
+/** A token in which payments are settled. */
+export interface AcceptedToken extends Token {
+  /** The least amount of a payment, 6-decimal units of this token. */
   minAmount: bigint
+}
+
+/** The rules for payments on a network that need no chain: the tokens, their minimums, the operator's blocks. */
+export interface Terms {
+  /** CAIP-2. */
+  network: string
+  chainId: number
+  /** By lower-case address; the first is the default one. */
+  tokens: ReadonlyMap<Address, AcceptedToken>
   isRelayer(address: Address): boolean
   isPayerBlocked(payer: Address): boolean
   isPayToBlocked(payTo: Address): boolean
@@ -56,8 +64,7 @@ export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>):
 /** The checks that need neither signature nor chain, in the order that tells the caller most. */
 const checks: readonly Check[] = [
   acceptedNetwork,
-  asset,
-  eip712Domain,
+  assetAndDomain,
   recipient,
   validityEnd,
   validityStart,
@@ -94,7 +101,7 @@ export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | u
   if (facts.balance < value) {
     return reject(
       'insufficientBalance',
-      `The payer ${from} holds ${facts.balance} (${formatAtomic(facts.balance)} dollars), the payment needs ${value} (${formatAtomic(value)}).`,
+      `The payer ${from} holds ${facts.balance} (${formatAtomic(facts.balance)}) of ${payment.asset}, the payment needs ${value} (${formatAtomic(value)}).`,
     )
   }
   return undefined
@@ -106,9 +113,17 @@ export function checkParties(payer: Address, payTo: Address, terms: Terms): Reje
   return payToAllowed(payment, terms) ?? payerAllowed(payment, terms)
 }
 
-/** Checks that an amount is worth its gas. */
-export function checkMinimum(amount: bigint, terms: Terms): Rejection | undefined {
-  return minimumAmount({ amount } as Payment, terms)
+/** Checks that an amount reaches the minimum of its token. */
+export function checkMinimum(
+  amount: bigint,
+  { minAmount, symbol }: AcceptedToken,
+): Rejection | undefined {
+  const least = minAmount > 1n ? minAmount : 1n
+  if (amount >= least) return undefined
+  return reject(
+    'amountBelowMinimum',
+    `The amount ${amount} is below the minimum of ${least} (${formatAtomic(least)} ${symbol}) settled here.`,
+  )
 }
 
 export function reject(reason: ReasonKey, message: string): Rejection {
@@ -127,34 +142,38 @@ function acceptedNetwork(payment: Payment): Rejection | undefined {
   )
 }
 
-function asset(payment: Payment, { token }: Terms): Rejection | undefined {
-  if (payment.asset === token.address) return undefined
+function assetAndDomain(payment: Payment, terms: Terms): Rejection | undefined {
+  const token = findToken(payment.asset, terms)
+  if (isRejection(token)) return token
+  return checkDomain(payment.quotedDomain, token, 'missingEip712Domain')
+}
+
+/** Finds the token that a requirement names by its lower-case address, or refuses it with the ones that are taken. */
+export function findToken(asset: Address, { tokens, network }: Terms): AcceptedToken | Rejection {
+  const token = tokens.get(asset)
+  if (token !== undefined) return token
+  const taken = [...tokens.values()].map(({ address, symbol }) => `${address} (${symbol})`)
   return reject(
     'unsupportedAsset',
-    `Asset ${payment.asset} is not settled on ${payment.network}; expected ${token.address}.`,
+    `Asset ${asset} is not settled on ${network}; expected ${taken.join(' or ')}.`,
   )
 }
 
-function eip712Domain({ quotedDomain }: Payment, { token }: Terms): Rejection | undefined {
-  const { name, version } = quotedDomain
+/** Checks the EIP-712 domain that a merchant quotes against the pinned one of the asset. */
+export function checkDomain(
+  { name, version }: { name?: string | undefined; version?: string | undefined },
+  token: AcceptedToken,
+  missing: ReasonKey,
+): Rejection | undefined {
+  const right = `the EIP-712 domain of asset ${token.address} has name "${token.name}" and version "${token.version}"`
   if (!name || !version) {
-    const missing = name ? 'extra.version' : 'extra.name'
-    return reject(
-      'missingEip712Domain',
-      `${missing} is missing; expected name "${token.name}" and version "${token.version}".`,
-    )
+    return reject(missing, `${name ? 'extra.version' : 'extra.name'} is missing; ${right}.`)
   }
   if (name !== token.name) {
-    return reject(
-      'tokenNameMismatch',
-      `extra.name is ${quote(name)}, the token's EIP-712 name is "${token.name}".`,
-    )
+    return reject('tokenNameMismatch', `extra.name is ${quote(name)}; ${right}.`)
   }
   if (version !== token.version) {
-    return reject(
-      'tokenVersionMismatch',
-      `extra.version is ${quote(version)}, the token's EIP-712 version is "${token.version}".`,
-    )
+    return reject('tokenVersionMismatch', `extra.version is ${quote(version)}; ${right}.`)
   }
   return undefined
 }
@@ -194,13 +213,9 @@ function amount({ authorization, amount: required }: Payment): Rejection | undef
   )
 }
 
-function minimumAmount({ amount: required }: Payment, { minAmount }: Terms): Rejection | undefined {
-  const least = minAmount > 1n ? minAmount : 1n
-  if (required >= least) return undefined
-  return reject(
-    'amountBelowMinimum',
-    `The amount ${required} is below the minimum of ${least} settled here.`,
-  )
+function minimumAmount({ amount: required, asset }: Payment, terms: Terms): Rejection | undefined {
+  const token = findToken(asset, terms)
+  return isRejection(token) ? token : checkMinimum(required, token)
 }
 
 function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
@@ -209,8 +224,8 @@ function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
   if (payTo === payment.authorization.from) {
     return reject('invalidPayTo', `payTo ${payTo} is the payer itself.`)
   }
-  if (payTo === terms.token.address) {
-    return reject('invalidPayTo', `payTo ${payTo} is the token contract.`)
+  if (terms.tokens.has(payTo)) {
+    return reject('invalidPayTo', `payTo ${payTo} is a token contract.`)
   }
   if (isChannelContract(payTo)) {
     return reject(

@@ -89,7 +89,26 @@ export const supportedOperation: Operation = {
       summary: 'Arc mainnet',
       status: 200,
       answer: {
-        kinds: [{ x402Version: 2, scheme: 'exact', network }],
+        kinds: [
+          {
+            x402Version: 2,
+            scheme: 'exact',
+            network,
+            extra: {
+              assets: [
+                {
+                  address: requirement.asset,
+                  symbol: 'USDC',
+                  decimals: 6,
+                  name: 'USDC',
+                  version: '2',
+                  currency: 'USD',
+                  minAmount: '1',
+                },
+              ],
+            },
+          },
+        ],
         extensions: ['bazaar', 'payment-identifier'],
         signers: { 'eip155:*': ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'] },
       },

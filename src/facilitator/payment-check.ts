@@ -13,7 +13,15 @@ import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { isErc6492Signature, unwrapErc6492Signature } from '../x402/signature-forms.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
-import { checkFacts, checkTerms, findTerms, isRejection, reject, type Terms } from './checks.js'
+import {
+  checkFacts,
+  checkTerms,
+  findTerms,
+  findToken,
+  isRejection,
+  reject,
+  type Terms,
+} from './checks.js'
 import {
   blockBefore,
   createOwnTransactions,
@@ -43,8 +51,8 @@ export interface ServedNetwork {
   gasPrice(): bigint
   /** Tells whether the contracts of `batch-settlement` are deployed on the network. */
   isBatchOffered(): boolean
-  /** Returns an error if the token is no longer the pinned one. */
-  tokenMismatch(): Error | undefined
+  /** Returns an error if the token at this lower-case address is no longer the pinned one. */
+  tokenMismatch(asset: Address): Error | undefined
 }
 
 /** The outcome of the checks that verify and settle share. */
@@ -113,7 +121,7 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return rejected(terms)
     const network = served.get(payment.network) as ServedNetwork
-    const mismatch = network.tokenMismatch()
+    const mismatch = network.tokenMismatch(payment.asset)
     if (mismatch !== undefined) throw mismatch
     const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
     const refusal = checkTerms(payment, terms, { nowSeconds, marginSeconds })
@@ -121,7 +129,9 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
       refusal !== undefined && isClockReason(refusal) && passesApartFromClock(payment, terms)
     if (refusal !== undefined && !isOnlyClock) return rejected(refusal)
 
-    const digestBytes = computeDigest(terms.token.domainSeparator, payment.authorization)
+    const token = findToken(payment.asset, terms)
+    if (isRejection(token)) return rejected(token)
+    const digestBytes = computeDigest(token.domainSeparator, payment.authorization)
     const digest = bytesToHex(digestBytes)
     const { from, nonce } = payment.authorization
     const key = exactKey(payment.asset, from, nonce)
@@ -134,7 +144,12 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     // An expired authorization may have been used in time, but none can be used too early.
     if (refusal?.reason === 'validAfter' && !isSame) return rejected(refusal)
 
-    const facts = await network.readFacts({ payer: from, payTo: payment.payTo, nonce })
+    const facts = await network.readFacts({
+      asset: payment.asset,
+      payer: from,
+      payTo: payment.payTo,
+      nonce,
+    })
     if (refusal !== undefined && !isSame && !facts.isNonceUsed) return rejected(refusal)
     const signature = await checkSignature(payment, network, facts, digestBytes, digest)
     if (typeof signature !== 'string') return rejected(isSame ? signature : (refusal ?? signature))

@@ -22,6 +22,7 @@ import {
 
 /** Looks payments up. */
 export interface PaymentFinder {
+  /** Finds the newest payment of a payer with this nonce, in any token that is served. */
   byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>
   /** Finds a payment with what a proof of it needs. */
   recordOf(network: string, payer: Address, nonce: Hex): Promise<PaymentRecord | undefined>
@@ -48,9 +49,13 @@ export function createPaymentFinder(options: {
   const { journal, terms, explorerUrls, checksum } = options
   const toStatus = (job: Job) => describe(job, explorerUrls.get(job.network), checksum)
   async function findJob(network: string, payer: Address, nonce: Hex) {
-    const asset = terms.get(network)?.token.address
-    if (asset === undefined) return undefined
-    return journal.findJob(EXACT, network, exactKey(asset, payer, nonce))
+    const assets = [...(terms.get(network)?.tokens.keys() ?? [])]
+    const jobs = await Promise.all(
+      assets.map((asset) => journal.findJob(EXACT, network, exactKey(asset, payer, nonce))),
+    )
+    // One nonce may be used once in each token.
+    const [job] = jobs.filter((it) => it !== undefined).sort((a, b) => b.createdAt - a.createdAt)
+    return job
   }
   return {
     async byNonce(network, payer, nonce) {

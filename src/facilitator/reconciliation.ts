@@ -38,7 +38,7 @@ export const STEP_BLOCKS = 500
 const ROWS_AT_ONCE = 100
 
 /**
- * Compares the journal with the payments that our wallets brought on chain in a range of blocks, the oldest first. Without
+ * Compares the journal with the payments that our wallets brought on chain in a range of blocks, token by token, the oldest first. Without
  * `rebuilt` nothing is written. With it, missing rows are inserted and failed ones mended. No other row changes. Doing the
  * same again changes nothing. Rejects with `RpcUnavailableError` and `RpcResponseError`.
  */
@@ -46,7 +46,7 @@ export type Reconcile = (range: BlockRange) => Promise<ComparedPayment[]>
 
 export function createReconciliation(options: {
   rpc: Rpc
-  token: Token
+  tokens: readonly Token[]
   /** In lower case. */
   wallets: ReadonlySet<Address>
   journal: Pick<SettlementJournal, 'findJob'>
@@ -55,21 +55,24 @@ export function createReconciliation(options: {
   /** Unix milliseconds. */
   now: () => number
 }): Reconcile {
-  const { rpc, token, wallets, journal, rebuilt, computeDigest, now } = options
+  const { rpc, tokens, wallets, journal, rebuilt, computeDigest, now } = options
 
   return async (range) => {
-    const sent = await readSentPayments(rpc, token.address, wallets, range)
     const compared: ComparedPayment[] = []
-    for (let i = 0; i < sent.length; i += ROWS_AT_ONCE) {
-      const part = await Promise.all(sent.slice(i, i + ROWS_AT_ONCE).map(compare))
-      if (rebuilt !== undefined) await write(part, rebuilt)
-      compared.push(...part)
+    for (const token of tokens) {
+      const sent = await readSentPayments(rpc, token.address, wallets, range)
+      for (let i = 0; i < sent.length; i += ROWS_AT_ONCE) {
+        const next = sent.slice(i, i + ROWS_AT_ONCE)
+        const part = await Promise.all(next.map((payment) => compare(payment, token)))
+        if (rebuilt !== undefined) await write(part, rebuilt)
+        compared.push(...part)
+      }
     }
     return compared
   }
 
-  async function compare(payment: SentPayment): Promise<ComparedPayment> {
-    const paid = toRebuiltJob(payment)
+  async function compare(payment: SentPayment, token: Token): Promise<ComparedPayment> {
+    const paid = toRebuiltJob(payment, token)
     const row = await findRow(paid)
     return { state: stateOf(row, paid), paid, row, isWritten: false }
   }
@@ -78,7 +81,7 @@ export function createReconciliation(options: {
     return journal.findJob(job.kind, job.network, job.key)
   }
 
-  function toRebuiltJob(payment: SentPayment): RebuiltJob {
+  function toRebuiltJob(payment: SentPayment, token: Token): RebuiltJob {
     const { authorization, signature, receipt, transferLog, minedAt, position, calls } = payment
     const share = createGasShares(receipt, calls)
     const job = createExactJob({

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
+import type { TakenAsset } from '../api/payments.js'
+import { TOKEN_DECIMALS } from '../chain/token.js'
 import type { RateLimiter } from '../http/rate-limit.js'
 import '../http/operation.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
@@ -12,6 +14,7 @@ import {
   type SettleResult,
   type VerifyAnswer,
 } from './answers.js'
+import type { Terms } from './checks.js'
 import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
 import { type PaymentFinder, paymentRoutes } from './payments.js'
@@ -43,6 +46,23 @@ export interface FacilitatorRoutesOptions {
 export interface SupportedKind {
   scheme: 'exact' | 'batch-settlement'
   network: string
+  extra: { assets: readonly TakenAsset[] }
+}
+
+/** Says which tokens are taken, with the domain that a requirement must quote. */
+export function describeAssets(
+  { tokens }: Terms,
+  checksum: (address: Address) => Address,
+): TakenAsset[] {
+  return [...tokens.values()].map(({ address, symbol, name, version, currency, minAmount }) => ({
+    address: checksum(address),
+    symbol,
+    decimals: TOKEN_DECIMALS,
+    name,
+    version,
+    currency,
+    minAmount: minAmount.toString(),
+  }))
 }
 
 /**
@@ -70,7 +90,7 @@ export async function facilitatorRoutes(
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
   const supported = () => ({
-    kinds: options.kinds().map(({ scheme, network }) => ({ x402Version: 2, scheme, network })),
+    kinds: options.kinds().map((kind) => ({ x402Version: 2, ...kind })),
     extensions: options.extensions,
     signers: { 'eip155:*': options.relayerAddresses },
   })

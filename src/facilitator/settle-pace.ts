@@ -169,8 +169,8 @@ export function createVerifiedCheck(
   return (body) => {
     const parsed = parseRequest(body)
     if (!parsed.ok) return false
-    const { network, authorization, signature } = parsed.payment
-    const token = terms.get(network)?.token
+    const { network, asset, authorization, signature } = parsed.payment
+    const token = terms.get(network)?.tokens.get(asset)
     if (token === undefined) return false
     const digest = bytesToHex(computeDigest(token.domainSeparator, authorization))
     return verified.take({ network, digest, signature })

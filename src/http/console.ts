@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { getAddress } from 'viem'
 import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
 import type { Config } from '../config/config.js'
 import { networks } from '../x402/networks.js'
@@ -134,47 +135,57 @@ function filesIn(folder: string): string[] {
     .map(({ name }) => name)
 }
 
-/** The EIP-712 domain of a network's token, as it was read at start. */
-interface TokenDomain {
-  network: string
+/** A token as it was read at start. */
+interface PinnedToken {
+  address: `0x${string}`
+  symbol: string
+  currency: string | null
   name: string
   version: string
+  minAmount: bigint
 }
 
-/** Returns the facts about this deployment that the console needs. `listed` is the network that listings are about. */
+/**
+ * Returns the facts about this deployment that the console needs. `tokens` are those of each network, in the order of the
+ * settings: listings are about the first network.
+ */
 export function toConsoleSettings(
   config: Config,
-  tokens: readonly TokenDomain[],
-  listed: string,
+  tokens: readonly (readonly PinnedToken[])[],
 ): ConsoleSettings {
   return {
     version,
     baseUrl: config.baseUrl,
     directoryUrl: config.directoryUrl,
     devnet: config.devnet,
-    networks: config.networks.map(({ network, chainId, publicRpcUrls, explorerUrl, asset }) => {
-      const token = tokens.find((it) => it.network === network)
+    networks: config.networks.map(({ network, chainId, publicRpcUrls, explorerUrl }, i) => {
+      const assets = (tokens[i] ?? []).map(({ minAmount, address, ...token }) => ({
+        address: getAddress(address),
+        symbol: token.symbol,
+        currency: token.currency,
+        decimals: 6,
+        name: token.name,
+        version: token.version,
+        minAmount: minAmount.toString(),
+      }))
+      const [asset] = assets
+      if (asset === undefined) throw new Error(`no token of ${network} was read`)
       return {
         network,
         chainId,
         name: networks[network].name,
-        listed: network === listed,
+        listed: i === 0,
         nativeCurrency: { name: 'USDC', symbol: 'USDC', decimals: 18 },
         walletRpcUrls: publicRpcUrls,
         explorerUrl: explorerUrl ?? null,
-        asset: {
-          address: asset,
-          symbol: 'USDC',
-          decimals: 6,
-          name: token?.name ?? 'USDC',
-          version: token?.version ?? '2',
-        },
+        asset,
+        assets,
       }
     }),
     buybackAddress: config.buybackAddress ?? null,
     identityRegistry: config.identityRegistry,
     activityRetentionDays: config.activityRetentionDays,
-    minAmount: config.minAmount.toString(),
+    minAmount: config.minAmount.least.toString(),
   }
 }
 

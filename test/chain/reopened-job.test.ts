@@ -107,7 +107,7 @@ async function aRelayer() {
     kinds: {
       [EXACT]: createExactKind(
         createAuthorizationUses(rpc),
-        createPaymentFactsReader(rpc, token, () => 0),
+        createPaymentFactsReader(rpc, [token], () => 0),
         createOwnTransactions(journal),
       ),
     },

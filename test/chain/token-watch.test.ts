@@ -45,7 +45,7 @@ it('notices when the token changes under it, and when it is itself again', async
 it('reports at once, in readiness as well, that a sound token is not the pinned one', async () => {
   const token = { ...(await readToken(rpc, keccak256, place)), name: 'Another' }
   const watch = watchToken(rpc, keccak256, token, { error: () => {} })
-  const served = { ...place, readToken: watch.read } as unknown as ReadyNetwork
+  const served = { ...place, readTokens: [watch.read] } as unknown as ReadyNetwork
   const disk = { isLow: () => false, freeBytes: () => undefined }
   const leases = { isShared: false, isRenewed: () => true, ageMs: () => undefined }
   const [, chain] = createReadinessChecks({} as SettlementJournal, leases, disk, [served])

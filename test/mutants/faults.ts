@@ -418,8 +418,8 @@ const ladder = faultsOf(
     ],
     [
       'the asset must be the one that is settled',
-      'if (payment.asset === token.address) return undefined',
-      'return undefined',
+      'const token = tokens.get(asset)\n  if',
+      'const token = tokens.get(asset) ?? [...tokens.values()][0]\n  if',
     ],
     [
       'an authorization must last long enough',

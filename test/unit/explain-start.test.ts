@@ -44,7 +44,7 @@ it.each(['203.0.113.7', 'not a host'])('names HOST when it is %s', async (host) 
 
 it('names the settings of a chain that is not the one expected', () => {
   const sentence = explainStart(new TokenMismatchError('there is no contract at asset 0x1'))
-  expect(sentence).toMatch(/^Arcus cannot serve.*MAINNET_RPC_URLS or MAINNET_ASSET[^\n]*$/)
+  expect(sentence).toMatch(/^Arcus cannot serve.*MAINNET_RPC_URLS or MAINNET_ASSETS[^\n]*$/)
 })
 
 it('shows a bug whole', () => {

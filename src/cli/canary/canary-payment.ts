@@ -5,10 +5,11 @@ import { addressWord, parseQuantity, selectors } from '../../chain/abi.js'
 import { createRpc, type Rpc } from '../../chain/rpc.js'
 import { readToken, type Token } from '../../chain/token.js'
 import type { NetworkConfig } from '../../config/config.js'
+import type { MinAmount } from '../../config/setting-types.js'
 import { authorizationTypes } from '../../x402/authorization-types.js'
 import { createKeccak256 } from '../../x402/keccak.js'
 
-/** A cent, 6-decimal units. */
+/** A cent of a dollar or a euro, 6-decimal units. */
 const CENT = 10_000n
 const VALID_SECONDS = 120
 /** Beyond the longest wait of settle, so that a pending answer is read and not cut. */
@@ -17,11 +18,12 @@ const TIMEOUT_MS = 100_000
 export interface CanaryOptions {
   /** The address of the service. */
   url: string
-  place: NetworkConfig
+  /** `asset` is one of the tokens of the settings. */
+  place: NetworkConfig & { asset: Address }
   /** The keys of two wallets. */
   keys: readonly [Hex, Hex]
-  /** The smallest payment that the service takes, 6-decimal units. */
-  minAmount: bigint
+  /** The smallest payments that the service takes. */
+  minAmount: MinAmount
 }
 
 /** The outcome of one payment, with the time that each step took. */
@@ -41,10 +43,11 @@ export async function openCanary({ url, place, keys, minAmount }: CanaryOptions)
   const rpc = createRpc(place.rpcUrls)
   const keccak256 = await createKeccak256()
   const accounts = keys.map((key) => privateKeyToAccount(key))
-  const amount = minAmount > CENT ? minAmount : CENT
 
   async function attempt(steps: { verifySeconds?: number; settleSeconds?: number }) {
     const token = await readToken(rpc, keccak256, place)
+    const least = minAmount.bySymbol[token.symbol] ?? minAmount.least
+    const amount = least > CENT ? least : CENT
     const balances = await Promise.all(accounts.map((it) => readBalance(rpc, token, it.address)))
     const [a = 0n, b = 0n] = balances
     const [payer, payee] = a >= b ? accounts : [...accounts].reverse()

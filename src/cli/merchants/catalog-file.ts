@@ -80,7 +80,7 @@ async function readText(path: string): Promise<string> {
 
 function readFiled({ config }: OperatorStores, path: string, content: string): FiledMerchant[] {
   const parsed = parseMerchants(content, {
-    assets: new Map(config.networks.map(({ network, asset }) => [network, asset])),
+    assets: new Map(config.networks.map(({ network, assets }) => [network, assets])),
     officialProblem: (payTo) => officialProblem(payTo, config.buybackAddress),
   })
   if (parsed.ok) return parsed.merchants
@@ -239,7 +239,7 @@ interface FiledMerchant {
 /** The settings that a file must agree with. */
 interface FileRules {
   /** Stablecoins of the served networks. */
-  assets: ReadonlyMap<string, Address>
+  assets: ReadonlyMap<string, readonly Address[]>
   /** Returns the reason why a merchant with this payTo cannot be official, to be put after a colon. */
   officialProblem: (payTo: Address) => string | undefined
 }
@@ -393,14 +393,14 @@ const problemsOf =
   ({ assets, officialProblem }: FileRules) =>
   (read: Read, index: number): string[] => {
     const at = `merchants[${index}]`
-    const asset = assets.get(read.network)
+    const taken = assets.get(read.network)?.map((asset) => asset.toLowerCase())
     const served = [...assets.keys()].join(' or ')
     const official = read.isOfficial ? officialProblem(read.payTo) : undefined
     const isFound = merchantIdKind(read.id) === 'found'
     return [
-      ...(asset === undefined ? [`${at}.network must be ${served}, got "${read.network}".`] : []),
-      ...(asset !== undefined && read.asset !== asset.toLowerCase()
-        ? [`${at}.asset must be the stablecoin of ${read.network}, ${asset}.`]
+      ...(taken === undefined ? [`${at}.network must be ${served}, got "${read.network}".`] : []),
+      ...(taken !== undefined && !taken.includes(read.asset)
+        ? [`${at}.asset must be a stablecoin of ${read.network}: ${taken.join(' or ')}.`]
         : []),
       ...(official === undefined ? [] : [`${at}.isOfficial must not be true: ${official}.`]),
       ...(isFound && read.owner === null && read.id !== `payto-${read.payTo}`

@@ -5,7 +5,15 @@ import type { ChannelConfig, ClaimRow } from '../../x402/batch-schemas.js'
 import { quote } from '../../x402/json.js'
 import { isNetwork } from '../../x402/networks.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
-import { checkMinimum, checkParties, reject, type Terms } from '../checks.js'
+import {
+  checkDomain,
+  checkMinimum,
+  checkParties,
+  findToken,
+  isRejection,
+  reject,
+  type Terms,
+} from '../checks.js'
 import type { ServedNetwork } from '../payment-check.js'
 import { hashChannel } from './jobs.js'
 
@@ -38,7 +46,7 @@ export function checkRequest(
       `Scheme "batch-settlement" is not settled on ${network}: its contracts have no code there.`,
     )
   }
-  const mismatch = chain.tokenMismatch()
+  const mismatch = chain.tokenMismatch(request.requirements.asset)
   if (mismatch !== undefined) throw mismatch
   return checkRequestTerms(request, chain) ?? checkRepetition(request, chain) ?? chain
 }
@@ -72,62 +80,43 @@ function unknownNetwork(network: string, served: string[]): Rejection {
 
 function checkRequestTerms(request: BatchRequest, { terms }: ServedNetwork): Rejection | undefined {
   const { payload, requirements } = request
-  const { asset, extra } = requirements
-  if (asset !== terms.token.address) {
-    return reject(
-      'unsupportedAsset',
-      `Asset ${asset} is not settled on ${request.network}; expected ${terms.token.address}.`,
-    )
-  }
+  const { asset } = requirements
+  const extra = requirements.extra ?? {}
+  const token = findToken(asset, terms)
+  if (isRejection(token)) return token
   switch (payload.type) {
     case 'deposit':
       return (
-        checkDomain(extra ?? {}, terms.token) ??
-        checkMinimum(BigInt(payload.deposit.amount), terms) ??
-        checkChannel(payload.channelConfig, terms)
+        checkDepositMethod(extra) ??
+        checkDomain(extra, token, 'batchMissingEip712Domain') ??
+        checkMinimum(BigInt(payload.deposit.amount), token) ??
+        checkChannel(payload.channelConfig, terms) ??
+        checkToken(payload.channelConfig.token, asset)
       )
     case 'voucher':
-      return checkChannel(payload.channelConfig, terms)
+      return (
+        checkChannel(payload.channelConfig, terms) ?? checkToken(payload.channelConfig.token, asset)
+      )
     case 'refund':
       return (
         checkChannel(payload.channelConfig, terms) ??
-        checkToken(payload.channelConfig.token, terms) ??
-        checkRows('claims' in payload ? payload.claims : [], terms)
+        checkToken(payload.channelConfig.token, asset) ??
+        checkRows('claims' in payload ? payload.claims : [], asset, terms)
       )
     case 'claim':
-      return checkRows(payload.claims, terms)
+      return checkRows(payload.claims, asset, terms)
     case 'settle':
-      return checkToken(payload.token, terms) ?? checkReceiver(payload.receiver, terms)
+      return checkToken(payload.token, asset) ?? checkReceiver(payload.receiver, terms)
   }
 }
 
-function checkDomain(
-  extra: NonNullable<BatchRequest['requirements']['extra']>,
-  token: Terms['token'],
-): Rejection | undefined {
-  const { assetTransferMethod = 'eip3009', name, version } = extra
-  if (assetTransferMethod !== 'eip3009') {
-    return reject(
-      'unsupportedPayloadType',
-      `Deposits by ${quote(assetTransferMethod)} are not settled here; expected "eip3009".`,
-    )
-  }
-  if (!name || !version) {
-    return reject(
-      'batchMissingEip712Domain',
-      `extra.name or extra.version is missing; expected "${token.name}" and "${token.version}".`,
-    )
-  }
-  if (name !== token.name) {
-    return reject(
-      'tokenNameMismatch',
-      `extra.name is ${quote(name)}, the token's EIP-712 name is "${token.name}".`,
-    )
-  }
-  if (version === token.version) return undefined
+function checkDepositMethod({
+  assetTransferMethod = 'eip3009',
+}: NonNullable<BatchRequest['requirements']['extra']>): Rejection | undefined {
+  if (assetTransferMethod === 'eip3009') return undefined
   return reject(
-    'tokenVersionMismatch',
-    `extra.version is ${quote(version)}, the token's EIP-712 version is "${token.version}".`,
+    'unsupportedPayloadType',
+    `Deposits by ${quote(assetTransferMethod)} are not settled here; expected "eip3009".`,
   )
 }
 
@@ -135,11 +124,11 @@ function checkChannel({ payer, receiver }: ChannelConfig, terms: Terms): Rejecti
   return checkParties(payer, receiver, terms)
 }
 
-/** Checks token and receiver of each row: gas is spent for channels of the settled asset only. */
-function checkRows(rows: readonly ClaimRow[], terms: Terms): Rejection | undefined {
+/** Checks token and receiver of each row: a request is about one asset, so that its amounts may be added. */
+function checkRows(rows: readonly ClaimRow[], asset: Address, terms: Terms): Rejection | undefined {
   for (const { voucher } of rows) {
     const { token, receiver } = voucher.channel
-    const rejection = checkToken(token, terms) ?? checkReceiver(receiver, terms)
+    const rejection = checkToken(token, asset) ?? checkReceiver(receiver, terms)
     if (rejection !== undefined) return rejection
   }
   return undefined
@@ -151,16 +140,14 @@ function checkRepetition(
   { terms }: ServedNetwork,
 ): Rejection | undefined {
   const rows = 'claims' in payload ? payload.claims : []
-  const channels = new Set(
-    rows.map(({ voucher }) => hashChannel(voucher.channel, terms.token.chainId)),
-  )
+  const channels = new Set(rows.map(({ voucher }) => hashChannel(voucher.channel, terms.chainId)))
   if (channels.size === rows.length) return undefined
   return reject('batchRepeatedChannel', reasons.batchRepeatedChannel.meaning)
 }
 
-function checkToken(token: Address, terms: Terms): Rejection | undefined {
-  if (token === terms.token.address) return undefined
-  return reject('batchTokenMismatch', `The token ${token} is not the asset ${terms.token.address}.`)
+function checkToken(token: Address, asset: Address): Rejection | undefined {
+  if (token === asset) return undefined
+  return reject('batchTokenMismatch', `The token ${token} is not the asset ${asset}.`)
 }
 
 function checkReceiver(receiver: Address, terms: Terms): Rejection | undefined {

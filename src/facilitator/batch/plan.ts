@@ -3,7 +3,7 @@ import { readChannel, readReceiver } from '../../chain/batch-settlement.js'
 import { checkGain, simulateSingle } from '../../relayer/preparation.js'
 import type { Claim, Deposit, EnrichedRefund, ReceiverSettle } from '../../x402/batch-schemas.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
-import { checkMinimum, reject } from '../checks.js'
+import { type AcceptedToken, checkMinimum, reject } from '../checks.js'
 import type { ServedNetwork } from '../payment-check.js'
 import {
   type BatchJob,
@@ -43,20 +43,24 @@ export type Plan =
  * Makes the job that a request asks for, and decides whether it is worth its gas: a job that moves nothing, or less than
  * the minimum, is not sent. Throws `RpcUnavailableError`.
  */
-export async function planJob(payload: SettledPayload, chain: ServedNetwork): Promise<Plan> {
+export async function planJob(
+  payload: SettledPayload,
+  chain: ServedNetwork,
+  token: AcceptedToken,
+): Promise<Plan> {
   switch (payload.type) {
     case 'deposit': {
       const { payer } = payload.channelConfig
-      const job = identifyDeposit(payload, chain.terms.token)
+      const job = identifyDeposit(payload, token)
       const amount = BigInt(payload.deposit.amount)
       return { state: 'toDo', job, gasPayer: payer, runners: [payer], amount }
     }
     case 'claim':
-      return planClaim(payload, chain)
+      return planClaim(payload, chain, token)
     case 'settle':
-      return planPayout(payload, chain)
+      return planPayout(payload, chain, token)
     case 'refund':
-      return planRefund(payload, chain)
+      return planRefund(payload, chain, token)
   }
 }
 
@@ -66,12 +70,14 @@ export async function planJob(payload: SettledPayload, chain: ServedNetwork): Pr
  * before the next one the channel needs another deposit, which must reach the minimum. An exempt refund may have no rows
  * but one of its own channel, because rows of others would cost gas each time.
  */
-async function planRefund(payload: EnrichedRefund, chain: ServedNetwork): Promise<Plan> {
+async function planRefund(
+  payload: EnrichedRefund,
+  { rpc, terms: { chainId } }: ServedNetwork,
+  token: AcceptedToken,
+): Promise<Plan> {
   const { claims, refundAuthorizerSignature, claimAuthorizerSignature, channelConfig } = payload
   if (refundAuthorizerSignature === undefined) return unsigned
   if (claims.length > 0 && claimAuthorizerSignature === undefined) return unsigned
-  const { rpc, terms } = chain
-  const { chainId } = terms.token
   const job = identifyRefund(payload, chainId, refundAuthorizerSignature)
   const details = job.details as RefundDetails
   const { channelId, runners = [] } = details
@@ -95,30 +101,38 @@ async function planRefund(payload: EnrichedRefund, chain: ServedNetwork): Promis
   const isEmptying =
     left > 0n && wanted >= left && totals.every((row) => row.channelId === channelId)
   if (isEmptying) return { ...plan, amount: gain }
-  const refusal = checkMinimum(moved, terms)
+  const refusal = checkMinimum(moved, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
 }
 
-async function planClaim(payload: Claim, { rpc, terms }: ServedNetwork): Promise<Plan> {
+async function planClaim(
+  payload: Claim,
+  { rpc, terms }: ServedNetwork,
+  token: AcceptedToken,
+): Promise<Plan> {
   const { claimAuthorizerSignature: signature } = payload
   if (signature === undefined) return unsigned
-  const job = identifyClaim(payload.claims, terms.token.chainId, signature)
+  const job = identifyClaim(payload.claims, terms.chainId, signature)
   const { claims, authorizer, runners = [] } = job.details as ClaimDetails
   const gain = gainOf(await readGains(rpc, claims))
   const plan = { state: 'toDo', job, gasPayer: authorizer, runners } as const
   if (gain === 0n) return { ...plan, isDone: true }
-  const refusal = checkMinimum(gain, terms)
+  const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
 }
 
-async function planPayout(payload: ReceiverSettle, { rpc, terms }: ServedNetwork): Promise<Plan> {
-  const { receiver, token } = payload
-  const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, token, 'latest')
-  const job = identifySettle(receiver, token, totalSettled)
+async function planPayout(
+  { receiver }: ReceiverSettle,
+  { rpc }: ServedNetwork,
+  token: AcceptedToken,
+): Promise<Plan> {
+  const { address } = token
+  const { totalClaimed, totalSettled } = await readReceiver(rpc, receiver, address, 'latest')
+  const job = identifySettle(receiver, address, totalSettled)
   const gain = totalClaimed - totalSettled
   const plan = { state: 'toDo', job, gasPayer: receiver, runners: [] } as const
   if (gain === 0n) return { ...plan, isDone: true }
-  const refusal = checkMinimum(gain, terms)
+  const refusal = checkMinimum(gain, token)
   return { ...plan, gain, ...(refusal && { refusal }) }
 }
 

@@ -11,7 +11,7 @@ import type { BatchPayload } from '../../x402/batch-schemas.js'
 import { readNetwork, readPayer } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { type SettleResult, settleRejection } from '../answers.js'
-import { isRejection, reject } from '../checks.js'
+import { findToken, isRejection, reject } from '../checks.js'
 import type { Deliveries } from '../deliveries.js'
 import type { ServedNetwork } from '../payment-check.js'
 import { createOutcomeWait, type Settle } from '../settler.js'
@@ -80,7 +80,9 @@ export function createBatchSettler(options: BatchSettlerOptions): Settle {
     if (isRejection(chain)) return refuse(asked, chain)
     const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
     const request = { ...asked, payload }
-    const plan = await planJob(payload, chain)
+    const token = findToken(request.requirements.asset, chain.terms)
+    if (isRejection(token)) return refuse(request, token)
+    const plan = await planJob(payload, chain, token)
     if (plan.state === 'refused') return refuse(request, plan.rejection)
     const { job } = plan
     const row = await findRow(job, request)

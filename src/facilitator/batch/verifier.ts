@@ -10,7 +10,7 @@ import type { Deposit, Refund, Voucher } from '../../x402/batch-schemas.js'
 import { readPayer } from '../../x402/parse-request.js'
 import { type Rejection, reasons } from '../../x402/reasons.js'
 import { verifyRejection, verifyUnavailable } from '../answers.js'
-import { isRejection, reject } from '../checks.js'
+import { type AcceptedToken, findToken, isRejection, reject } from '../checks.js'
 import type { ServedNetwork } from '../payment-check.js'
 import type { SignedDigest, TakeVerified, VerifiedPayments } from '../settle-pace.js'
 import type { Verify } from '../verifier.js'
@@ -40,11 +40,12 @@ export function createVerifiedDepositCheck(
     const parsed = parseBatchRequest(body)
     if (!parsed.ok || parsed.request.payload.type !== 'deposit') return false
     const chain = networks.get(parsed.request.network)
-    return chain !== undefined && verified.take(signedDeposit(parsed.request.payload, chain))
+    const token = chain?.terms.tokens.get(parsed.request.payload.channelConfig.token)
+    return token !== undefined && verified.take(signedDeposit(parsed.request.payload, token))
   }
 }
 
-function signedDeposit(payload: Deposit, { terms: { token } }: ServedNetwork): SignedDigest {
+function signedDeposit(payload: Deposit, token: AcceptedToken): SignedDigest {
   const { digest } = identifyDeposit(payload, token)
   const { signature } = payload.deposit.authorization.erc3009Authorization
   return { network: token.network, digest, signature }
@@ -88,8 +89,10 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     const payload = await withCanonicalSignatures(asked.payload, chain.rpc)
     const request = { ...asked, payload }
     if (payload.type === 'voucher') return askScheme(request, chain)
+    const token = findToken(request.requirements.asset, chain.terms)
+    if (isRejection(token)) return refused(token)
     const result = await (payload.type === 'deposit'
-      ? verifyDeposit(request, payload, chain)
+      ? verifyDeposit(request, payload, chain, token)
       : askScheme(request, chain))
     if (!result.ok) return result
     const { payer, receiverAuthorizer } = payload.channelConfig
@@ -98,7 +101,7 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
       : checkGasBudgets(chain, receiverAuthorizer, [receiverAuthorizer]))
     if (gasRefusal !== undefined) return refused(gasRefusal)
     // The rate limit does not refuse the settle of a deposit that verify found valid.
-    if (payload.type === 'deposit') verified.note(signedDeposit(payload, chain))
+    if (payload.type === 'deposit') verified.note(signedDeposit(payload, token))
     return result
   }
 
@@ -107,8 +110,9 @@ export function createBatchVerifier(options: BatchVerifierOptions): Verify {
     request: VerifiedRequest,
     payload: Deposit,
     chain: ServedNetwork,
+    token: AcceptedToken,
   ): Promise<SchemeResult> {
-    const job = identifyDeposit(payload, chain.terms.token)
+    const job = identifyDeposit(payload, token)
     const hasLanded = async () => {
       const row = await journal.findJob(batchKinds.deposit, request.network, job.key)
       return row?.state === 'confirmed' && (await isSameRequest(row, job))

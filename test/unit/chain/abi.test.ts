@@ -34,6 +34,7 @@ const signatures: Record<keyof typeof selectors, string> = {
   name: 'name()',
   version: 'version()',
   decimals: 'decimals()',
+  symbol: 'symbol()',
   domainSeparator: 'DOMAIN_SEPARATOR()',
   balanceOf: 'balanceOf(address)',
   transfer: 'transfer(address,uint256)',

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createCoalescer, createPaymentFactsReader } from '../../../src/chain/payment-facts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
 import { RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
-import { aTerms } from '../facilitator/a-network.js'
+import { aToken } from '../facilitator/a-network.js'
 
 const parties = {
+  asset: aToken().address,
   payer: `0x${'a1'.repeat(20)}`,
   payTo: `0x${'b2'.repeat(20)}`,
   nonce: `0x${'c3'.repeat(32)}`,
@@ -32,14 +33,14 @@ function aNodeAt(newest: number) {
 
 it('accepts facts one block behind the newest block seen', async () => {
   const { rpc, asked } = aNodeAt(9)
-  const facts = await createPaymentFactsReader(rpc, aTerms().token, () => 10)(parties)
+  const facts = await createPaymentFactsReader(rpc, [aToken()], () => 10)(parties)
   expect(facts.blockNumber).toBe(9)
   expect(asked).toEqual(['latest'])
 })
 
 it('asks a node further behind for a block it does not have, so that another node answers', async () => {
   const { rpc, asked } = aNodeAt(8)
-  const read = createPaymentFactsReader(rpc, aTerms().token, () => 10)
+  const read = createPaymentFactsReader(rpc, [aToken()], () => 10)
   await expect(read(parties)).rejects.toThrow(RpcUnavailableError)
   expect(asked).toEqual(expect.arrayContaining(['latest', '0x9']))
 })

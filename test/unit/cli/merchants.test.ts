@@ -369,7 +369,7 @@ describe('a file of merchants', () => {
     [
       'another asset',
       aFile([aMerchant({ asset: buyback })]),
-      /asset must be the stablecoin of eip155:5042/,
+      /asset must be a stablecoin of eip155:5042/,
     ],
     ['a bad payTo', aFile([aMerchant({ payTo: '0x12' })]), /payTo must be an address/],
     [

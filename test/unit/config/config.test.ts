@@ -37,13 +37,13 @@ describe('readConfig', () => {
           network: 'eip155:5042',
           chainId: 5042,
           rpcUrls: ['https://rpc.mainnet.arc.io'],
-          asset: '0x3600000000000000000000000000000000000000',
+          assets: ['0x3600000000000000000000000000000000000000'],
           publicRpcUrls: ['https://rpc.mainnet.arc.io'],
           explorerUrl: 'https://explorer.arc.io',
         },
       ],
       buybackAddress: undefined,
-      minAmount: 1n,
+      minAmount: { least: 1n, bySymbol: {} },
       maxFeePerGasWei: 1_000_000_000_000n,
       dailyGasLimit: undefined,
       failedGasBudget: 50_000_000_000_000_000n,
@@ -198,8 +198,8 @@ describe('readConfig', () => {
   })
 
   it('takes the minimum amount as plain digits from 1 up', () => {
-    expect(read({ MIN_AMOUNT: '1' }).minAmount).toBe(1n)
-    expect(read({ MIN_AMOUNT: (2n ** 256n - 1n).toString() }).minAmount).toBe(2n ** 256n - 1n)
+    expect(read({ MIN_AMOUNT: '1' }).minAmount.least).toBe(1n)
+    expect(read({ MIN_AMOUNT: (2n ** 256n - 1n).toString() }).minAmount.least).toBe(2n ** 256n - 1n)
     for (const wrong of ['0', '-1', '01', '0.01', '1e3', (2n ** 256n).toString()]) {
       expect(problems({ MIN_AMOUNT: wrong })).toEqual([expect.stringContaining('MIN_AMOUNT')])
     }
@@ -288,8 +288,42 @@ describe('readConfig', () => {
     })
     expect(networks).toMatchObject([
       { chainId: 5042, rpcUrls: ['https://a.example/key', 'http://b.example:8545'] },
-      { chainId: 5042002, asset: '0x8004A818BFB912233c491871b3d84c89A494BD9e' },
+      { chainId: 5042002, assets: ['0x8004A818BFB912233c491871b3d84c89A494BD9e'] },
     ])
+  })
+
+  it('takes a list of assets, and the old name for one of them with a remark', () => {
+    const [usdc, eurc] = [
+      '0x3600000000000000000000000000000000000000',
+      '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1',
+    ]
+    const both = read({ MAINNET_ASSETS: `${usdc}, ${eurc.toLowerCase()}` })
+    expect(both.networks[0]?.assets).toEqual([usdc, eurc])
+    expect(both.warnings).toEqual([])
+    const old = read({ MAINNET_ASSET: eurc })
+    expect(old.networks[0]?.assets).toEqual([eurc])
+    expect(old.warnings).toEqual([
+      'MAINNET_ASSET is the old name of MAINNET_ASSETS and still works: rename it.',
+    ])
+    expect(read({ MAINNET_ASSETS: eurc, MAINNET_ASSET: eurc }).networks[0]?.assets).toEqual([eurc])
+    expect(problems({ MAINNET_ASSETS: usdc, MAINNET_ASSET: eurc })).toEqual([
+      'MAINNET_ASSETS and MAINNET_ASSET are both set and differ: keep MAINNET_ASSETS.',
+    ])
+    for (const wrong of [`${usdc},`, `${usdc},0x12`, `${usdc},${usdc}`]) {
+      expect(problems({ MAINNET_ASSETS: wrong })).toEqual([
+        expect.stringContaining('MAINNET_ASSETS must be a comma list'),
+      ])
+    }
+  })
+
+  it('takes a minimum for all tokens, and others by symbol', () => {
+    expect(read({ MIN_AMOUNT: '1000, EURC:900' }).minAmount).toEqual({
+      least: 1000n,
+      bySymbol: { EURC: 900n },
+    })
+    for (const wrong of ['EURC:900', '1000,EURC:0', '1000,EURC', '1000,EURC:1,EURC:2', '0']) {
+      expect(problems({ MIN_AMOUNT: wrong })).toHaveLength(1)
+    }
   })
 
   it('names a bad node address by position and never repeats it', () => {

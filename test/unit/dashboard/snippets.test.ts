@@ -6,6 +6,16 @@ import {
   fetchSnippet,
 } from '../../../src/dashboard/pages/merchant/snippets.js'
 
+const token = {
+  address: '0x36',
+  symbol: 'USDC',
+  currency: 'USD',
+  decimals: 6,
+  name: 'USDC',
+  version: '2',
+  minAmount: '1',
+}
+
 const network = {
   network: 'eip155:5042',
   chainId: 5042,
@@ -14,7 +24,8 @@ const network = {
   nativeCurrency: { name: 'USDC', symbol: 'USDC', decimals: 18 },
   walletRpcUrls: [],
   explorerUrl: null,
-  asset: { address: '0x36', symbol: 'USDC', decimals: 6, name: 'USDC', version: '2' },
+  asset: token,
+  assets: [token],
 }
 
 const post = {

@@ -1,6 +1,6 @@
 import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import type { Terms } from '../../../src/facilitator/checks.js'
+import type { AcceptedToken, Terms } from '../../../src/facilitator/checks.js'
 import type { ServedNetwork } from '../../../src/facilitator/payment-check.js'
 import { computeDomainSeparator } from '../../../src/x402/authorization-digest.js'
 import { createKeccak256 } from '../../../src/x402/keccak.js'
@@ -15,20 +15,29 @@ const domainSeparator = computeDomainSeparator(keccak256, {
   verifyingContract: asset,
 })
 
+export function aToken(changes: Partial<AcceptedToken> = {}): AcceptedToken {
+  return {
+    network,
+    chainId: 5042,
+    address: asset,
+    name: 'USDC',
+    version: '2',
+    symbol: 'USDC',
+    currency: 'USD',
+    domainSeparator,
+    hasBlocklist: true,
+    hasPause: true,
+    minAmount: 1n,
+    ...changes,
+  }
+}
+
 /** Terms that refuse nobody. */
 export function aTerms(changes: Partial<Terms> = {}): Terms {
   return {
-    token: {
-      network,
-      chainId: 5042,
-      address: asset,
-      name: 'USDC',
-      version: '2',
-      domainSeparator,
-      hasBlocklist: true,
-      hasPause: true,
-    },
-    minAmount: 1n,
+    network,
+    chainId: 5042,
+    tokens: new Map([[asset, aToken()]]),
     isRelayer: () => false,
     isPayerBlocked: () => false,
     isPayToBlocked: () => false,

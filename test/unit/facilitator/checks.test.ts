@@ -10,12 +10,16 @@ import {
 import { zeroAddress } from '../../../src/x402/address.js'
 import type { Payment } from '../../../src/x402/payment.js'
 import { aPayment, asset, network, nonce, nowSeconds, payer, payTo } from '../x402/a-payment.js'
-import { aTerms } from './a-network.js'
+import { aTerms, aToken } from './a-network.js'
 
 const clock = { nowSeconds, marginSeconds: 6 }
 
 function climb(payment: Payment, terms: Partial<Terms> = {}, at = clock) {
   return checkTerms(payment, aTerms(terms), at)
+}
+
+function withMinimum(minAmount: bigint): Partial<Terms> {
+  return { tokens: new Map([[asset, aToken({ minAmount })]]) }
 }
 
 function withAuthorization(changes: Partial<Payment['authorization']>): Payment {
@@ -73,37 +77,37 @@ describe('the checks without the chain', () => {
       'another asset',
       { asset: payTo },
       'unsupportedAsset',
-      `Asset ${payTo} is not settled on ${network}; expected ${asset}.`,
+      `Asset ${payTo} is not settled on ${network}; expected ${asset} (USDC).`,
     ],
     [
       'no name of the token',
       { quotedDomain: { version: '2' } },
       'missingEip712Domain',
-      'extra.name is missing; expected name "USDC" and version "2".',
+      `extra.name is missing; the EIP-712 domain of asset ${asset} has name "USDC" and version "2".`,
     ],
     [
       'an empty name',
       { quotedDomain: { name: '', version: '2' } },
       'missingEip712Domain',
-      'extra.name is missing; expected name "USDC" and version "2".',
+      `extra.name is missing; the EIP-712 domain of asset ${asset} has name "USDC" and version "2".`,
     ],
     [
       'no version of the token',
       { quotedDomain: { name: 'USDC' } },
       'missingEip712Domain',
-      'extra.version is missing; expected name "USDC" and version "2".',
+      `extra.version is missing; the EIP-712 domain of asset ${asset} has name "USDC" and version "2".`,
     ],
     [
       'another name',
       { quotedDomain: { name: 'USD Coin', version: '2' } },
       'tokenNameMismatch',
-      `extra.name is "USD Coin", the token's EIP-712 name is "USDC".`,
+      `extra.name is "USD Coin"; the EIP-712 domain of asset ${asset} has name "USDC" and version "2".`,
     ],
     [
       'another version',
       { quotedDomain: { name: 'USDC', version: '1' } },
       'tokenVersionMismatch',
-      `extra.version is "1", the token's EIP-712 version is "2".`,
+      `extra.version is "1"; the EIP-712 domain of asset ${asset} has name "USDC" and version "2".`,
     ],
   ])('refuse %s', (_, changes, reason, message) => {
     expect(climb(aPayment(changes))).toEqual({ reason, message })
@@ -146,18 +150,18 @@ describe('the checks without the chain', () => {
   })
 
   it('refuse less than the minimum, and zero whatever the minimum is', () => {
-    expect(climb(aPayment(), { minAmount: 9_999n })).toBeUndefined()
-    expect(climb(aPayment(), { minAmount: 10_000n })).toBeUndefined()
-    expect(climb(aPayment(), { minAmount: 10_001n })).toEqual({
+    expect(climb(aPayment(), withMinimum(9_999n))).toBeUndefined()
+    expect(climb(aPayment(), withMinimum(10_000n))).toBeUndefined()
+    expect(climb(aPayment(), withMinimum(10_001n))).toEqual({
       reason: 'amountBelowMinimum',
-      message: 'The amount 10000 is below the minimum of 10001 settled here.',
+      message: 'The amount 10000 is below the minimum of 10001 (0.010001 USDC) settled here.',
     })
     const free = { ...withAuthorization({ value: 0n }), amount: 0n }
     for (const minAmount of [0n, 1n]) {
-      expect(climb(free, { minAmount })?.reason).toBe('amountBelowMinimum')
+      expect(climb(free, withMinimum(minAmount))?.reason).toBe('amountBelowMinimum')
     }
     const least = { ...withAuthorization({ value: 1n }), amount: 1n }
-    for (const minAmount of [0n, 1n]) expect(climb(least, { minAmount })).toBeUndefined()
+    for (const minAmount of [0n, 1n]) expect(climb(least, withMinimum(minAmount))).toBeUndefined()
   })
 
   it.each([
@@ -247,7 +251,7 @@ describe('the facts of the chain', () => {
     expect(check({})).toBeUndefined()
     expect(check({ balance: 9_999n })).toEqual({
       reason: 'insufficientBalance',
-      message: `The payer ${payer} holds 9999 (0.009999 dollars), the payment needs 10000 (0.01).`,
+      message: `The payer ${payer} holds 9999 (0.009999) of ${asset}, the payment needs 10000 (0.01).`,
     })
   })
 

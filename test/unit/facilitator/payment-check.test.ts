@@ -10,7 +10,7 @@ import { createAuthorizationDigest } from '../../../src/x402/authorization-diges
 import type { Payment } from '../../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../../src/x402/signer-recovery.js'
 import { aPayment, network, nowSeconds, payTo, signPayment } from '../x402/a-payment.js'
-import { aNetwork, aTerms, keccak256 } from './a-network.js'
+import { aNetwork, aTerms, aToken, keccak256 } from './a-network.js'
 
 const SEEN_BLOCK = 40
 const CLAIMED_AT = nowSeconds - 5
@@ -23,7 +23,7 @@ let digest: Hex
 beforeAll(async () => {
   payment = aPayment()
   payment = { ...payment, signature: await signPayment(payment) }
-  digest = bytesToHex(computeDigest(aTerms().token.domainSeparator, payment.authorization))
+  digest = bytesToHex(computeDigest(aToken().domainSeparator, payment.authorization))
 })
 
 interface Case {

@@ -15,6 +15,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { takesUsdc } from '../support/token.js'
 
 const network = 'eip155:5042'
 const asset = devnetContracts.usdc
@@ -86,8 +87,8 @@ const settlement = devnetContracts.batchSettlement
 it('says in /supported that it settles the scheme, after exact and without an authorizer of its own', async () => {
   const { kinds } = (await world.get('/supported')).body
   expect(kinds).toEqual([
-    { x402Version: 2, scheme: 'exact', network },
-    { x402Version: 2, scheme: 'batch-settlement', network },
+    { x402Version: 2, scheme: 'exact', network, extra: takesUsdc },
+    { x402Version: 2, scheme: 'batch-settlement', network, extra: takesUsdc },
   ])
 })
 

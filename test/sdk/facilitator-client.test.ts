@@ -3,6 +3,7 @@ import { SettleError, VerifyError } from '@x402/core/types'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aSignedPayment, type PaymentWish } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { takesUsdc } from '../support/token.js'
 
 let world: World
 let client: HTTPFacilitatorClient
@@ -21,8 +22,8 @@ async function wished(wish?: PaymentWish) {
 it('reads what is supported', async () => {
   const supported = await client.getSupported()
   expect(supported.kinds).toEqual([
-    { x402Version: 2, scheme: 'exact', network: 'eip155:5042' },
-    { x402Version: 2, scheme: 'batch-settlement', network: 'eip155:5042' },
+    { x402Version: 2, scheme: 'exact', network: 'eip155:5042', extra: takesUsdc },
+    { x402Version: 2, scheme: 'batch-settlement', network: 'eip155:5042', extra: takesUsdc },
   ])
   expect(supported.signers['eip155:*']?.length).toBe(3)
 })

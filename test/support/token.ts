@@ -5,6 +5,21 @@ import { devnetContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import type { SignedPayment } from './a-signed-payment.js'
 
+/** What each kind of `/supported` says about the tokens while the settings name none. */
+export const takesUsdc = {
+  assets: [
+    {
+      address: devnetContracts.usdc,
+      symbol: 'USDC',
+      decimals: 6,
+      name: 'USDC',
+      version: '2',
+      currency: 'USD',
+      minAmount: '1',
+    },
+  ],
+}
+
 /** Enough for a busy machine. */
 const MINED = { timeout: 30_000 }
 

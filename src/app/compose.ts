@@ -202,7 +202,8 @@ async function open(
   if (config.archive !== undefined) {
     const mayRun = () => isKeeper() && !disk.isLow()
     const shelves = stores.archive.shelves(shortenDetails)
-    const archivist = startArchivist({ ...config.archive, shelves, mayRun, now, log })
+    const onFailure = () => metrics?.countArchiveFailure()
+    const archivist = startArchivist({ ...config.archive, shelves, mayRun, onFailure, now, log })
     teardown.add('archive', archivist.stop)
   }
   return app

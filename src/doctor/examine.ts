@@ -20,7 +20,7 @@ import {
   variables,
 } from './chain-checks.js'
 import { type Finding, fail, ok, warn } from './finding.js'
-import { checkDatabase, checkSettings } from './settings-checks.js'
+import { checkArchive, checkDatabase, checkSettings } from './settings-checks.js'
 
 /** The subject of an examination. */
 interface Installation {
@@ -45,6 +45,7 @@ export async function examine(installation: Installation): Promise<Finding[]> {
       ...checkSettings(config, secrets, env),
       ...problem,
       ...checkDatabase(database, config.database),
+      ...checkArchive(config),
       ...chains.flat(),
       await checkPublicAddress(config.baseUrl),
     ]

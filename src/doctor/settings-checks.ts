@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { type Config, SETTLE_COST } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import type { DatabaseInspection, ServerFacts } from '../store/stores.js'
@@ -227,14 +228,49 @@ function checkFile({ state, version, wantedVersion, problem }: DatabaseInspectio
   return ok(name, `writable, schema version ${version}`)
 }
 
-function checkRoom({ freeBytes, sizeBytes = 0 }: DatabaseInspection): Finding[] {
-  if (freeBytes === undefined) return []
+function checkRoom({ freeBytes, sizeBytes = 0, server }: DatabaseInspection): Finding[] {
   const name = 'disk'
+  if (server !== undefined) {
+    const unseen = 'the disk of the server cannot be seen from here: watch it there'
+    return [ok(name, `the database has ${describeBytes(sizeBytes)}; ${unseen}`)]
+  }
+  if (freeBytes === undefined) return []
   const detail = `${describeBytes(freeBytes)} free; the database has ${describeBytes(sizeBytes)}`
   const mend = 'Make room on the disk of DATABASE_URL: without it nothing can be settled.'
   if (freeBytes < EMPTY_BYTES) return [fail(name, detail, mend)]
   if (freeBytes < LOW_BYTES) return [warn(name, detail, mend)]
   return [ok(name, detail)]
+}
+
+/** Checks whether old payments can be archived: the folder, or the one in which it would be made, and its room. */
+export function checkArchive({
+  archive,
+  database,
+}: Pick<Config, 'archive' | 'database'>): Finding[] {
+  if (archive === undefined) return []
+  const name = 'archive'
+  try {
+    const folder = nearestFolder(resolve(archive.folder))
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    const free = bavail * bsize
+    const detail = `its folder can be written, ${describeBytes(free)} free`
+    if (free < LOW_BYTES) return [warn(name, detail, 'Make room on the disk of ARCHIVE_FOLDER.')]
+    const shared = database.kind === 'postgres' ? '; all replicas need this very folder' : ''
+    return [ok(name, `${detail}${shared}`)]
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    const mend =
+      'Let the user of the service write to ARCHIVE_FOLDER. Until then old payments stay in the journal.'
+    return [warn(name, `its folder cannot be written (${code})`, mend)]
+  }
+}
+
+/** Returns the folder, or the nearest above it that exists. Throws `ENOTDIR` where a file stands in the way. */
+function nearestFolder(folder: string): string {
+  if (!existsSync(folder)) return nearestFolder(dirname(folder))
+  if (statSync(folder).isDirectory()) return folder
+  throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
 }
 
 function describeBytes(bytes: number): string {

@@ -10,6 +10,8 @@ export interface Metrics extends Omit<AnswerMetrics, 'decided' | 'begin'> {
   observeRpc(network: string): RpcObserver
   /** Counts spans of traces. */
   countSpans(outcome: 'exported' | 'dropped', spans: number): void
+  /** Counts an attempt to write the archive that failed. */
+  countArchiveFailure(): void
   relayerEvents(network: string): RelayerEvents
   /** Shows this network's lanes, queue and head in every scrape from now on. */
   watch(network: WatchedNetwork): void
@@ -77,6 +79,11 @@ export function createMetrics(now: () => number): Metrics {
     labelNames: ['outcome'],
     registers: [registry],
   })
+  const archiveFailures = new Counter({
+    name: 'arcus_archive_failures_total',
+    help: 'Attempts to write the archive that failed; the rows stay in the journal. One a minute until one succeeds.',
+    registers: [registry],
+  })
   const showLeases = createLeaseGauges(registry)
   let watchedLeases: WatchedLeases | undefined
   let directory: WatchedDirectory | undefined
@@ -99,6 +106,7 @@ export function createMetrics(now: () => number): Metrics {
     ...answers,
     observeRpc: createRpcMetrics(registry),
     countSpans: (outcome, count) => spans.inc({ outcome }, count),
+    countArchiveFailure: () => archiveFailures.inc(),
     relayerEvents(network) {
       const events = settling.relayerEvents(network)
       return {

@@ -254,11 +254,18 @@ async function archiveShelf(
 const DAY_MS = 86_400_000
 const CHECK_MS = 60_000
 
-/** Archives at each start and then once a day (UTC) what was decided more than `retentionDays` days before that day. */
-export function startArchivist(options: ArchivingOptions & { retentionDays: number }): {
-  stop(): Promise<void>
-} {
-  const { folder, retentionDays, now, log } = options
+export interface ArchivistOptions extends ArchivingOptions {
+  retentionDays: number
+  /** Runs each time the archive could not be written. */
+  onFailure(): void
+}
+
+/**
+ * Archives at each start and then once a day (UTC) what was decided more than `retentionDays` days before that day. What
+ * fails is tried again each minute.
+ */
+export function startArchivist(options: ArchivistOptions): { stop(): Promise<void> } {
+  const { folder, retentionDays, onFailure, now, log } = options
   let isStopped = false
   let archivedBefore = 0
   let running: Promise<void> | undefined
@@ -271,6 +278,7 @@ export function startArchivist(options: ArchivingOptions & { retentionDays: numb
       await archiveOld(before, { ...options, mayRun })
       if (mayRun()) archivedBefore = before
     } catch (err) {
+      onFailure()
       log.error({ err, folder }, 'the archive could not be written: rows stay in the journal')
     }
   }

@@ -66,3 +66,12 @@ it('is content with a pooler if the role has its limits', () => {
   const timeouts = { idleInTransactionMs: 3_000, statementMs: 10_000 }
   expect(troubles({ isPooled: true, timeouts })).toEqual([])
 })
+
+it('says that it cannot see the disk of a server, and how large the database is', () => {
+  const sizes = { version: 1, wantedVersion: 1, sizeBytes: 3 * 1024 ** 3 }
+  const inspection = { state: 'writable', ...sizes, server: good, async close() {} } as const
+  const disk = checkDatabase(inspection, database).find(({ name }) => name === 'disk')
+  expect(disk?.detail).toBe(
+    'the database has 3.0 GiB; the disk of the server cannot be seen from here: watch it there',
+  )
+})

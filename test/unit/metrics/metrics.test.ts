@@ -204,3 +204,12 @@ describe('balances', () => {
     expect(await createBalances({ batch }, [wallet], Date.now)()).toEqual([undefined])
   })
 })
+
+it('counts attempts to write the archive that failed, from 0 on', async () => {
+  let now = 0
+  const metrics = createMetrics(() => now)
+  expect((await metrics.render()).text).toContain('arcus_archive_failures_total 0')
+  metrics.countArchiveFailure()
+  now = 2_000
+  expect((await metrics.render()).text).toContain('arcus_archive_failures_total 1')
+})

@@ -1,15 +1,57 @@
 import { defineConfig } from 'vitest/config'
 
+/** Files with several processes at once, or with a process that starts over and over: they keep a processor busy. */
+const busy = [
+  'archive',
+  'attestation',
+  'clocks',
+  'database',
+  'deliveries',
+  'hosted-replicas',
+  'kill',
+  'paused-replica',
+  'pgbouncer',
+  'replicas',
+  'rolling-restart',
+].map((name) => `test/faults/${name}.test.ts`)
+
+// The packages of this repository are tested from their sources.
+const resolve = { tsconfigPaths: true }
+
+const shared = {
+  testTimeout: 180_000,
+  hookTimeout: 60_000,
+  // Files run one after another in the same process, so that each module is loaded once.
+  isolate: false,
+  pool: 'forks',
+} as const
+
 export default defineConfig({
-  // The packages of this repository are tested from their sources.
-  resolve: { tsconfigPaths: true },
   test: {
-    include: ['test/faults/**/*.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
-    // Faults are about time: files run one at a time, so that no neighbour causes one.
-    fileParallelism: false,
-    pool: 'forks',
+    // Faults are about time, so no file may wait for a processor. The others mostly wait for blocks.
+    projects: [
+      {
+        resolve,
+        test: {
+          ...shared,
+          name: 'busy',
+          include: busy,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          ...shared,
+          name: 'waiting',
+          include: ['test/faults/**/*.test.ts'],
+          exclude: busy,
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
   },
 })

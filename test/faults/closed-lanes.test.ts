@@ -24,6 +24,8 @@ const BLOCKED = 'sender is on the blocklist'
 const [firstRelayer] = devnetRelayers
 const relayer = firstRelayer as (typeof devnetRelayers)[number]
 const PURSE = 100n * 10n ** 18n
+/** For cases that wait until a settle gives up. */
+const SHORT_WAIT = { SETTLE_WAIT_SECONDS: '3' }
 
 let world: World
 
@@ -96,12 +98,12 @@ describe('a relayer without gas money', () => {
   )
 
   it('is the only one: failures are answered truly, and a refill mends it', async () => {
-    world = await startWorld()
+    world = await startWorld({ env: SHORT_WAIT })
     const payments = await somePayments(20)
     const settling = spread(world.client, payments, 800)
     await pause(300)
     await fundNative(world.chainUrl, relayer.address, 0n)
-    await pause(6_000)
+    await pause(4_000)
     const dry = await world.client.settle((await somePayments(1))[0] as SignedPayment)
     expect(dry.body).toMatchObject({ success: false })
     await fundNative(world.chainUrl, relayer.address, PURSE)
@@ -122,7 +124,7 @@ describe('a relayer on the blocklist of the chain', () => {
   })
 
   it('is the only one: failures are answered truly, and unblocking mends it', async () => {
-    world = await startWorld()
+    world = await startWorld({ env: SHORT_WAIT })
     const lift = refuseFirstRelayer(BLOCKED)
     const payments = await somePayments(10)
     await world.client.settleAll(payments)
@@ -140,7 +142,7 @@ describe('what every node refuses', () => {
     ['because the chain blocks the wallet', BLOCKED],
     ['in words that name no cause', 'not today'],
   ])('is never called on its way: %s', async (_, message) => {
-    world = await startWorld({ hasSpare: true })
+    world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
     const [payment, later] = (await somePayments(2)) as [SignedPayment, SignedPayment]
     const lifts = [world.proxy, world.spare].map((node) => node?.fault(SEND, refused(message)))
     const { body } = await world.client.settle(payment)
@@ -160,7 +162,7 @@ describe('what every node refuses', () => {
   })
 
   it('but one is on its way, with its hash', async () => {
-    world = await startWorld({ hasSpare: true })
+    world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
     const [payment] = (await somePayments(1)) as [SignedPayment]
     const goOn = await world.holdBlocks()
     world.proxy.fault(SEND, refused('insufficient funds for gas * price + value'))
@@ -178,7 +180,7 @@ describe('what every node refuses', () => {
   })
 
   it('or hears of and does not answer about keeps its hash', async () => {
-    world = await startWorld({ hasSpare: true })
+    world = await startWorld({ hasSpare: true, env: SHORT_WAIT })
     const [payment] = (await somePayments(1)) as [SignedPayment]
     world.proxy.fault(SEND, refused(BLOCKED))
     world.spare?.fault(SEND, dropped)

@@ -13,8 +13,8 @@ import { anAccount, asset, network } from '../support/a-channel.js'
 import { startChain } from '../support/arcus.js'
 import { startService } from './support/service.js'
 
-/** The contracts are looked for every minute. */
-const WITHIN = { timeout: 90_000, interval: 500 }
+const preload = `--import ${new URL('./support/quick-minutes.mjs', import.meta.url)}`
+const WITHIN = { timeout: 90_000, interval: 200 }
 
 it('contracts that are deployed while the service runs are offered without a restart, and listed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
@@ -35,6 +35,7 @@ it('contracts that are deployed while the service runs are offered without a res
       HOSTED_PRIVATE_KEY: devnetHost.privateKey,
       HOSTED_CLAIM_SECONDS: '3600',
       BUYBACK_ADDRESS: devnetBuyback.address,
+      NODE_OPTIONS: preload,
     },
   })
   onTestFinished(() => arcus.stop())

@@ -16,7 +16,7 @@ const env = {
   HOSTED_ENDPOINTS: 'true',
   HOSTED_PRIVATE_KEY: devnetHost.privateKey,
   // Long enough for the calls to be over when the first round begins; another begins at each start.
-  HOSTED_CLAIM_SECONDS: '15',
+  HOSTED_CLAIM_SECONDS: '8',
   BUYBACK_ADDRESS: devnetBuyback.address,
 }
 const PATIENCE_MS = 40_000

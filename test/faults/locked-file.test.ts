@@ -2,7 +2,13 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, describe, expect, it } from 'vitest'
 import { pause } from './support/behaviours.js'
 import { aSignedPayment, somePayments } from './support/payments.js'
-import { auditWorld, expectAllSettledAndTrue, startWorld, type World } from './support/world.js'
+import {
+  auditWorld,
+  expectAllSettledAndTrue,
+  startWorld,
+  until,
+  type World,
+} from './support/world.js'
 
 /** Longer than writes wait. */
 const LONG_MS = 7_000
@@ -61,7 +67,7 @@ describe('a database file that another process has locked', () => {
     const payments = await somePayments(30)
     const goOn = await world.holdBlocks()
     const settling = world.client.settleAll(payments)
-    await expect.poll(() => world.proxy.count('eth_sendRawTransaction')).toBeGreaterThan(0)
+    await until('something was sent', () => world.proxy.count('eth_sendRawTransaction') > 0)
     await pause(300)
     const unlock = lockFile()
     await goOn()

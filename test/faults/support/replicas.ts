@@ -69,7 +69,7 @@ async function build(
   const ports: number[] = []
   for (let i = 0; i < options.replicas; i++) ports.push(await freePort())
   const services: Service[] = []
-  ends.push(() => Promise.all(services.map((service) => service.stop())))
+  ends.push(() => Promise.all(services.map((service) => service.crash())))
   // At once: all of them find an empty database, one makes the schema.
   const started = await Promise.allSettled(ports.map(start))
   for (const result of started) if (result.status === 'fulfilled') services.push(result.value)

@@ -4,10 +4,10 @@
 // Nothing is deployed and no payer's code runs; of a payer only the code size is read.
 //
 // Appended to this code:  asset (20) | flags (1) | members of 72: payer (20) payTo (20) nonce (32)
-//   flags: 1 the token has isBlacklisted(address), 2 it has paused()
+//   flags: 1 the token has isBlacklisted(address), 2 it has paused(), 4 the payments go through Permit2
 // Answered:  a header of 32 | 64 for each member
 //   header: 0x00 | paused (1) | block.timestamp (8) | block.number (8) | zeros (14)
-//   member: balanceOf(payer) (32) | zeros (31) | facts (1)
+//   member: balanceOf(payer) (32) | what Permit2 may take of it, or zeros (31) | facts (1)
 //   facts: 1 each call was answered, 2 nonce used, 4 payer blocklisted, 8 payTo blocklisted, 16 payer has code
 //
 // The first byte is zero because created code may not begin with 0xEF (EIP-3541). A chain takes at most
@@ -44,12 +44,32 @@ object "PaymentFacts" {
       let allOk := and(isAnswered, ok)
       mstore(next, word)
 
-      mstore(0x00, shl(224, 0xe94a0102)) // authorizationState(address,bytes32)
-      mstore(0x04, payer)
-      mstore(0x24, mload(add(member, 40)))
-      ok, word := ask(asset, 0x44)
+      switch and(flags, 4)
+      case 0 {
+        mstore(0x00, shl(224, 0xe94a0102)) // authorizationState(address,bytes32)
+        mstore(0x04, payer)
+        mstore(0x24, mload(add(member, 40)))
+        ok, word := ask(asset, 0x44)
+        facts := or(facts, shl(1, iszero(iszero(word))))
+      }
+      default {
+        let nonce := mload(add(member, 40))
+        mstore(0x00, shl(224, 0x4fe02b44)) // nonceBitmap(address,uint256)
+        mstore(0x04, payer)
+        mstore(0x24, shr(8, nonce))
+        ok, word := ask(PERMIT2(), 0x44)
+        facts := or(facts, shl(1, and(1, shr(and(nonce, 0xff), word))))
+        allOk := and(allOk, ok)
+
+        mstore(0x00, shl(224, 0xdd62ed3e)) // allowance(address,address)
+        mstore(0x04, payer)
+        mstore(0x24, PERMIT2())
+        ok, word := ask(asset, 0x44)
+        // An allowance of more than 31 bytes covers any balance there is.
+        if shr(248, word) { word := shr(8, not(0)) }
+        facts := or(facts, shl(8, word))
+      }
       allOk := and(allOk, ok)
-      facts := or(facts, shl(1, iszero(iszero(word))))
 
       if and(flags, 1) {
         mstore(0x00, shl(224, 0xfe575a87)) // isBlacklisted(address)
@@ -69,6 +89,10 @@ object "PaymentFacts" {
     }
 
     return(out, sub(next, out))
+
+    function PERMIT2() -> at {
+      at := 0x000000000022D473030F116dDEE9F6B43aC78BA3
+    }
 
     // A failed or short answer counts as zero. The gas limit keeps one broken call from starving the rest.
     function ask(token, inputSize) -> isOk, answer {

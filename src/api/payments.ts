@@ -48,7 +48,16 @@ export const supportedAnswer = z.object({
       x402Version: z.literal(2),
       scheme: z.string(),
       network,
-      extra: z.object({ assets: z.array(takenAsset) }),
+      extra: z.object({
+        assets: z.array(takenAsset),
+        assetTransferMethods: z
+          .array(z.enum(['eip3009', 'permit2']))
+          .optional()
+          .describe('How `exact` moves the tokens.'),
+        facilitatorAddress: address
+          .optional()
+          .describe('The wallet that a payer of `upto` names, and that alone can settle.'),
+      }),
     }),
   ),
   extensions: z.array(z.string()),
@@ -79,7 +88,7 @@ export const settleAnswer = z
       transaction: z.union([hash, z.literal('')]),
       network,
       payer: address.optional(),
-      amount: amount.optional().describe('What moved on chain, for `batch-settlement`.'),
+      amount: amount.optional().describe('What moved on chain, for `upto` and `batch-settlement`.'),
       extra: channelState,
       extensions: anyObject
         .optional()

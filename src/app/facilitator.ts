@@ -6,6 +6,7 @@ import { createBatchSettler } from '../facilitator/batch/settler.js'
 import { createBatchVerifier, createVerifiedDepositCheck } from '../facilitator/batch/verifier.js'
 import { createDeliveries } from '../facilitator/deliveries.js'
 import { createPaymentCheck } from '../facilitator/payment-check.js'
+import { createPaymentDigest } from '../facilitator/payment-method.js'
 import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
 import { describeAssets, type SupportedKind } from '../facilitator/routes.js'
 import {
@@ -15,8 +16,8 @@ import {
 } from '../facilitator/settle-pace.js'
 import { createSettler, type Settle } from '../facilitator/settler.js'
 import { createVerifier, type Verify } from '../facilitator/verifier.js'
+import type { Relayer } from '../relayer/relayer.js'
 import type { Stores } from '../store/stores.js'
-import { createAuthorizationDigest } from '../x402/authorization-digest.js'
 import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
@@ -62,7 +63,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const relayers = new Map(world.networks.map(({ relayer }) => [relayer.network, relayer]))
   const terms = new Map([...networks].map(([name, network]) => [name, network.terms]))
   const explorerUrls = new Map(config.networks.map((it) => [it.network as string, it.explorerUrl]))
-  const computeDigest = createAuthorizationDigest(keccak256)
+  const computeDigest = createPaymentDigest(keccak256)
   const checkPayment = createPaymentCheck({
     served: networks,
     journal,
@@ -80,7 +81,8 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const verified = createVerifiedPayments()
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const canSettle = (network: string) => relayers.get(network)?.canSend() ?? false
+  const canSettle = (network: string, sender?: Address) =>
+    relayers.get(network)?.canSend(sender) ?? false
   const verifying = { verified, checksum, canSettle }
   const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
   const exact = {
@@ -100,6 +102,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
     settle: createBatchSettler({ ...settling, networks }),
     takeVerified: createVerifiedDepositCheck(verified, networks),
   }
+  const nextWallet = createWalletTurns(checksum)
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
   return {
     verify: (body) => schemeOf(body).verify(body),
@@ -107,12 +110,34 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
     takeVerified: (body) => schemeOf(body).takeVerified(body),
     payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
     kinds: () =>
-      [...networks].flatMap(([network, { isBatchOffered, terms }]): SupportedKind[] => {
-        const extra = { assets: describeAssets(terms, checksum) }
-        return [
-          { scheme: 'exact', network, extra },
-          ...(isBatchOffered() ? [{ scheme: BATCH_SETTLEMENT, network, extra } as const] : []),
+      world.networks.flatMap(({ relayer, served }): SupportedKind[] => {
+        const { network } = relayer
+        const { isOffered } = served.permit2
+        const extra = { assets: describeAssets(served.terms, checksum) }
+        const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
+        if (isOffered('exact')) assetTransferMethods.push('permit2')
+        const kinds: SupportedKind[] = [
+          { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
         ]
+        if (isOffered('upto')) {
+          const facilitatorAddress = nextWallet(relayer)
+          kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
+        }
+        if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
+        return kinds
       }),
+  }
+}
+
+/**
+ * Makes the choice of the wallet that the payers of `upto` name. The wallets that can send take turns, so that merchants,
+ * who ask once at their start, spread over them.
+ */
+function createWalletTurns(checksum: (address: Address) => Address) {
+  let turn = 0
+  return ({ addresses, canSend }: Pick<Relayer, 'addresses' | 'canSend'>): Address => {
+    const able = addresses.filter((address) => canSend(address))
+    const choices = able.length > 0 ? able : addresses
+    return checksum(choices[turn++ % choices.length] as Address)
   }
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { BatchWatch } from '../chain/batch-settlement.js'
+import type { DeploymentWatch } from '../chain/contract-watch.js'
 import type { Config, HostedConfig } from '../config/config.js'
 import { createLocalClient, type LocalClientOptions } from '../facilitator/local-client.js'
 import type { PaymentFinder } from '../facilitator/payments.js'
@@ -36,7 +36,7 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   network: Network
   asset: Address
   /** Tells whether the contracts of batch-settlement are deployed, and reports each change. */
-  batchContracts: Pick<BatchWatch, 'isDeployed' | 'onChange'>
+  batchContracts: DeploymentWatch
   readFees: ReadFees
   /** `true` where other processes sell the same endpoints from the same database. */
   isShared: boolean

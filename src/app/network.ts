@@ -1,10 +1,13 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import { multicall3Address } from '../chain/abi.js'
 import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
-import { type BatchWatch, watchBatchContracts } from '../chain/batch-settlement.js'
+import { batchContracts } from '../chain/batch-settlement.js'
 import { createBlockFeed } from '../chain/blocks.js'
+import { type DeploymentWatch, watchContracts } from '../chain/contract-watch.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
+import { createPermit2Uses } from '../chain/permit2.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import {
   readHasMulticall3,
@@ -19,10 +22,11 @@ import type { MinAmount } from '../config/setting-types.js'
 import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchKinds } from '../facilitator/batch/kinds.js'
 import type { AcceptedToken } from '../facilitator/checks.js'
-import { createExactKind, createOwnTransactions, EXACT } from '../facilitator/exact-job.js'
+import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from '../facilitator/exact-job.js'
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
 import type { ServedNetwork } from '../facilitator/payment-check.js'
+import { createPermit2Kind } from '../facilitator/permit2-job.js'
 import type { ReadFees } from '../hosted/endpoints.js'
 import { createBalances, createRunway } from '../metrics/gas-money.js'
 import type { Metrics } from '../metrics/metrics.js'
@@ -35,10 +39,18 @@ import type { Signer } from '../relayer/signer.js'
 import type { BudgetStore } from '../store/budgets.js'
 import type { JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Tracing } from '../tracing/tracing.js'
+import { permit2Contracts } from '../x402/address.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import { networks } from '../x402/networks.js'
 import type { Teardown } from './lifecycle.js'
 import type { ReadyNetwork } from './readiness.js'
+
+/** The contracts that each scheme or method needs; it is offered while they have code. */
+const contractsOf = {
+  'batch-settlement': [...Object.values(batchContracts), multicall3Address],
+  'exact by Permit2': [permit2Contracts.permit2, permit2Contracts.exactProxy],
+  upto: [permit2Contracts.permit2, permit2Contracts.uptoProxy],
+} as const satisfies Record<string, readonly Address[]>
 
 /** One network of the settings: its chain, its tokens, its relayers. */
 export interface ComposedNetwork {
@@ -46,7 +58,7 @@ export interface ComposedNetwork {
   /** As they were pinned at start; the first is the default one. */
   tokens: readonly [AcceptedToken, ...AcceptedToken[]]
   served: ServedNetwork
-  batchWatch: BatchWatch
+  batchWatch: DeploymentWatch
   readFees: ReadFees
   ready: ReadyNetwork
   status: StatusNetwork
@@ -103,6 +115,9 @@ export async function composeNetwork(
   const headBlock = () => feed.latest()?.number ?? 0
   const readFacts = createPaymentFactsReader(rpc, tokens, headBlock)
   const findUse = createAuthorizationUses(rpc)
+  const readPermit2Facts = createPaymentFactsReader(rpc, tokens, headBlock, 'permit2')
+  const findPermit2Use = createPermit2Uses(rpc)
+  const isOurs = createOwnTransactions(shared.journal)
   const gas = createGasModel(await readTransferGas(rpc, tokens, firstSigner.address))
   const { dailyGasLimit } = config
   const gasLimits: GasLimits = {
@@ -131,12 +146,8 @@ export async function composeNetwork(
     sharing: shared.sharing,
     leases: shared.leases,
     kinds: {
-      [EXACT]: createExactKind(
-        findUse,
-        readFacts,
-        createOwnTransactions(shared.journal),
-        shared.attestor,
-      ),
+      [EXACT]: createExactKind(findUse, readFacts, isOurs, shared.attestor),
+      [PERMIT2]: createPermit2Kind(findPermit2Use, readPermit2Facts, isOurs, shared.attestor),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
     signers,
@@ -152,8 +163,10 @@ export async function composeNetwork(
     log,
   })
   shared.teardown.add('relayer', () => relayer.stop())
-  const batchWatch = await watchBatchContracts(rpc, log)
-  shared.teardown.add('watch of the batch contracts', () => batchWatch.stop())
+  const contracts = await watchContracts(rpc, contractsOf, log)
+  shared.teardown.add('watch of the contracts', () => contracts.stop())
+  const batchWatch = contracts.of('batch-settlement')
+  const permit2Watches = { exact: contracts.of('exact by Permit2'), upto: contracts.of('upto') }
   const tokenWatches = new Map(
     tokens.map((token) => [token.address, watchToken(rpc, shared.keccak256, token, log)]),
   )
@@ -179,6 +192,11 @@ export async function composeNetwork(
     rpc,
     readFacts,
     findUse,
+    permit2: {
+      readFacts: readPermit2Facts,
+      findUse: findPermit2Use,
+      isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
+    },
     headBlock,
     chainSeconds,
     relayers: relayer.addresses as [Address, ...Address[]],

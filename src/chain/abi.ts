@@ -17,6 +17,10 @@ export const selectors = {
   isValidSignature: '0x1626ba7e',
   transferWithAuthorization: '0xcf092995',
   aggregate3: '0x82ad56cb',
+  settleExact: '0x13cd3b53',
+  settleUpto: '0xff11e7b4',
+  settleExactWithPermit: '0xfa340378',
+  settleUptoWithPermit: '0x016c1748',
 } as const satisfies Record<string, Hex>
 
 /** keccak256 of the event signatures that decide a settlement. */
@@ -24,6 +28,9 @@ export const topics = {
   authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
   authorizationCanceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+  nonceInvalidation: '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d',
+  settled: '0x97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6',
+  settledWithPermit: '0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8',
 } as const satisfies Record<string, Hex>
 
 /** Multicall3 has this address on every chain that has it. */

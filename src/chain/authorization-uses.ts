@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { addressOf, addressTopic, topics, wordOf } from './abi.js'
 import { readBlock } from './blocks.js'
 import {
+  type BlockRange,
   type FoundLog,
   findReceiptAnywhere,
   LOG_RANGE_BLOCKS,
@@ -36,8 +37,8 @@ export type AuthorizationUse =
  * Finds the transaction that used or cancelled an authorization, between a block (exclusive) and the head. Blocks that
  * were searched before are not searched again. Throws `RpcUnavailableError`.
  */
-export type FindAuthorizationUse = (
-  expected: ExpectedTransfer,
+export type FindAuthorizationUse<Expected = ExpectedTransfer> = (
+  expected: Expected,
   afterBlock: number,
   headBlock: number,
 ) => Promise<AuthorizationUse>
@@ -93,15 +94,33 @@ function isUse(log: Log, { asset, payer, nonce }: ExpectedTransfer): boolean {
   )
 }
 
-/** Makes the search for uses on one network; `now` is monotonic, for tests. */
-export function createAuthorizationUses(
-  rpc: Rpc,
+/** Makes the search for uses of EIP-3009 authorizations on one network; `now` is monotonic, for tests. */
+export function createAuthorizationUses(rpc: Rpc, now?: () => number): FindAuthorizationUse {
+  return createUseSearch(
+    ({ asset, payer, nonce }) => `${asset}/${payer}/${nonce}`,
+    (expected, blocks) => findInRange(rpc, expected, blocks),
+    now,
+  )
+}
+
+/** A use, and the block in which it was found. */
+export interface FoundUse {
+  blockNumber: number
+  use: AuthorizationUse
+}
+
+/**
+ * Makes the search for uses that `findInRange` finds in a range of blocks, which is never empty. It remembers under the key
+ * of each authorization what was searched.
+ */
+export function createUseSearch<Expected>(
+  keyOf: (expected: Expected) => string,
+  findInRange: (expected: Expected, blocks: BlockRange) => Promise<FoundUse | undefined>,
   now: () => number = () => performance.now(),
-): FindAuthorizationUse {
+): FindAuthorizationUse<Expected> {
   const searches = new Map<string, Search>()
 
-  function recall({ asset, payer, nonce }: ExpectedTransfer, afterBlock: number): Search {
-    const key = `${asset}/${payer}/${nonce}`
+  function recall(key: string, afterBlock: number): Search {
     const known = searches.get(key)
     const search: Search =
       known !== undefined && known.searchedFrom <= afterBlock
@@ -119,9 +138,9 @@ export function createAuthorizationUses(
   }
 
   return async (expected, afterBlock, headBlock) => {
-    const search = recall(expected, afterBlock)
+    const search = recall(keyOf(expected), afterBlock)
     const searchRange = async (from: number, to: number) => {
-      const found = await findInRange(rpc, expected, from, to)
+      const found = from > to ? undefined : await findInRange(expected, { from, to })
       if (found !== undefined) search.foundIn = found.blockNumber
       return found?.use
     }
@@ -149,16 +168,14 @@ export function createAuthorizationUses(
 async function findInRange(
   rpc: Rpc,
   expected: ExpectedTransfer,
-  from: number,
-  to: number,
-): Promise<{ blockNumber: number; use: AuthorizationUse } | undefined> {
-  if (from > to) return undefined
+  blocks: BlockRange,
+): Promise<FoundUse | undefined> {
   const either = [topics.authorizationUsed, topics.authorizationCanceled]
   const filter = {
     address: expected.asset,
     topics: [either, addressTopic(expected.payer), expected.nonce],
   }
-  for await (const log of readLogs(rpc, filter, { from, to })) {
+  for await (const log of readLogs(rpc, filter, blocks)) {
     const use = await readUse(rpc, expected, log)
     return { blockNumber: Number(log.blockNumber), use }
   }

@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { channelContracts } from '../x402/address.js'
-import { addressTopic, multicall3Address, toQuantity } from './abi.js'
+import { addressTopic, toQuantity } from './abi.js'
 import { type BlockRange, LOG_RANGE_BLOCKS, readLogs } from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
@@ -35,15 +35,6 @@ export interface Channel {
   /** Unix seconds; 0 when no withdrawal is under way. */
   withdrawRequestedAt: number
   refundNonce: bigint
-}
-
-/** Reads whether both contracts, and Multicall3 through which they are called, have code. Throws `RpcUnavailableError`. */
-export async function readHasBatchSettlement(rpc: Rpc): Promise<boolean> {
-  const addresses = [batchContracts.settlement, batchContracts.erc3009Collector, multicall3Address]
-  const codes = await rpc.batch(
-    addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })),
-  )
-  return codes.every((code) => code.ok && typeof code.value === 'string' && code.value.length > 2)
 }
 
 /** Reads a channel at a block. Throws `RpcUnavailableError`. */
@@ -189,39 +180,4 @@ function decode(data: Hex | undefined, count: number): bigint[] {
     throw new RpcUnavailableError('the settlement contract gave an unreadable answer')
   }
   return Array.from({ length: count }, (_, i) => BigInt(`0x${digits.slice(i * 64, i * 64 + 64)}`))
-}
-
-/** Knows whether the contracts of `batch-settlement` are deployed on a network. */
-export interface BatchWatch {
-  isDeployed(): boolean
-  /** Calls the listener at each change from now on. */
-  onChange(listener: (isDeployed: boolean) => void): void
-  stop(): void
-}
-
-const CHECK_MS = 60_000
-
-/** Checks at once and then every minute; a chain that cannot be read changes nothing. Throws `RpcUnavailableError`. */
-export async function watchBatchContracts(
-  rpc: Rpc,
-  log: { info(details: object, message: string): void },
-  checkMs = CHECK_MS,
-): Promise<BatchWatch> {
-  let isDeployed = await readHasBatchSettlement(rpc)
-  const listeners: ((isDeployed: boolean) => void)[] = []
-  const report = () => log.info({ isDeployed }, 'contracts of batch-settlement checked')
-  report()
-  const check = async () => {
-    const found = await readHasBatchSettlement(rpc).catch(() => isDeployed)
-    if (found === isDeployed) return
-    isDeployed = found
-    report()
-    for (const listener of listeners) listener(found)
-  }
-  const timer = setInterval(() => void check(), checkMs)
-  return {
-    isDeployed: () => isDeployed,
-    onChange: (listener) => void listeners.push(listener),
-    stop: () => clearInterval(timer),
-  }
 }

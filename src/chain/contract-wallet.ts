@@ -27,7 +27,7 @@ export async function isAcceptedByWallet(
   wallet: Address,
   digest: Hex,
   signature: Hex,
-  { from, gas }: { from?: Address; gas?: bigint } = {},
+  { from, gas }: { from?: Address | undefined; gas?: bigint } = {},
 ): Promise<boolean> {
   const data = encodeIsValidSignature(digest, signature)
   const answer = await callCapped(rpc, { ...(from && { from }), to: wallet, data }, gas)

@@ -17,6 +17,8 @@ export interface PaymentFacts {
   isPaused: boolean
   /** 6-decimal units. */
   balance: bigint
+  /** What Permit2 may take of the payer's tokens, 31 bytes at most; 0 where it was not asked. */
+  allowance: bigint
 }
 
 export interface PaymentParties {
@@ -43,6 +45,7 @@ const PATIENCE_MS = 3_000
 
 const HAS_BLOCKLIST = 1
 const HAS_PAUSE = 2
+const BY_PERMIT2 = 4
 const CALLS_ANSWERED = 1
 const NONCE_USED = 2
 const PAYER_BLOCKLISTED = 4
@@ -59,25 +62,36 @@ export function createPaymentFactsReader(
   tokens: readonly TokenAbilities[],
   /** Returns the newest block seen, 0 before the first: a node more than one block behind it is not believed. */
   headBlock: () => number,
+  /** The contract that keeps the nonces. */
+  method: 'eip3009' | 'permit2' = 'eip3009',
 ): ReadPaymentFacts {
   const readers = new Map<Address, ReadPaymentFacts>()
-  for (const token of tokens) readers.set(token.address, createReader(rpc, token, headBlock))
+  const addReader = (token: TokenAbilities) => {
+    const read = createReader(rpc, token, headBlock, method)
+    readers.set(token.address, read)
+    return read
+  }
+  for (const token of tokens) addReader(token)
 
   return (parties) => {
     const { asset } = parties
-    let read = readers.get(asset)
-    if (read === undefined) {
-      // A stored payment whose token has left the settings: the simulation shows what is not asked here.
-      read = createReader(rpc, { address: asset, hasBlocklist: false, hasPause: false }, headBlock)
-      readers.set(asset, read)
-    }
-    return read(parties)
+    // A stored payment whose token has left the settings: the simulation shows what is not asked here.
+    const unknown = () => addReader({ address: asset, hasBlocklist: false, hasPause: false })
+    return (readers.get(asset) ?? unknown())(parties)
   }
 }
 
 /** Reads the facts of payments in one token. */
-function createReader(rpc: Rpc, token: TokenAbilities, headBlock: () => number): ReadPaymentFacts {
-  const flags = (token.hasBlocklist ? HAS_BLOCKLIST : 0) | (token.hasPause ? HAS_PAUSE : 0)
+function createReader(
+  rpc: Rpc,
+  token: TokenAbilities,
+  headBlock: () => number,
+  method: 'eip3009' | 'permit2',
+): ReadPaymentFacts {
+  const flags =
+    (token.hasBlocklist ? HAS_BLOCKLIST : 0) |
+    (token.hasPause ? HAS_PAUSE : 0) |
+    (method === 'permit2' ? BY_PERMIT2 : 0)
   const head = `${paymentFactsCode}${token.address.slice(2)}${flags.toString(16).padStart(2, '0')}`
 
   return createCoalescer<PaymentParties, PaymentFacts>({
@@ -118,6 +132,7 @@ function decodeFacts(answer: unknown, count: number): PaymentFacts[] {
       blockTimestamp,
       isPaused,
       balance: BigInt(`0x${answer.slice(at, at + 64)}`),
+      allowance: BigInt(`0x${answer.slice(at + 64, at + 126)}`),
       isNonceUsed: (flags & NONCE_USED) !== 0,
       isPayerBlocklisted: (flags & PAYER_BLOCKLISTED) !== 0,
       isPayToBlocklisted: (flags & PAY_TO_BLOCKLISTED) !== 0,

@@ -27,12 +27,14 @@ export interface Terms {
 }
 
 /** The time in Unix seconds, and for how many more seconds an authorization must be valid. */
-interface Clock {
+export interface Clock {
   nowSeconds: number
   marginSeconds: number
+  /** Whether the payment is to be settled, where `upto` may ask for less than was signed. */
+  isSettle?: boolean
 }
 
-type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
+export type Check = (payment: Payment, terms: Terms, clock: Clock) => Rejection | undefined
 
 /** The merchant has not begun to work, so a payment that is about to expire is refused. */
 export const VERIFY_MARGIN_SECONDS = 6
@@ -41,10 +43,10 @@ export const SETTLE_MARGIN_SECONDS = 2
 
 /** Finds the terms of the network that the requirement names. */
 export function findTerms(payment: Payment, served: ReadonlyMap<string, Terms>): Terms | Rejection {
-  if (payment.acceptedScheme !== 'exact') {
+  if (payment.acceptedScheme !== payment.scheme) {
     return reject(
       'schemeMismatch',
-      `The payer accepted scheme ${quote(payment.acceptedScheme)}, expected "exact".`,
+      `The payer accepted scheme ${quote(payment.acceptedScheme)}, expected "${payment.scheme}".`,
     )
   }
   const terms = served.get(payment.network)
@@ -74,8 +76,18 @@ const checks: readonly Check[] = [
   payerAllowed,
 ]
 
-/** Runs the checks that need neither signature nor chain, and returns the first rejection. */
+/** Runs the checks of a payment by EIP-3009 that need neither signature nor chain, and returns the first rejection. */
 export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Rejection | undefined {
+  return runChecks(checks, payment, terms, clock)
+}
+
+/** Runs checks in their order, and returns the first rejection. */
+export function runChecks(
+  checks: readonly Check[],
+  payment: Payment,
+  terms: Terms,
+  clock: Clock,
+): Rejection | undefined {
   for (const check of checks) {
     const rejection = check(payment, terms, clock)
     if (rejection !== undefined) return rejection
@@ -85,7 +97,8 @@ export function checkTerms(payment: Payment, terms: Terms, clock: Clock): Reject
 
 /** Checks the chain's facts about a payment whose signature is good. */
 export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | undefined {
-  const { from, value } = payment.authorization
+  const { from } = payment.authorization
+  const value = movedBy(payment)
   if (facts.isNonceUsed) {
     return reject(
       'nonceAlreadyUsed',
@@ -105,6 +118,11 @@ export function checkFacts(payment: Payment, facts: PaymentFacts): Rejection | u
     )
   }
   return undefined
+}
+
+/** Returns what a payment moves: the whole authorization, or of one for Permit2 what is asked for. */
+export function movedBy({ permit2, amount, authorization }: Payment): bigint {
+  return permit2 === undefined ? authorization.value : amount
 }
 
 /** Checks payer and recipient for a scheme with other payloads. */
@@ -134,7 +152,7 @@ export function isRejection(value: object): value is Rejection {
   return 'reason' in value
 }
 
-function acceptedNetwork(payment: Payment): Rejection | undefined {
+export function acceptedNetwork(payment: Payment): Rejection | undefined {
   if (payment.acceptedNetwork === payment.network) return undefined
   return reject(
     'networkMismatch',
@@ -178,7 +196,7 @@ export function checkDomain(
   return undefined
 }
 
-function recipient({ authorization, payTo }: Payment): Rejection | undefined {
+export function recipient({ authorization, payTo }: Payment): Rejection | undefined {
   if (authorization.to === payTo) return undefined
   return reject(
     'recipientMismatch',
@@ -196,7 +214,11 @@ function validityEnd(payment: Payment, _terms: Terms, clock: Clock): Rejection |
   )
 }
 
-function validityStart(payment: Payment, _terms: Terms, clock: Clock): Rejection | undefined {
+export function validityStart(
+  payment: Payment,
+  _terms: Terms,
+  clock: Clock,
+): Rejection | undefined {
   const { validAfter } = payment.authorization
   if (validAfter <= BigInt(clock.nowSeconds)) return undefined
   return reject(
@@ -213,12 +235,15 @@ function amount({ authorization, amount: required }: Payment): Rejection | undef
   )
 }
 
-function minimumAmount({ amount: required, asset }: Payment, terms: Terms): Rejection | undefined {
+export function minimumAmount(
+  { amount: required, asset }: Payment,
+  terms: Terms,
+): Rejection | undefined {
   const token = findToken(asset, terms)
   return isRejection(token) ? token : checkMinimum(required, token)
 }
 
-function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
+export function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
   const { payTo } = payment
   if (payTo === zeroAddress) return reject('invalidPayTo', 'payTo is the zero address.')
   if (payTo === payment.authorization.from) {
@@ -240,7 +265,7 @@ function payToAllowed(payment: Payment, terms: Terms): Rejection | undefined {
   )
 }
 
-function payerAllowed({ authorization }: Payment, terms: Terms): Rejection | undefined {
+export function payerAllowed({ authorization }: Payment, terms: Terms): Rejection | undefined {
   const payer = authorization.from
   if (terms.isRelayer(payer)) {
     return reject('payerNotAllowed', `The payer ${payer} is a relayer of this facilitator.`)

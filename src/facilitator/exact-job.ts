@@ -6,7 +6,7 @@ import {
   type FindAuthorizationUse,
   findOwnTransfer,
 } from '../chain/authorization-uses.js'
-import type { ReadPaymentFacts } from '../chain/payment-facts.js'
+import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
@@ -16,13 +16,21 @@ import type { Rejection } from '../x402/reasons.js'
 import type { Attestor, SettledTransfer } from './attestor.js'
 import { checkFacts, reject } from './checks.js'
 
+/** The kind of payments by EIP-3009. */
 export const EXACT = 'exact'
+/** The kind of payments by Permit2, of both proxies: Permit2 has one set of nonces for each payer, over all tokens. */
+export const PERMIT2 = 'permit2'
+
+/** Tells whether jobs of a kind are payments. */
+export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
+  return kind === EXACT || kind === PERMIT2
+}
 
 /**
  * The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. An archived payment has
  * no `signature` and no `resourceUrl`.
  */
-interface ExactDetails {
+export interface ExactDetails {
   asset: Address
   payer: Address
   payTo: Address
@@ -85,15 +93,16 @@ export function createExactJob(options: {
 export function readExactDetails({ key, details }: Pick<Job, 'key' | 'details'>): ExactDetails {
   const read = JSON.parse(details) as ExactDetails
   if (read.nonce !== undefined) return read
-  const [asset, payer, nonce] = key.split('/') as [Address, Address, Hex]
+  // The key of a payment by Permit2 has no asset: its details keep it.
+  const [nonce, payer, asset = read.asset] = key.split('/').reverse() as [Hex, Address, Address?]
   return { ...read, asset, payer, nonce }
 }
 
 /** Returns the details that an archived payment keeps: without what its key says, and what only sending it needed. */
 export function shortenDetails(kind: string, details: string): string {
-  if (kind !== EXACT) return details
+  if (!isPayment({ kind })) return details
   const { asset, payer, nonce, signature, resourceUrl, ...rest } = JSON.parse(details)
-  return JSON.stringify(rest)
+  return JSON.stringify(kind === EXACT ? rest : { asset, ...rest })
 }
 
 /** Returns the transfer of a job, as an attestation states it. */
@@ -142,7 +151,8 @@ export function createExactKind(
     movedIn: (job) => BigInt(readExactDetails(job).value),
     attest: (job, receipt) => attestor?.attest(job, transferOf(job), receipt),
     rejectionOf: (_job, revert) => rejectionOfRevert(revert),
-    examine: (job, atLeastBlock) => examine(findUse, readFacts, isOurs, job, atLeastBlock),
+    examine: (job, atLeastBlock) =>
+      examine(expectedTransfer(job), { findUse, readFacts, isOurs }, job, atLeastBlock),
   }
 }
 
@@ -152,14 +162,18 @@ export function settledBy(receipt: Receipt, expected: ExpectedTransfer): Settled
   return transferLog === undefined ? undefined : { transferLog }
 }
 
-async function examine(
-  findUse: FindAuthorizationUse,
-  readFacts: ReadPaymentFacts,
-  isOurs: IsOurs,
+/** Examines a payment by the facts and the uses of its method; `checkMore` checks what the token alone does not ask. */
+export async function examine<Expected extends ExpectedTransfer>(
+  expected: Expected,
+  {
+    findUse,
+    readFacts,
+    isOurs,
+  }: { findUse: FindAuthorizationUse<Expected>; readFacts: ReadPaymentFacts; isOurs: IsOurs },
   job: Job,
   atLeastBlock: number,
+  checkMore: (facts: PaymentFacts) => Rejection | undefined = () => undefined,
 ): Promise<Examination> {
-  const expected = expectedTransfer(job)
   const facts = await readFacts(expected)
   if (facts.blockNumber < atLeastBlock) {
     throw new RpcUnavailableError('the chain node is behind the block that was already seen')
@@ -177,10 +191,8 @@ async function examine(
     )
   }
   const { payer, payTo, asset, value, nonce } = expected
-  const rejection = checkFacts(
-    { asset, payTo, authorization: { from: payer, value, nonce } } as Payment,
-    facts,
-  )
+  const payment = { asset, payTo, authorization: { from: payer, value, nonce } } as Payment
+  const rejection = checkFacts(payment, facts) ?? checkMore(facts)
   return rejection === undefined ? { state: 'open' } : { state: 'refused', ...rejection }
 }
 
@@ -249,7 +261,7 @@ function failed(rejection: Rejection): { state: 'failed' } & Rejection {
 }
 
 /** Returns a uint256 of seconds as a number; a time past 2^53 never comes. */
-function toSafeSeconds(seconds: bigint): number {
+export function toSafeSeconds(seconds: bigint): number {
   return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds)
 }
 

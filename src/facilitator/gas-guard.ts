@@ -29,6 +29,8 @@ interface GasQuestion {
   hasCode: boolean
   /** The amount that moves, 6-decimal units; left out where it is compared with its gas elsewhere. */
   amount?: bigint
+  /** The gas it takes, where that is not the gas of a plain payment; units of gas. */
+  gas?: bigint | undefined
   /** The age that the sums of the budgets may have, milliseconds; 0 if left out. */
   maxAgeMs?: number
 }
@@ -66,7 +68,7 @@ export function subsidisedLimit(dailyGasLimit: bigint | undefined): bigint | und
 export function createGasGuard(options: GasGuardOptions): GasGuard {
   const { network, budgets, dailyGasLimit, limits, maxFeePerGas } = options
 
-  return async ({ account, hasCode, amount, maxAgeMs = 0 }) => {
+  return async ({ account, hasCode, amount, gas: ownGas, maxAgeMs = 0 }) => {
     const baseFee = options.baseFeePerGas() ?? 0n
     const fees = quoteFees(baseFee, maxFeePerGas, RISKY_HEADROOM)
     if (fees === undefined) {
@@ -77,7 +79,7 @@ export function createGasGuard(options: GasGuardOptions): GasGuard {
       )
     }
     const day = dayOf(options.now())
-    const gas = options.gas.perPayment()
+    const gas = ownGas ?? options.gas.perPayment()
     const isStrict = hasCode
     const { subsidised: limit } = limits
     const isCeilingSet = dailyGasLimit !== undefined

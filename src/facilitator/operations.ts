@@ -10,7 +10,7 @@ import {
   verifyAnswer,
 } from '../api/payments.js'
 import type { Operation } from '../http/operation.js'
-import { paymentRequestSchema } from '../x402/request-schemas.js'
+import { paymentRequestSchema, permit2Nonce } from '../x402/request-schemas.js'
 
 /*
  * The example payments of the API document. The payer is an account of the public test mnemonic, which has money on a
@@ -223,8 +223,12 @@ export const paymentParams = z.object({
     .describe('`authorization.from`.'),
   nonce: z
     .string()
-    .regex(bytes32, 'must be 32 bytes of hex with 0x prefix')
-    .describe('`authorization.nonce`.'),
+    .regex(
+      /^(0x[0-9a-fA-F]{64}|[0-9]{1,78})$/,
+      'must be 32 bytes of hex with 0x prefix, or the decimal nonce of Permit2',
+    )
+    .pipe(permit2Nonce)
+    .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
 })
 
 /** Parameters of `/payments/{transaction}`. */

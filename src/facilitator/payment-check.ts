@@ -1,50 +1,35 @@
 import { LRUCache } from 'lru-cache'
 import { type Address, bytesToHex, type Hex } from 'viem'
-import { encodeTransferWithAuthorization } from '../chain/abi.js'
 import type { ReadCoded } from '../chain/accounts.js'
-import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import { isAcceptedByWallet, simulateTransfer } from '../chain/contract-wallet.js'
-import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
+import type { PaymentFacts } from '../chain/payment-facts.js'
 import type { Receipt } from '../chain/receipts.js'
 import type { Rpc } from '../chain/rpc.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
-import type { AuthorizationDigest } from '../x402/authorization-digest.js'
 import type { Payment } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import { isErc6492Signature, unwrapErc6492Signature } from '../x402/signature-forms.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
-import {
-  checkFacts,
-  checkTerms,
-  findTerms,
-  findToken,
-  isRejection,
-  reject,
-  type Terms,
-} from './checks.js'
+import { findTerms, findToken, isRejection, reject, type Terms } from './checks.js'
 import {
   blockBefore,
   createOwnTransactions,
-  EXACT,
-  exactKey,
   type IsOurs,
   isSinceClaim,
-  rejectionOfRevert,
+  readExactDetails,
 } from './exact-job.js'
 import type { GasGuard } from './gas-guard.js'
+import { type Intent, methodOf, type NetworkAccess, type PaymentDigest } from './payment-method.js'
+import { isFreeOfCharge } from './permit2-checks.js'
 
 /** A network as the facilitator serves it. */
-export interface ServedNetwork {
+export interface ServedNetwork extends NetworkAccess {
   terms: Terms
   rpc: Rpc
-  readFacts: ReadPaymentFacts
-  findUse: FindAuthorizationUse
   /** The newest block seen; 0 before the first. */
   headBlock(): number
   /** The newest block's time, Unix seconds; undefined before the first block. */
   chainSeconds(): number | undefined
-  /** The wallets that send transactions; simulations use the first. */
-  relayers: readonly [Address, ...Address[]]
   guardGas: GasGuard
   readCoded: ReadCoded
   /** Returns the price of one gas now, 18-decimal units. */
@@ -74,23 +59,10 @@ export type CheckResult =
   /** The payment was claimed here, failed, and was later used in a transaction that no node shows yet. */
   | { state: 'unclear'; transaction: Hex | undefined }
 
-/** The facts that are needed to claim a payment. */
-export interface Intent {
-  payment: Payment
-  digest: Hex
-  /** The signature that the token will see, without any ERC-6492 wrapper. */
-  signature: Hex
-  isAlone: boolean
-  /** The newest block at this moment. Once the payment is claimed, its use in a later block counts as settled. */
-  seenBlock: number
-  /** The row of an earlier settlement that failed. */
-  failedJob: Job | undefined
-}
-
 interface PaymentCheckOptions {
   served: ReadonlyMap<string, ServedNetwork>
   journal: SettlementJournal
-  computeDigest: AuthorizationDigest
+  computeDigest: PaymentDigest
   recovery: SignerRecovery
   now: () => number
 }
@@ -98,12 +70,17 @@ interface PaymentCheckOptions {
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
-/** Checks a payment. Its authorization must still be valid for `marginSeconds`; sums of gas may be `maxAgeMs` old. */
-export type CheckPayment = (
-  payment: Payment,
-  marginSeconds: number,
-  maxAgeMs?: number,
-) => Promise<CheckResult>
+/** What a payment is checked for. */
+export interface Purpose {
+  isSettle: boolean
+  /** The authorization must still be valid for so long. */
+  marginSeconds: number
+  /** How old sums of gas may be. */
+  maxAgeMs: number
+}
+
+/** Checks a payment. */
+export type CheckPayment = (payment: Payment, purpose: Purpose) => Promise<CheckResult>
 
 /**
  * Makes the checks that verify and settle share. They run in this order, so that the caller learns the real cause: the
@@ -117,86 +94,103 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
   const recent = new LRUCache<Hex, Hex>({ max: MAX_RECENT_SIGNATURES })
   const termsByNetwork = new Map([...served].map(([name, network]) => [name, network.terms]))
 
-  return async (payment, marginSeconds, maxAgeMs = 0) => {
+  return async (payment, { isSettle, marginSeconds, maxAgeMs }) => {
     const terms = findTerms(payment, termsByNetwork)
     if (isRejection(terms)) return rejected(terms)
     const network = served.get(payment.network) as ServedNetwork
+    const method = methodOf(payment)
+    const unserved = checkOffered(payment, network)
+    if (unserved !== undefined) return rejected(unserved)
     const mismatch = network.tokenMismatch(payment.asset)
     if (mismatch !== undefined) throw mismatch
     const nowSeconds = Math.max(Math.floor(now() / 1000), network.chainSeconds() ?? 0)
-    const refusal = checkTerms(payment, terms, { nowSeconds, marginSeconds })
+    const refusal = method.checkTerms(payment, terms, {
+      nowSeconds,
+      marginSeconds,
+      isSettle,
+    })
     const isOnlyClock =
-      refusal !== undefined && isClockReason(refusal) && passesApartFromClock(payment, terms)
+      refusal !== undefined &&
+      isClockReason(refusal) &&
+      passesApartFromClock(payment, terms, isSettle)
     if (refusal !== undefined && !isOnlyClock) return rejected(refusal)
 
     const token = findToken(payment.asset, terms)
     if (isRejection(token)) return rejected(token)
-    const digestBytes = computeDigest(token.domainSeparator, payment.authorization)
+    const digestBytes = computeDigest(payment, token)
     const digest = bytesToHex(digestBytes)
-    const { from, nonce } = payment.authorization
-    const key = exactKey(payment.asset, from, nonce)
-    const row = await journal.findJob(EXACT, payment.network, key)
+    const { from } = payment.authorization
+    const row = await findRow(payment)
     const active = row?.state === 'failed' ? undefined : row
     const isSame = active?.digest === digest
     if (isSame && isStoredSignature(active, payment.signature)) {
-      return { state: 'known', job: active }
+      return byRow(active, digest, payment, isSettle)
     }
     // An expired authorization may have been used in time, but none can be used too early.
     if (refusal?.reason === 'validAfter' && !isSame) return rejected(refusal)
 
-    const facts = await network.readFacts({
-      asset: payment.asset,
-      payer: from,
-      payTo: payment.payTo,
-      nonce,
-    })
+    const facts = await method.readFacts(payment, network)
     if (refusal !== undefined && !isSame && !facts.isNonceUsed) return rejected(refusal)
     const signature = await checkSignature(payment, network, facts, digestBytes, digest)
     if (typeof signature !== 'string') return rejected(isSame ? signature : (refusal ?? signature))
-    if (isSame || (active !== undefined && refusal === undefined)) return byRow(active, digest)
+    if (isSame || (active !== undefined && refusal === undefined)) {
+      return byRow(active, digest, payment, isSettle)
+    }
 
     const intent: Intent = {
       payment,
       digest,
       signature,
       isAlone: facts.payerHasCode,
+      permit: method.permitFor(payment, facts),
       seenBlock: Math.max(facts.blockNumber, network.headBlock()),
       failedJob: row,
     }
-    const chainRefusal = checkFacts(payment, facts)
+    const chainRefusal = method.checkFacts(payment, facts, nowSeconds)
     if (chainRefusal !== undefined) {
-      const since = await findNewRow(payment.network, key, digest)
+      const since = await findNewRow(payment, digest, isSettle)
       if (since !== undefined) return since
       if (facts.isNonceUsed) {
-        return checkUsedNonce(intent, network.findUse, facts, chainRefusal, isOurs)
+        return checkUsedNonce(intent, network, facts, chainRefusal, isOurs)
       }
       return rejected(chainRefusal)
     }
+    if (isFreeOfCharge(payment, { isSettle })) return { state: 'valid', intent }
     const gasRefusal = await network.guardGas({
       account: from,
       hasCode: facts.payerHasCode,
       amount: payment.amount,
+      gas: method.gasOf(intent.permit),
       maxAgeMs,
     })
     if (gasRefusal !== undefined) return rejected(gasRefusal)
-    const walletRefusal = facts.payerHasCode ? await simulate(intent, network) : undefined
-    if (walletRefusal !== undefined) {
-      return (await findNewRow(payment.network, key, digest)) ?? rejected(walletRefusal)
+    // Facts alone show nothing of what a wallet's code does, and whether the token accepts a permit.
+    const isSimulated = facts.payerHasCode || intent.permit !== undefined
+    const refused = isSimulated ? await simulate(intent, network) : undefined
+    if (refused !== undefined) {
+      return (await findNewRow(payment, digest, isSettle)) ?? rejected(refused)
     }
     return { state: 'valid', intent }
   }
 
+  function findRow(payment: Payment): Promise<Job | undefined> {
+    const { kind, keyOf } = methodOf(payment)
+    return journal.findJob(kind, payment.network, keyOf(payment))
+  }
+
   /** Reads the journal again: the chain may have been read after this payment settled, and then its row is there by now. */
-  async function findNewRow(network: string, key: string, digest: Hex) {
-    const row = await journal.findJob(EXACT, network, key)
-    return row === undefined || row.state === 'failed' ? undefined : byRow(row, digest)
+  async function findNewRow(payment: Payment, digest: Hex, isSettle: boolean) {
+    const row = await findRow(payment)
+    if (row === undefined || row.state === 'failed') return undefined
+    return byRow(row, digest, payment, isSettle)
   }
 
   /** Checks the terms without the clock: a payment that settled in time must not be refused because of a late request. */
-  function passesApartFromClock(payment: Payment, terms: Terms): boolean {
+  function passesApartFromClock(payment: Payment, terms: Terms, isSettle: boolean): boolean {
     const { validAfter } = payment.authorization
-    const anyTime = { nowSeconds: Number(validAfter), marginSeconds: -Number.MAX_SAFE_INTEGER }
-    return checkTerms(payment, terms, anyTime) === undefined
+    const nowSeconds = Number(validAfter)
+    const anyTime = { nowSeconds, marginSeconds: -Number.MAX_SAFE_INTEGER, isSettle }
+    return methodOf(payment).checkTerms(payment, terms, anyTime) === undefined
   }
 
   /** Returns the signature that the token will see, or a rejection. */
@@ -208,6 +202,7 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
     digest: Hex,
   ): Promise<Hex | Rejection> {
     const { from } = payment.authorization
+    const method = methodOf(payment)
     const isWrapped = isErc6492Signature(payment.signature)
     if (!facts.payerHasCode) {
       if (isWrapped) {
@@ -216,16 +211,20 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
           `The signature of ${from} deploys a wallet (ERC-6492); deploy it before paying here.`,
         )
       }
-      if (isPayers(digest, payment.signature, digestBytes, from)) return payment.signature
+      const recoverable = method.toRecoverable(payment.signature)
+      if (recoverable !== undefined && isPayers(digest, recoverable, digestBytes, from)) {
+        return payment.signature
+      }
+      const domain = payment.permit2 === undefined ? payment.asset : 'Permit2'
       return reject(
         'signature',
-        `The signature does not recover to the payer ${from} under the domain of ${payment.asset} on ${payment.network}.`,
+        `The signature does not recover to the payer ${from} under the domain of ${domain} on ${payment.network}.`,
       )
     }
     const signature = isWrapped ? unwrapErc6492Signature(payment.signature) : payment.signature
     if (
       signature !== undefined &&
-      (await isAcceptedByWallet(network.rpc, from, digest, signature))
+      (await isAcceptedByWallet(network.rpc, from, digest, signature, { from: method.asker }))
     ) {
       return signature
     }
@@ -244,17 +243,39 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
   }
 
   /** Simulates the transfer. "Not valid yet" is ignored: the clock has been checked, and a node may simulate in the past. */
-  async function simulate({ payment, signature }: Intent, network: ServedNetwork) {
-    const data = encodeTransferWithAuthorization(payment.authorization, signature)
-    const call = { from: network.relayers[0], to: payment.asset, data }
-    const simulation = await simulateTransfer(network.rpc, call)
-    const rejection = simulation.ok ? undefined : rejectionOfRevert(simulation.revert)
+  async function simulate(intent: Intent, network: ServedNetwork) {
+    const method = methodOf(intent.payment)
+    const simulation = await simulateTransfer(network.rpc, method.callOf(intent, network))
+    const rejection = simulation.ok
+      ? undefined
+      : method.rejectionOf(simulation.revert, intent.permit)
     return rejection?.reason === 'validAfter' ? undefined : rejection
   }
 }
 
-function byRow(job: Job, digest: Hex): CheckResult {
-  return { state: job.digest === digest ? 'known' : 'held', job }
+/** Lets a row decide. A charge of `upto` that another settle claimed stands: this one must not get its answer. */
+function byRow(job: Job, digest: Hex, payment: Payment, isSettle: boolean): CheckResult {
+  if (job.digest !== digest) return { state: 'held', job }
+  const { value } = readExactDetails(job)
+  if (payment.scheme === 'upto' && isSettle && BigInt(value) !== payment.amount) {
+    const message = `This payment is settled here for ${value}, and cannot be settled for ${payment.amount} as well.`
+    return rejected(reject('nonceAlreadyUsed', message))
+  }
+  return { state: 'known', job }
+}
+
+/** Checks that the contracts which a payment needs are there. */
+function checkOffered(
+  { scheme, permit2, network }: Payment,
+  { permit2: access }: ServedNetwork,
+): Rejection | undefined {
+  if (permit2 === undefined || access.isOffered(scheme)) return undefined
+  return scheme === 'upto'
+    ? reject('unsupportedScheme', `The contracts of scheme "upto" are not deployed on ${network}.`)
+    : reject(
+        'unsupportedPayloadType',
+        `The contracts of payments by Permit2 are not deployed on ${network}; expected an EIP-3009 authorization.`,
+      )
 }
 
 function rejected(rejection: Rejection): CheckResult {
@@ -280,20 +301,18 @@ const HINT_BLOCKS = 5_000
  */
 async function checkUsedNonce(
   intent: Intent,
-  findUse: FindAuthorizationUse,
+  network: ServedNetwork,
   facts: PaymentFacts,
   rejection: Rejection,
   isOurs: IsOurs,
 ): Promise<CheckResult> {
   const { payment, digest, failedJob } = intent
-  const { asset, payTo, authorization } = payment
-  const { from: payer, value, nonce } = authorization
   const claimed = failedJob?.digest === digest ? failedJob : undefined
   const afterBlock =
     claimed === undefined
       ? Math.max(0, facts.blockNumber - HINT_BLOCKS)
       : blockBefore(claimed.seenBlock)
-  const use = await findUse({ asset, payer, payTo, value, nonce }, afterBlock, facts.blockNumber)
+  const use = await methodOf(payment).findUse(payment, network, afterBlock, facts.blockNumber)
   if (claimed !== undefined) {
     if (use.state === 'unread' || (use.state === 'notFound' && !use.isFinal)) {
       return { state: 'unclear', transaction: use.transaction }

@@ -7,11 +7,11 @@ import { readQuery } from '../http/query.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
 import type { Attestation } from '../x402/attestation.js'
-import { reasons } from '../x402/reasons.js'
+import { type ReasonKey, reasons } from '../x402/reasons.js'
 import { isReasonKey } from './answers.js'
 import { attestationOf } from './attestor.js'
 import type { Terms } from './checks.js'
-import { EXACT, exactKey, readExactDetails, transferOf } from './exact-job.js'
+import { EXACT, exactKey, isPayment, PERMIT2, readExactDetails, transferOf } from './exact-job.js'
 import {
   attestationOperation,
   paymentOperation,
@@ -19,6 +19,8 @@ import {
   transactionOperation,
   transactionParams,
 } from './operations.js'
+import { reasonFor } from './permit2-checks.js'
+import { permit2Key, readPermit2Details } from './permit2-job.js'
 
 /** Looks payments up. */
 export interface PaymentFinder {
@@ -50,10 +52,11 @@ export function createPaymentFinder(options: {
   const toStatus = (job: Job) => describe(job, explorerUrls.get(job.network), checksum)
   async function findJob(network: string, payer: Address, nonce: Hex) {
     const assets = [...(terms.get(network)?.tokens.keys() ?? [])]
-    const jobs = await Promise.all(
-      assets.map((asset) => journal.findJob(EXACT, network, exactKey(asset, payer, nonce))),
-    )
-    // One nonce may be used once in each token.
+    const jobs = await Promise.all([
+      ...assets.map((asset) => journal.findJob(EXACT, network, exactKey(asset, payer, nonce))),
+      journal.findJob(PERMIT2, network, permit2Key(payer, nonce)),
+    ])
+    // One nonce may be used once in each token, and once more by Permit2.
     const [job] = jobs.filter((it) => it !== undefined).sort((a, b) => b.createdAt - a.createdAt)
     return job
   }
@@ -73,7 +76,7 @@ export function createPaymentFinder(options: {
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
-      return jobs.filter(({ kind }) => kind === EXACT).map(toStatus)
+      return jobs.filter(isPayment).map(toStatus)
     },
   }
 }
@@ -96,7 +99,7 @@ function describe(
     transaction: job.transaction,
     explorerUrl: explorer && job.transaction ? `${explorer}/tx/${job.transaction}` : null,
     blockNumber: job.blockNumber,
-    errorReason: isReasonKey(job.reason) ? reasons[job.reason].code : null,
+    errorReason: isReasonKey(job.reason) ? reasons[ownReason(job, job.reason)].code : null,
     errorMessage: job.message,
     delivered: job.deliveredAt !== null,
     createdAt: new Date(job.createdAt).toISOString(),
@@ -105,6 +108,11 @@ function describe(
     validBefore: details.validBefore,
     gasUsd: job.gasCost === null ? null : formatNative(job.gasCost),
   }
+}
+
+function ownReason(job: Job, reason: ReasonKey): ReasonKey {
+  const isUpto = readPermit2Details(job).facilitator !== undefined
+  return reasonFor(reason, { isUpto, isByPermit2: job.kind === PERMIT2 })
 }
 
 /** Serves `/payments`: one payment by its payer and nonce, or all payments of a transaction. */
@@ -150,7 +158,7 @@ const ATTESTATION_CACHE = 'public, max-age=3600'
 
 function readKey(request: FastifyRequest): readonly [string, Address, Hex] {
   const { network, payer, nonce } = readQuery(paymentParams, request.params)
-  return [network, payer.toLowerCase() as Address, nonce.toLowerCase() as Hex]
+  return [network, payer.toLowerCase() as Address, nonce]
 }
 
 /** Answers that a payment has no proof because it is under way, or has failed. */

@@ -44,9 +44,15 @@ export interface FacilitatorRoutesOptions {
 }
 
 export interface SupportedKind {
-  scheme: 'exact' | 'batch-settlement'
+  scheme: 'exact' | 'upto' | 'batch-settlement'
   network: string
-  extra: { assets: readonly TakenAsset[] }
+  extra: {
+    assets: readonly TakenAsset[]
+    /** How `exact` moves the tokens. */
+    assetTransferMethods?: readonly ('eip3009' | 'permit2')[]
+    /** The wallet that payers of `upto` name. */
+    facilitatorAddress?: Address
+  }
 }
 
 /** Says which tokens are taken, with the domain that a requirement must quote. */

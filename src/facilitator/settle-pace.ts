@@ -4,10 +4,10 @@ import { LRUCache } from 'lru-cache'
 import { bytesToHex, type Hex } from 'viem'
 import { rateLimitFault } from '../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../http/rate-limit.js'
-import type { AuthorizationDigest } from '../x402/authorization-digest.js'
 import { parseRequest } from '../x402/parse-request.js'
 import type { SettleResult } from './answers.js'
 import type { Terms } from './checks.js'
+import type { PaymentDigest } from './payment-method.js'
 
 /** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void
@@ -164,15 +164,15 @@ export type TakeVerified = (body: unknown) => boolean
 export function createVerifiedCheck(
   verified: VerifiedPayments,
   terms: ReadonlyMap<string, Terms>,
-  computeDigest: AuthorizationDigest,
+  computeDigest: PaymentDigest,
 ): TakeVerified {
   return (body) => {
     const parsed = parseRequest(body)
     if (!parsed.ok) return false
-    const { network, asset, authorization, signature } = parsed.payment
+    const { network, asset, signature } = parsed.payment
     const token = terms.get(network)?.tokens.get(asset)
     if (token === undefined) return false
-    const digest = bytesToHex(computeDigest(token.domainSeparator, authorization))
+    const digest = bytesToHex(computeDigest(parsed.payment, token))
     return verified.take({ network, digest, signature })
   }
 }

@@ -12,8 +12,10 @@ import { isReasonKey, type SettleResult, settleRejection } from './answers.js'
 import { type Attestor, attestationExtensions, attestationOf } from './attestor.js'
 import { reject, SETTLE_MARGIN_SECONDS } from './checks.js'
 import { type Deliveries, describeDelivered } from './deliveries.js'
-import { claimedAtOf, createExactJob, transferOf } from './exact-job.js'
-import type { CheckPayment, CheckResult, Intent } from './payment-check.js'
+import { claimedAtOf, readExactDetails, transferOf } from './exact-job.js'
+import type { CheckPayment, CheckResult } from './payment-check.js'
+import { type Intent, methodOf } from './payment-method.js'
+import { inCodesOf, isFreeOfCharge } from './permit2-checks.js'
 
 export interface SettleRequest {
   body: unknown
@@ -24,6 +26,8 @@ export interface SettleRequest {
   /** Called with the id of a row that this request claims or opens again, before the relayer gets it. */
   onClaimed?(settlementId: string): void
 }
+
+const purpose = { isSettle: true, marginSeconds: SETTLE_MARGIN_SECONDS, maxAgeMs: 0 }
 
 export type Settle = (request: SettleRequest) => Promise<SettleResult>
 
@@ -85,6 +89,7 @@ export function createSettler(options: SettlerOptions): Settle {
       case 'held':
         return settleAfter(result.job, payment, request, deadline)
     }
+    if (isFree(payment, result)) return free(payment)
     if (obtained === 'keyConflict') return refuse(payment, keyConflict)
     if (obtained === 'identifierConflict') return refuse(payment, identifierConflict)
     if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
@@ -95,8 +100,8 @@ export function createSettler(options: SettlerOptions): Settle {
   async function checkAndObtain(payment: Payment, request: IdentifiedRequest) {
     const stopExpecting = options.relayers.get(payment.network)?.expect()
     try {
-      const result = await checkPayment(payment, SETTLE_MARGIN_SECONDS)
-      if (!maySettle(result)) return { result }
+      const result = await checkPayment(payment, purpose)
+      if (!maySettle(result) || isFree(payment, result)) return { result }
       return { result, obtained: await obtainJob(result, request) }
     } finally {
       stopExpecting?.()
@@ -182,14 +187,25 @@ export function createSettler(options: SettlerOptions): Settle {
         transaction: job.transaction as Hex,
         network: job.network,
         payer: checksum(payment.authorization.from),
+        ...(payment.scheme === 'upto' && { amount: readExactDetails(job).value }),
         ...(attestation && { extensions: attestationExtensions(attestation) }),
       },
     }
   }
 
+  /** Answers a charge of nothing: nothing is sent, and nothing is claimed. */
+  function free({ network, authorization }: Payment): SettleResult {
+    const payer = checksum(authorization.from)
+    return { status: 200, body: { success: true, transaction: '', network, payer, amount: '0' } }
+  }
+
   function refuse(payment: Payment, rejection: Rejection, transaction?: Hex | null) {
     const payer = checksum(payment.authorization.from)
-    return settleRejection(rejection, { network: payment.network, payer, transaction })
+    return settleRejection(inCodesOf(payment, rejection), {
+      network: payment.network,
+      payer,
+      transaction,
+    })
   }
 
   function withPaymentUrl(payment: Payment, rejection: Rejection): Rejection {
@@ -262,6 +278,11 @@ interface ObtainedJob {
 /** The results with which a settle goes on. */
 type Settleable = Exclude<CheckResult, { state: 'rejected' | 'held' | 'unclear' }>
 
+/** Tells whether a valid settle charges nothing, so that there is nothing to bring on chain. */
+function isFree(payment: Payment, { state }: CheckResult): boolean {
+  return state === 'valid' && isFreeOfCharge(payment, purpose)
+}
+
 function maySettle(result: CheckResult): result is Settleable {
   return !['rejected', 'held', 'unclear'].includes(result.state)
 }
@@ -333,9 +354,8 @@ function createJobObtainer(options: SettlerOptions) {
   }
 }
 
-function newJob({ payment, digest, signature, isAlone, seenBlock }: Intent, claimedAt: number) {
-  const id = randomUUID()
-  return createExactJob({ id, payment, digest, signature, isAlone, seenBlock, claimedAt })
+function newJob(intent: Intent, claimedAt: number) {
+  return methodOf(intent.payment).createJob(intent, { id: randomUUID(), claimedAt })
 }
 
 /** The longest a withdrawal may take: it waits for a signature in progress, but not for a disk that fails. */

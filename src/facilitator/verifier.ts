@@ -9,6 +9,7 @@ import { type Answered, type VerifyAnswer, verifyRejection, verifyUnavailable } 
 import { reject, VERIFY_MARGIN_SECONDS } from './checks.js'
 import { describeDelivered } from './deliveries.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
+import { inCodesOf } from './permit2-checks.js'
 import type { VerifiedPayments } from './settle-pace.js'
 import { identifierConflict } from './settler.js'
 
@@ -20,8 +21,8 @@ interface VerifierOptions {
   checksum: (address: Address) => Address
   /** Returns the URL where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
-  /** Tells whether a relayer can send transactions on this network at present. */
-  canSettle: (network: string) => boolean
+  /** Tells whether a relayer, or the very one that is named, can send transactions on this network at present. */
+  canSettle: (network: string, sender?: Address) => boolean
   now: () => number
   /** Tells whether this process is answering a caller with the job's success at this moment. */
   isDelivering: (jobId: string) => boolean
@@ -33,7 +34,13 @@ export type Verify = (body: unknown) => Promise<Answered<VerifyAnswer>>
 /** Settle reads the sums of the budgets anew, so that verify need not: more gas than that is spent between the two. */
 const BUDGETS_MAX_AGE_MS = 1_000
 
-/** Makes verify for `exact`. */
+const purpose = {
+  isSettle: false,
+  marginSeconds: VERIFY_MARGIN_SECONDS,
+  maxAgeMs: BUDGETS_MAX_AGE_MS,
+}
+
+/** Makes verify for `exact` and `upto`. */
 export function createVerifier(options: VerifierOptions): Verify {
   const { checkPayment, verified, checksum, paymentUrl, now } = options
   return async (body) => {
@@ -51,8 +58,9 @@ export function createVerifier(options: VerifierOptions): Verify {
         payment: toAnsweredPayment(payment),
       }
     }
-    const result = await checkPayment(payment, VERIFY_MARGIN_SECONDS, BUDGETS_MAX_AGE_MS)
-    if (result.state === 'valid' && !options.canSettle(payment.network)) {
+    const result = await checkPayment(payment, purpose)
+    const sender = payment.permit2?.facilitator
+    if (result.state === 'valid' && !options.canSettle(payment.network, sender)) {
       return verifyUnavailable(payer)
     }
     const isTaken = await isBoundElsewhere(identified.id, payment, result)
@@ -63,7 +71,10 @@ export function createVerifier(options: VerifierOptions): Verify {
     }
     return rejection === undefined
       ? { status: 200, body: { isValid: true, payer }, payment: toAnsweredPayment(payment) }
-      : { ...verifyRejection(rejection, payer), payment: toAnsweredPayment(payment) }
+      : {
+          ...verifyRejection(inCodesOf(payment, rejection), payer),
+          payment: toAnsweredPayment(payment),
+        }
   }
 
   /** Tells whether the id belongs to another payment of this payer. Nobody learns it without the payer's signature. */

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Address } from 'viem'
-import { EXACT } from '../facilitator/exact-job.js'
+import { isPayment } from '../facilitator/exact-job.js'
 import type { Lane } from '../relayer/lane.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { knownRunway, type ReadRunway } from './gas-money.js'
@@ -42,9 +42,9 @@ export function createSettlingMetrics(registry: Registry): SettlingMetrics {
     relayerEvents: (network) => ({
       taken() {},
       signed: ({ length }) => counted.members.observe({ network }, length),
-      decided({ kind }, { state, gasCost }) {
-        counted.jobs.inc({ network, kind, state })
-        const isCounted = kind === EXACT && state === 'confirmed' && gasCost !== null
+      decided(job, { state, gasCost }) {
+        counted.jobs.inc({ network, kind: job.kind, state })
+        const isCounted = isPayment(job) && state === 'confirmed' && gasCost !== null
         if (isCounted) counted.paymentGas.observe({ network }, toDollars(gasCost))
       },
       spent(cost, wasted) {

@@ -73,11 +73,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   function dispatch(): void {
     while (!isStopped && queue.length() > 0) {
-      const lane = freeLane()
-      if (lane === undefined) return
-      if (isGathering(lane)) return
-      const batch = queue.take(maxMembers(), budgets.mayGo())
-      if (batch.length === 0) return
+      const taken = takeForAnyLane()
+      if (taken === undefined) return
+      const { lane, batch } = taken
       events.taken(batch.map(({ job }) => job.id))
       lane.isSigning = true
       openedAt = now()
@@ -88,15 +86,29 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  function freeLane(): Lane | undefined {
+  /** Takes jobs for the free lane with least under way that can send some. */
+  function takeForAnyLane(): { lane: Lane; batch: TrackedJob[] } | undefined {
+    const mayGo = budgets.mayGo()
+    for (const lane of freeLanes()) {
+      const isFor = (entry: TrackedJob) => maySend(lane, entry)
+      if (isGathering(lane, isFor)) continue
+      const batch = queue.take(maxMembers(), (entry) => isFor(entry) && mayGo(entry))
+      if (batch.length > 0) return { lane, batch }
+    }
+    return undefined
+  }
+
+  function freeLanes(): Lane[] {
     const isFree = (lane: Lane) =>
       !lane.isSigning && !lane.isLeaving && isUsable(lane) && lane.inFlight() < MAX_IN_FLIGHT
-    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())[0]
+    return lanes.filter(isFree).sort((a, b) => a.inFlight() - b.inFlight())
   }
 
   /** Returns whether the queue should grow a little first; if so, sets the next dispatch itself. */
-  function isGathering(lane: Lane): boolean {
+  function isGathering(lane: Lane, isFor: (entry: TrackedJob) => boolean): boolean {
     if (queue.length() >= maxMembers()) return false
+    // A job that shares its transaction with none has nobody to wait for.
+    if (queue.entries().find(isFor)?.isSingle) return false
     const left = leaveAt(lane) - now()
     if (left <= 0) return false
     gathering ??= setTimeout(() => {
@@ -149,7 +161,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const isHere = (entry: TrackedJob) => jobs.isOpen(entry) && queue.isInHand(entry)
       const left = batch.filter(isHere)
       // The lane has closed, and another signer may do: its lane takes them at once, until each lane had its turn.
-      const mayGoElsewhere = error instanceof SignerError && lanes.some(isUsable)
+      const mayGoElsewhere =
+        error instanceof SignerError && lanes.some((it) => isUsable(it) && maySend(it, batch[0]))
       const patienceMs = GIVE_UP_MS + lanes.length * SIGN_TIMEOUT_MS
       for (const entry of left) {
         if (mayGoElsewhere && now() - entry.queuedAt < patienceMs) queue.putBack(entry)
@@ -192,7 +205,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   function giveUp(entry: TrackedJob, reason: ReasonKey, cause?: unknown): boolean {
     if (!isGivenUp(entry)) return false
     keeper
-      .refuse(entry, failure(reason, `${explain(reason, cause)}; nothing was sent.`))
+      .refuse(entry, failure(reason, `${explain(entry, reason, cause)}; nothing was sent.`))
       .then((isOver) => isOver || queue.putBack(entry))
       .catch((err) => log.warn({ err, settlementId: entry.job.id }, 'job left to the next start'))
     return true
@@ -203,7 +216,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return isNeverSent && now() - queuedAt >= GIVE_UP_MS
   }
 
-  function explain(reason: ReasonKey, cause: unknown): string {
+  function hasOpenLane(entry: TrackedJob): boolean {
+    return lanes.some((lane) => isOpen(lane) && maySend(lane, entry))
+  }
+
+  function explain(entry: TrackedJob, reason: ReasonKey, cause: unknown): string {
     if (cause instanceof SignerError) return 'The signer of the relayer gave no usable signature'
     if (reason === 'gasPriceTooHigh') {
       return "The chain's base fee is above the cap of this facilitator"
@@ -211,9 +228,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (cause instanceof StoreUnavailableError || cause instanceof LeaseLostError) {
       return 'The database of this facilitator keeps it waiting'
     }
-    return lanes.some(isOpen)
-      ? 'The chain could not be reached'
-      : 'No relayer of this facilitator can sign and pay for gas at present'
+    if (hasOpenLane(entry)) return 'The chain could not be reached'
+    return entry.sender === undefined
+      ? 'No relayer of this facilitator can sign and pay for gas at present'
+      : `The wallet ${entry.sender}, which the payment names, cannot sign and pay for gas at present`
   }
 
   return {
@@ -225,9 +243,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
     },
     giveUpStranded() {
-      if (lanes.some(isOpen)) return
+      const isStranded = (entry: TrackedJob) => !hasOpenLane(entry)
       const seconds = feed.latest()?.timestamp ?? 0
-      for (const entry of [...queue.entries()]) {
+      for (const entry of queue.entries().filter(isStranded)) {
         if (!isGivenUp(entry) && entry.job.expiresAt > seconds) continue
         queue.takeOut(entry)
         if (!giveUp(entry, 'unexpectedSettleError')) void examiner.examine(entry, {})
@@ -235,10 +253,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     takeWaiting(longerThanMs) {
       const kept = lanes.some(isUsable) ? maxMembers() : 0
-      const waiting = queue
-        .entries()
-        .slice(kept)
-        .filter((entry) => entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs)
+      const isWaiting = (entry: TrackedJob) =>
+        entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs
+      const free = queue.entries().filter(({ sender }) => sender === undefined)
+      const isElsewhere = (entry: TrackedJob) =>
+        entry.sender !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
+      const waiting = [...free.slice(kept), ...queue.entries().filter(isElsewhere)].filter(
+        isWaiting,
+      )
       for (const entry of waiting) queue.takeOut(entry)
       return waiting
     },
@@ -247,6 +269,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       clearTimeout(gathering)
     },
   }
+}
+
+/** Returns whether a lane's wallet may send a job; some jobs name the wallet. */
+function maySend(lane: Lane, entry: Pick<TrackedJob, 'sender'> | undefined): boolean {
+  return entry?.sender === undefined || entry.sender === lane.address
 }
 
 function isOpen(lane: Lane): boolean {

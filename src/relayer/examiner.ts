@@ -167,7 +167,7 @@ export function createExaminer(options: ExaminerOptions): Examiner {
       entry.isSettled = true
       queue.takeOut(entry)
     }
-    const arePayments = settled.every(({ entry }) => entry.gas === undefined)
+    const arePayments = settled.every(({ entry }) => !entry.gas && !entry.expectedGas)
     if (arePayments && settled.length === attempt.jobIds.length) {
       gas.learn(
         receipt.gasUsed,

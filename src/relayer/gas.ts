@@ -160,9 +160,9 @@ export function createGasBudgets(options: GasBudgetsOptions): GasBudgets {
   const pausedUntil = new Map<string, number>()
 
   /** Returns whether a settlement moves less than its gas costs now. */
-  function isSubsidised({ value }: TrackedJob): boolean {
+  function isSubsidised({ value, expectedGas = gas.perPayment() }: TrackedJob): boolean {
     if (limits.subsidised === undefined || value === undefined) return false
-    return toNative(value) < gas.perPayment() * priceOf(feed.latest()?.baseFeePerGas ?? 0n)
+    return toNative(value) < expectedGas * priceOf(feed.latest()?.baseFeePerGas ?? 0n)
   }
 
   function isAbout(name: string, entry: TrackedJob): boolean {

@@ -1,4 +1,4 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import type { Receipt } from '../chain/receipts.js'
 import { type Attempt, isDecided, type Job } from '../store/settlement-journal.js'
 import type { Rejection } from '../x402/reasons.js'
@@ -33,6 +33,12 @@ export interface JobKind {
 export interface JobProfile {
   /** The job needs a transaction of its own, because its payer runs code or the status of the transaction decides it. */
   isAlone: boolean
+  /** It is sent in a transaction of its own all the same, without any risk in it: other contracts may not call for it. */
+  isSingle?: boolean
+  /** The wallet that alone can send it; absent where any can. Such a job is single. */
+  sender?: Address
+  /** The gas it takes, where that is not the gas of a plain payment; units of gas. */
+  expectedGas?: bigint
   /** The account that is charged for gas spent without a settlement. */
   payer: string
   payTo: string

@@ -8,6 +8,7 @@ import {
 } from '../chain/abi.js'
 import type { BlockFeed } from '../chain/blocks.js'
 import { WALLET_GAS_CAP } from '../chain/contract-wallet.js'
+import { PAYMENT_TOO_EARLY } from '../chain/permit2.js'
 import type { Rpc } from '../chain/rpc.js'
 import {
   decodeRevert,
@@ -175,8 +176,8 @@ function atLeast(gasLimit: bigint, least = 0n): bigint {
   return gasLimit > least ? gasLimit : least
 }
 
-function isEarly(revert: string | undefined): boolean {
-  return /not yet valid/i.test(revert ?? '')
+function isEarly(revert = ''): boolean {
+  return /not yet valid/i.test(revert) || revert.includes(PAYMENT_TOO_EARLY)
 }
 
 function callOf({ job }: TrackedJob): Call {

@@ -34,6 +34,10 @@ export interface JobQueue {
 /** After trouble before the signature the next try waits this long. */
 export const RETRY_MS = 200
 
+function isAlone(entry: TrackedJob): boolean {
+  return entry.isAlone || entry.isSingle === true
+}
+
 export function createJobQueue(): JobQueue {
   let waiting: TrackedJob[] = []
   const inHand = new WeakSet<TrackedJob>()
@@ -77,9 +81,9 @@ export function createJobQueue(): JobQueue {
     take(maxMembers, mayGo = () => true) {
       const head = waiting.find(mayGo)
       if (head === undefined) return []
-      if (head.isAlone || maxMembers === 1) return takeWhere((entry) => entry === head)
+      if (isAlone(head) || maxMembers === 1) return takeWhere((entry) => entry === head)
       let room = maxMembers
-      return takeWhere((entry) => room > 0 && !entry.isAlone && mayGo(entry) && room-- > 0)
+      return takeWhere((entry) => room > 0 && !isAlone(entry) && mayGo(entry) && room-- > 0)
     },
     takeOut: (entry) => takeWhere((it) => it === entry).length > 0,
     putBack,

@@ -54,9 +54,9 @@ export interface Relayer {
   withdraw(job: Job): Promise<Job | undefined>
   /**
    * Returns whether some wallet can pay for a settlement now, as far as is known: of wallets that other processes hold,
-   * only the balance is.
+   * only the balance is. With an address it is about that wallet alone.
    */
-  canSend(): boolean
+  canSend(sender?: Address): boolean
   lanes(): readonly Lane[]
   queueLength(): number
   /** Resumes what an earlier process left, then follows the chain. */
@@ -137,12 +137,13 @@ export function createRelayer(options: RelayerOptions): Relayer {
       }
       return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },
-    canSend: () =>
-      lanes.some((lane) =>
-        lane.epoch() === undefined
+    canSend: (sender) =>
+      lanes.some((lane) => {
+        if (sender !== undefined && lane.address !== sender) return false
+        return lane.epoch() === undefined
           ? !balances.isTooLow(lane.address)
-          : lane.closedBecause() === undefined,
-      ),
+          : lane.closedBecause() === undefined
+      }),
     lanes: () => lanes,
     queueLength: queue.length,
     async start() {

@@ -11,9 +11,21 @@ export const channelContracts = {
   permit2Collector: '0x4020425faf3b746c082c2f942b4e5159887b0005',
 } as const satisfies Record<string, Address>
 
+/** Permit2 and x402's proxies that call it, at their addresses on every chain; lower-case. */
+export const permit2Contracts = {
+  permit2: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+  exactProxy: '0x402085c248eea27d92e8b30b2c58ed07f9e20001',
+  uptoProxy: '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002',
+} as const satisfies Record<string, Address>
+
+const paymentContracts: ReadonlySet<string> = new Set([
+  ...Object.values(channelContracts),
+  ...Object.values(permit2Contracts),
+])
+
 /** Tells whether an address, in either case, is a contract of x402. A payment to one of them would be lost for good. */
 export function isChannelContract(address: string): boolean {
-  return (Object.values(channelContracts) as string[]).includes(address.toLowerCase())
+  return paymentContracts.has(address.toLowerCase())
 }
 
 /** Addresses whose EIP-55 form is remembered: most payers pay again. */

@@ -31,7 +31,7 @@ const DOMAIN_TYPE =
 const AUTHORIZATION_TYPE =
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)'
 
-const WORD_BYTES = 32
+export const WORD_BYTES = 32
 const ADDRESS_BYTES = 20
 const ADDRESS_PADDING_BYTES = WORD_BYTES - ADDRESS_BYTES
 const UINT64_MASK = 2n ** 64n - 1n
@@ -75,7 +75,7 @@ export function createAuthorizationDigest(keccak256: Keccak256): AuthorizationDi
 }
 
 /** Makes a reusable run of ABI words. The upper bytes of an address word are never written, so they stay zero. */
-function createWords(count: number) {
+export function createWords(count: number) {
   const bytes = new Uint8Array(count * WORD_BYTES)
   const view = new DataView(bytes.buffer)
   return {

@@ -4,14 +4,18 @@ import { z } from 'zod'
 import { hasWrongChecksum } from './address.js'
 import { parseUint256 } from './amounts.js'
 import { isObject, memberOf, quote } from './json.js'
-import type { Payment } from './payment.js'
+import type { Payment, Permit2Payment } from './payment.js'
 import type { Rejection } from './reasons.js'
 import {
   address,
   exactPayloadSchema,
+  gasSponsoringSchema,
   MAX_TEXT_CHARS,
   paymentPayloadSchema,
   paymentRequirementsSchema,
+  permit2Nonce,
+  permit2PayloadSchema,
+  uptoPayloadSchema,
 } from './request-schemas.js'
 
 type ParsedRequest = { ok: true; payment: Payment } | { ok: false; rejection: Rejection }
@@ -38,16 +42,14 @@ export function parseClosely(body: unknown): ParsedRequest {
   const { accepted, resource } = payload.data
   const { scheme } = requirements.value
 
-  if (scheme !== 'exact') {
-    return malformed(
-      'unsupportedScheme',
-      `Scheme ${quote(scheme)} is not settled here; expected "exact".`,
-    )
-  }
+  if (scheme !== 'exact' && scheme !== 'upto') return unsupportedScheme(scheme)
   if ('permit2Authorization' in payload.data.payload) {
+    return parsePermit2(scheme, requirements.value, payload.data, body)
+  }
+  if (scheme === 'upto') {
     return malformed(
       'unsupportedPayloadType',
-      'Permit2 payloads are not settled here; expected an EIP-3009 authorization.',
+      'A payment of scheme "upto" needs a permit2Authorization.',
     )
   }
   const exact = exactPayloadSchema.safeParse(payload.data.payload)
@@ -56,6 +58,52 @@ export function parseClosely(body: unknown): ParsedRequest {
   }
   const parts = { requirements: requirements.value, accepted, exact: exact.data, resource }
   return { ok: true, payment: toPayment(parts) }
+}
+
+/** Parses the Permit2 payload of a body whose requirements and payload are well-formed. */
+function parsePermit2(
+  scheme: 'exact' | 'upto',
+  requirements: Requirements,
+  { accepted, payload, resource, extensions }: z.infer<typeof paymentPayloadSchema>,
+  body: unknown,
+): ParsedRequest {
+  const schema = scheme === 'upto' ? uptoPayloadSchema : permit2PayloadSchema
+  const parsed = schema.safeParse(payload)
+  if (!parsed.success)
+    return badShape('invalidPayload', 'paymentPayload.payload', parsed.error, body)
+  const { permit2Authorization, signature } = parsed.data
+  const { from, permitted, spender, nonce, deadline } = permit2Authorization
+  const witness: { to: Address; facilitator?: Address; validAfter: bigint } =
+    permit2Authorization.witness
+  const { to, validAfter, facilitator } = witness
+  const authorization = {
+    from,
+    to,
+    value: permitted.amount,
+    validAfter,
+    validBefore: deadline + 1n,
+    nonce,
+  }
+  const payment = toPayment({
+    requirements,
+    accepted,
+    exact: { authorization, signature },
+    resource,
+  })
+  const permit = readPermit(extensions)
+  const permit2: Permit2Payment = { token: permitted.token, spender }
+  if (facilitator !== undefined) permit2.facilitator = facilitator
+  if (permit !== undefined) permit2.permit = permit
+  return { ok: true, payment: { ...payment, scheme, permit2 } }
+}
+
+/** Reads the permit of the extension `eip2612GasSponsoring`; `undefined` when the payload has none. */
+function readPermit(extensions: unknown): Permit2Payment['permit'] {
+  const info = memberOf(memberOf(extensions, 'eip2612GasSponsoring'), 'info')
+  // A client that signed no permit repeats what the merchant declared, which holds none.
+  if (memberOf(info, 'signature') === undefined) return undefined
+  const parsed = gasSponsoringSchema.safeParse(info)
+  return parsed.success ? parsed.data : 'malformed'
 }
 
 function toPayment({
@@ -106,6 +154,10 @@ export function readPayer(body: unknown): Address | undefined {
 /** Reads the nonce of the authorization, whatever else the body has; `undefined` if it is not 32 bytes of hex. */
 export function readNonce(body: unknown): Hex | undefined {
   const payload = memberOf(memberOf(body, 'paymentPayload'), 'payload')
+  const permit2 = permit2Nonce.safeParse(
+    memberOf(memberOf(payload, 'permit2Authorization'), 'nonce'),
+  )
+  if (permit2.success) return permit2.data
   const nonce = memberOf(memberOf(payload, 'authorization'), 'nonce')
   return typeof nonce === 'string' && /^0x[0-9a-fA-F]{64}$/.test(nonce)
     ? (nonce.toLowerCase() as Hex)
@@ -128,15 +180,18 @@ function parseRequirements(
   const parsed = paymentRequirementsSchema.safeParse(value)
   if (parsed.success) return { ok: true, value: parsed.data }
   const scheme = memberOf(value, 'scheme')
-  if (typeof scheme === 'string' && scheme !== '' && scheme !== 'exact') {
-    return malformed(
-      'unsupportedScheme',
-      `Scheme ${quote(scheme)} is not settled here; expected "exact".`,
-    )
-  }
+  const isKnown = scheme === 'exact' || scheme === 'upto'
+  if (typeof scheme === 'string' && scheme !== '' && !isKnown) return unsupportedScheme(scheme)
   return badShape('invalidPaymentRequirements', 'paymentRequirements', parsed.error, {
     paymentRequirements: value,
   })
+}
+
+function unsupportedScheme(scheme: string) {
+  return malformed(
+    'unsupportedScheme',
+    `Scheme ${quote(scheme)} is not settled here; expected "exact" or "upto".`,
+  )
 }
 
 export function versionProblem(body: Record<string, unknown>): string | undefined {

@@ -1,17 +1,18 @@
 import type { Address, Hex } from 'viem'
 import type { Authorization } from './authorization-digest.js'
+import type { Permit2Terms } from './permit2-digest.js'
 
 /**
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
  * form is made at the edge.
  */
 export interface Payment {
-  scheme: 'exact'
+  scheme: 'exact' | 'upto'
   /** CAIP-2, as the requirement names it; it may be unknown or not served. */
   network: string
   asset: Address
   payTo: Address
-  /** The amount that the requirement asks for, in 6-decimal units. */
+  /** The amount that the requirement asks for, in 6-decimal units; `upto` may ask for less than was signed at settle. */
   amount: bigint
   maxTimeoutSeconds: number
   /** The EIP-712 domain the merchant quotes in `extra`; compared with the token's, never used to verify. */
@@ -19,9 +20,28 @@ export interface Payment {
   acceptedScheme: string
   acceptedNetwork: string
   authorization: Authorization
+  /** Set where the authorization is for Permit2; otherwise it is for the token itself (EIP-3009). */
+  permit2?: Permit2Payment
   signature: Hex
   /** URL of the paid resource as the payload states it; the payer does not sign it. */
   resourceUrl?: string
+}
+
+/** What a payment by Permit2 has beside its authorization. */
+export interface Permit2Payment extends Permit2Terms {
+  /** The permit of the extension `eip2612GasSponsoring`, which may be malformed. */
+  permit?: TokenPermit | 'malformed'
+}
+
+/** A signed permit (EIP-2612) that lets `spender` take `amount`; the deadline is in seconds. */
+export interface TokenPermit {
+  from: Address
+  asset: Address
+  spender: Address
+  amount: bigint
+  nonce: bigint
+  deadline: bigint
+  signature: Hex
 }
 
 /** The payment an answer is about, of any scheme. Amounts in 6-decimal units. */

@@ -47,7 +47,8 @@ export const reasons = {
     code: 'unsupported_payload_type',
     status: 200,
     source: 'x402',
-    meaning: 'The payload is a Permit2 authorization; only EIP-3009 is settled here.',
+    meaning:
+      'The payload is of a kind that the scheme does not have, or that has no contracts on the network.',
   },
   invalidNetwork: {
     code: 'invalid_network',
@@ -182,6 +183,140 @@ export const reasons = {
     status: 200,
     source: 'x402',
     meaning: 'The simulated transfer reverted for a reason without a code of its own.',
+  },
+  permit2Spender: {
+    code: 'invalid_permit2_spender',
+    status: 200,
+    source: 'x402',
+    meaning: "The spender of the Permit2 authorization is not x402's proxy for the scheme.",
+  },
+  permit2RecipientMismatch: {
+    code: 'invalid_permit2_recipient_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The witness of the Permit2 authorization does not pay payTo.',
+  },
+  permit2DeadlineExpired: {
+    code: 'permit2_deadline_expired',
+    status: 200,
+    source: 'x402',
+    meaning: 'The deadline of the Permit2 authorization has passed or is too near to land.',
+  },
+  permit2NotYetValid: {
+    code: 'permit2_not_yet_valid',
+    status: 200,
+    source: 'x402',
+    meaning: 'The witness of the Permit2 authorization is not valid yet.',
+  },
+  permit2AmountMismatch: {
+    code: 'permit2_amount_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permitted amount is not the required amount.',
+  },
+  permit2TokenMismatch: {
+    code: 'permit2_token_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permitted token is not the asset of the requirement.',
+  },
+  permit2Signature: {
+    code: 'invalid_permit2_signature',
+    status: 200,
+    source: 'x402',
+    meaning: 'The Permit2 authorization is not signed by the payer, as Permit2 itself checks.',
+  },
+  permit2InvalidNonce: {
+    code: 'permit2_invalid_nonce',
+    status: 200,
+    source: 'x402',
+    meaning:
+      'The nonce of the Permit2 authorization was used or cancelled, was settled with another amount, or was already answered with success.',
+  },
+  permit2InsufficientBalance: {
+    code: 'permit2_insufficient_balance',
+    status: 200,
+    source: 'x402',
+    meaning: "The payer's balance does not cover the amount of a Permit2 authorization.",
+  },
+  permit2AllowanceRequired: {
+    code: 'permit2_allowance_required',
+    status: 200,
+    source: 'x402',
+    meaning:
+      'The payer has not approved Permit2 for the amount, and sent no permit (`eip2612GasSponsoring`).',
+  },
+  permit2SimulationFailed: {
+    code: 'permit2_simulation_failed',
+    status: 200,
+    source: 'x402',
+    meaning: 'The simulated settlement by Permit2 reverted for a reason without a code of its own.',
+  },
+  uptoScheme: {
+    code: 'invalid_upto_evm_scheme',
+    status: 200,
+    source: 'x402',
+    meaning: 'The scheme the payer accepted is not `upto`.',
+  },
+  uptoNetworkMismatch: {
+    code: 'invalid_upto_evm_network_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The payer of an `upto` payment accepted another network than the requirement names.',
+  },
+  uptoFacilitatorMismatch: {
+    code: 'upto_facilitator_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The witness names a wallet that is no relayer of this facilitator.',
+  },
+  uptoSettlementExceedsAmount: {
+    code: 'invalid_upto_evm_payload_settlement_exceeds_amount',
+    status: 200,
+    source: 'x402',
+    meaning: 'Settle asks for more than the payer permitted.',
+  },
+  uptoTransactionFailed: {
+    code: 'invalid_upto_evm_transaction_failed',
+    status: 200,
+    source: 'x402',
+    meaning: 'The `upto` payment did not land, without a more specific cause.',
+  },
+  eip2612Format: {
+    code: 'invalid_eip2612_extension_format',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` is malformed.',
+  },
+  eip2612FromMismatch: {
+    code: 'eip2612_from_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` is not from the payer.',
+  },
+  eip2612AssetMismatch: {
+    code: 'eip2612_asset_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` is for another token.',
+  },
+  eip2612SpenderNotPermit2: {
+    code: 'eip2612_spender_not_permit2',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` does not approve Permit2.',
+  },
+  eip2612DeadlineExpired: {
+    code: 'eip2612_deadline_expired',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` has expired or expires too soon to land.',
+  },
+  permit2612AmountMismatch: {
+    code: 'permit2_2612_amount_mismatch',
+    status: 200,
+    source: 'x402',
+    meaning: 'The permit in `eip2612GasSponsoring` approves another amount than the permitted one.',
   },
   gasBudgetExceeded: {
     code: 'gas_budget_exceeded',
@@ -483,6 +618,14 @@ export const reasonsNotProduced = {
   invalid_exact_evm_payload_signature: 'the current reference says invalid_exact_evm_signature',
   invalid_exact_evm_payload_recipient_mismatch:
     'the current reference says invalid_exact_evm_recipient_mismatch',
+  permit2_proxy_not_deployed:
+    'unsupported_scheme and unsupported_payload_type say so before anything is simulated',
+  'permit2_invalid_amount, permit2_invalid_destination, permit2_invalid_owner, permit2_payment_too_early':
+    'the amount, the parties and the time are checked before, with codes of their own',
+  'upto_amount_exceeds_permitted, upto_unauthorized_facilitator':
+    'amount and wallet are checked before, with codes of their own',
+  'invalid_erc20_approval_extension_format, erc20_approval_*':
+    '`erc20ApprovalGasSponsoring` is not offered, and its transaction is never sent',
   'invalid_batch_settlement_evm_permit2_*, _eip2612_*, _erc20_approval_unavailable':
     'Permit2 deposits are refused as unsupported_payload_type',
   invalid_batch_settlement_evm_erc3009_authorization_required:

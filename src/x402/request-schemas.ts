@@ -70,6 +70,7 @@ export const paymentPayloadSchema = z.object({
   accepted: z.object({ scheme: text, network: text }),
   payload: looseObject,
   resource: z.unknown().optional(),
+  extensions: z.unknown().optional(),
 })
 
 /** Describes `paymentPayload.payload` of scheme `exact` by EIP-3009. */
@@ -85,8 +86,55 @@ export const exactPayloadSchema = z.object({
   signature,
 })
 
+/** A nonce of Permit2, in decimal or hex and with any padding; parsed to 32 bytes of hex, the one form that is compared. */
+export const permit2Nonce = z
+  .string()
+  .regex(/^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/, 'must be a uint256 in decimal or hex')
+  .transform((value, context): Hex => {
+    const digits = BigInt(value).toString(16)
+    if (digits.length <= 64) return `0x${digits.padStart(64, '0')}`
+    context.addIssue({ code: 'custom', message: 'must be a uint256 in decimal or hex' })
+    return z.NEVER
+  })
+  .meta({ wire: { type: 'string', pattern: '^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$' } })
+
+/** Describes `paymentPayload.payload` of scheme `exact` by Permit2. */
+export const permit2PayloadSchema = z.object({
+  permit2Authorization: z.object({
+    from: address,
+    permitted: z.object({ token: address, amount: uint256 }),
+    spender: address.describe("x402's proxy for the scheme."),
+    nonce: permit2Nonce,
+    deadline: uint256.describe('The last second in which it can settle.'),
+    witness: z.object({ to: address, validAfter: uint256 }),
+  }),
+  signature,
+})
+
+/** Describes `paymentPayload.payload` of scheme `upto`, whose witness also names the wallet that settles. */
+export const uptoPayloadSchema = permit2PayloadSchema.extend({
+  permit2Authorization: permit2PayloadSchema.shape.permit2Authorization.extend({
+    witness: z.object({ to: address, facilitator: address, validAfter: uint256 }),
+  }),
+})
+
+/** Describes what the extension `eip2612GasSponsoring` holds: a permit of the token that lets Permit2 take the amount. */
+export const gasSponsoringSchema = z.object({
+  from: address,
+  asset: address,
+  spender: address,
+  amount: uint256,
+  nonce: uint256,
+  deadline: uint256,
+  signature: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{130}$/)
+    .transform((value) => value.toLowerCase() as Hex),
+  version: z.string().regex(/^[0-9]+(\.[0-9]+)*$/),
+})
+
 const version = z.literal(2)
-const notExact = z.string().regex(/^(?!exact$)/)
+const otherScheme = z.string().regex(/^(?!(exact|upto)$)/)
 
 /**
  * Describes the whole body of `/verify` and `/settle` for the API document. `parseRequest` checks the same parts one
@@ -106,8 +154,30 @@ export const paymentRequestSchema = z.union([
   z
     .object({
       x402Version: version,
+      paymentPayload: paymentPayloadSchema.extend({
+        x402Version: version,
+        payload: permit2PayloadSchema,
+      }),
+      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('exact') }),
+    })
+    .describe('A payment of scheme `exact` by Permit2.'),
+  z
+    .object({
+      x402Version: version,
+      paymentPayload: paymentPayloadSchema.extend({
+        x402Version: version,
+        payload: uptoPayloadSchema,
+      }),
+      paymentRequirements: paymentRequirementsSchema.extend({ scheme: z.literal('upto') }),
+    })
+    .describe(
+      'A payment of scheme `upto`: `amount` is the ceiling at verify and the charge at settle.',
+    ),
+  z
+    .object({
+      x402Version: version,
       paymentPayload: paymentPayloadSchema.extend({ x402Version: version }),
-      paymentRequirements: z.looseObject({ scheme: notExact }),
+      paymentRequirements: z.looseObject({ scheme: otherScheme }),
     })
     .describe('A payment of another scheme; answered with `unsupported_scheme`.'),
 ])

@@ -41,7 +41,7 @@ const wrapErc6492 = (signature: Hex) =>
 
 /** Rejections that need no preparation on the chain: title, wish, code, and words the message must have. */
 const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp][] = [
-  ['another scheme', { requirement: { scheme: 'upto' } }, 'unsupportedScheme', /upto.*exact/],
+  ['another scheme', { requirement: { scheme: 'later' } }, 'unsupportedScheme', /later.*exact/],
   [
     'batch-settlement with zero amounts',
     { requirement: { scheme: 'batch-settlement', amount: '0', maxTimeoutSeconds: 0 } },
@@ -332,14 +332,15 @@ describe('a malformed body is a 400 in shape', () => {
     expect((await world.post('/verify', text)).body).toMatchObject({ isValid: true })
   })
 
-  it('and a Permit2 payload has its own code', async () => {
+  it('and a malformed Permit2 payload has a message that names what is missing', async () => {
     const payment = await aSignedPayment()
     const permit2 = { signature: '0x', permit2Authorization: { from: devnetPayer.address } }
     Object.assign(payment.paymentPayload, { payload: permit2 })
     const { status, body } = await world.post('/verify', payment)
-    expect(status).toBe(200)
+    expect(status).toBe(400)
     expect(body).toMatchObject({
-      invalidReason: 'unsupported_payload_type',
+      invalidReason: 'invalid_payload',
+      invalidMessage: 'paymentPayload.payload.permit2Authorization.permitted is missing.',
       payer: devnetPayer.address,
     })
   })

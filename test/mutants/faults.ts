@@ -52,7 +52,7 @@ const attribution = faultsOf(
       "addressOf(next.topics[2] ?? '') === payTo &&",
       'payTo !== undefined &&',
     ],
-    ['the value of a transfer is compared', '{wordOf(value)}`', '{wordOf(BigInt(next.data))}`'],
+    ['the value of a transfer is compared', 'next.data === `0x', 'next.data !== `1x'],
     [
       'the log after the use must be a transfer',
       'next.topics[0] === topics.transfer &&',
@@ -423,8 +423,8 @@ const ladder = faultsOf(
     ],
     [
       'an authorization must last long enough',
-      'BigInt(clock.nowSeconds + clock.marginSeconds)',
-      'BigInt(clock.nowSeconds)',
+      'const needed = BigInt(clock.nowSeconds + clock.marginSeconds)',
+      'const needed = BigInt(clock.nowSeconds)',
     ],
     [
       'an authorization must be valid already',
@@ -475,8 +475,8 @@ const judge = faultsOf(
   [
     [
       'a signature must be the payer’s',
-      'if (isPayers(digest, payment.signature, digestBytes, from)) return payment.signature',
-      'return payment.signature',
+      'if (recoverable !== undefined && isPayers(digest, recoverable, digestBytes, from)) {',
+      'if (recoverable !== undefined) {',
     ],
     [
       'a known payment is told to its own signature only',

@@ -7,6 +7,7 @@ import { RpcResponseError } from '../../src/chain/rpc-errors.js'
 import { createDeliveries } from '../../src/facilitator/deliveries.js'
 import { EXACT } from '../../src/facilitator/exact-job.js'
 import { createPaymentCheck } from '../../src/facilitator/payment-check.js'
+import { createPaymentDigest } from '../../src/facilitator/payment-method.js'
 import { createSettler } from '../../src/facilitator/settler.js'
 import { createTrackedJobs, type JobKind } from '../../src/relayer/jobs.js'
 import type { Relayer } from '../../src/relayer/relayer.js'
@@ -20,7 +21,6 @@ import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createDeliveryStore } from '../../src/store/sqlite/deliveries.js'
 import type { GroupCommit } from '../../src/store/sqlite/group-commit.js'
 import { createSettlementJournal } from '../../src/store/sqlite/settlement-journal.js'
-import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
 import type { Payment } from '../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
@@ -75,7 +75,7 @@ export function aSettlingService(payment: Payment, world: World) {
   const checkPayment = createPaymentCheck({
     served: new Map([[network, chain.network]]),
     journal,
-    computeDigest: createAuthorizationDigest(keccak256),
+    computeDigest: createPaymentDigest(keccak256),
     recovery,
     now,
   })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import type { Address, Hex } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
 import { type CheckPayment, createPaymentCheck } from '../../src/facilitator/payment-check.js'
+import { createPaymentDigest } from '../../src/facilitator/payment-method.js'
 import { openSqliteStores } from '../../src/store/sqlite/stores.js'
-import { createAuthorizationDigest } from '../../src/x402/authorization-digest.js'
 import type { Payment } from '../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 import { aNetwork, keccak256 } from '../unit/facilitator/a-network.js'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   checkPayment = createPaymentCheck({
     served: new Map([[network, aNetwork()]]),
     journal: stores.journal,
-    computeDigest: createAuthorizationDigest(keccak256),
+    computeDigest: createPaymentDigest(keccak256),
     recovery: await loadSignerRecovery(keccak256),
     now: () => nowSeconds * 1_000,
   })
@@ -75,7 +75,9 @@ const fingerprint = (payment: Payment) =>
   JSON.stringify(payment, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
 
 it('finds the payment valid as it was signed', async () => {
-  expect((await checkPayment(signed, 6)).state).toBe('valid')
+  expect(
+    (await checkPayment(signed, { isSettle: false, marginSeconds: 6, maxAgeMs: 0 })).state,
+  ).toBe('valid')
 })
 
 it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', async (name) => {
@@ -83,7 +85,9 @@ it.each(Object.keys(lies))('refuses a signed payment in which %s is altered', as
     fc.asyncProperty(lies[name] as (typeof lies)[string], async (lie) => {
       const altered = { ...signed, ...lie() }
       fc.pre(fingerprint(altered) !== fingerprint(signed))
-      expect((await checkPayment(altered, 6)).state).toBe('rejected')
+      expect(
+        (await checkPayment(altered, { isSettle: false, marginSeconds: 6, maxAgeMs: 0 })).state,
+      ).toBe('rejected')
     }),
     { numRuns: 60 },
   )

@@ -148,7 +148,8 @@ it('never rejects a payment that is being settled, whenever it is checked', asyn
       const caller: Caller = { waits: true, lies: false, isConnected: true }
       const checkPayment = async () => {
         await s.schedule(Promise.resolve(), 'verify arrives')
-        return (await service.checkPayment(payment, 6)).state
+        const purpose = { isSettle: false, marginSeconds: 6, maxAgeMs: 0 }
+        return (await service.checkPayment(payment, purpose)).state
       }
       try {
         const results = Promise.all([checkPayment(), checkPayment(), checkPayment()])

@@ -45,12 +45,22 @@ const signatures: Record<keyof typeof selectors, string> = {
   transferWithAuthorization:
     'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
   aggregate3: 'aggregate3((address,bool,bytes)[])',
+  settleExact: 'settle(((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
+  settleUpto:
+    'settle(((address,uint256),uint256,uint256),uint256,address,(address,address,uint256),bytes)',
+  settleExactWithPermit:
+    'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),address,(address,uint256),bytes)',
+  settleUptoWithPermit:
+    'settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),((address,uint256),uint256,uint256),uint256,address,(address,address,uint256),bytes)',
 }
 
 const events: Record<keyof typeof topics, string> = {
   authorizationUsed: 'AuthorizationUsed(address,bytes32)',
   authorizationCanceled: 'AuthorizationCanceled(address,bytes32)',
   transfer: 'Transfer(address,address,uint256)',
+  nonceInvalidation: 'UnorderedNonceInvalidation(address,uint256,uint256)',
+  settled: 'Settled()',
+  settledWithPermit: 'SettledWithPermit()',
 }
 
 /** Lengths around the 32-byte word. */

@@ -1,8 +1,8 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { wordOf } from '../../../src/chain/abi.js'
-import { findClaim, findPayout, watchBatchContracts } from '../../../src/chain/batch-settlement.js'
+import { findClaim, findPayout } from '../../../src/chain/batch-settlement.js'
 import type { Rpc } from '../../../src/chain/rpc.js'
-import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
+import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
 
 const receiver = '0x00000000000000000000000000000000000000aa'
 const token = '0x3600000000000000000000000000000000000000'
@@ -79,28 +79,4 @@ it('finds the claim that reached a total, not one before or after it', async () 
   expect(await find(6_000n)).toMatchObject({ blockNumber: 9_000 })
   expect(await find(6_000n, 1)).toBeUndefined()
   expect(await find(6_001n)).toBeUndefined()
-})
-
-const CHECK_MS = 60_000
-
-it('follows the code of the contracts, and keeps its last result while the chain cannot be read', async () => {
-  vi.useFakeTimers()
-  let code: string | undefined = '0x'
-  const batch: Rpc['batch'] = async (calls) => {
-    if (code === undefined) throw new RpcUnavailableError('gone')
-    return calls.map(() => ({ ok: true, value: code }))
-  }
-  const watch = await watchBatchContracts({ batch } as Rpc, { info() {} }, CHECK_MS)
-  expect(watch.isDeployed()).toBe(false)
-  code = '0x60'
-  await vi.advanceTimersByTimeAsync(CHECK_MS)
-  expect(watch.isDeployed()).toBe(true)
-  code = undefined
-  await vi.advanceTimersByTimeAsync(CHECK_MS)
-  expect(watch.isDeployed()).toBe(true)
-  code = '0x'
-  await vi.advanceTimersByTimeAsync(CHECK_MS)
-  expect(watch.isDeployed()).toBe(false)
-  watch.stop()
-  vi.useRealTimers()
 })

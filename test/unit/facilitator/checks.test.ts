@@ -243,6 +243,7 @@ describe('the facts of the chain', () => {
     isPayToBlocklisted: false,
     isPaused: false,
     balance: 10_000n,
+    allowance: 0n,
   }
   const check = (changes: Partial<PaymentFacts>) => checkFacts(aPayment(), { ...sound, ...changes })
 

@@ -43,6 +43,7 @@ async function examine({
       isPayToBlocklisted: false,
       isPaused: false,
       balance: 10_000n,
+      allowance: 0n,
       ...facts,
     }),
     async () => isOurs,

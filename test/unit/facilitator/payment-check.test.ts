@@ -5,8 +5,8 @@ import type { PaymentFacts } from '../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../src/chain/receipts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import { createPaymentCheck, type ServedNetwork } from '../../../src/facilitator/payment-check.js'
+import { createPaymentDigest } from '../../../src/facilitator/payment-method.js'
 import type { Job, SettlementJournal } from '../../../src/store/settlement-journal.js'
-import { createAuthorizationDigest } from '../../../src/x402/authorization-digest.js'
 import type { Payment } from '../../../src/x402/payment.js'
 import { loadSignerRecovery } from '../../../src/x402/signer-recovery.js'
 import { aPayment, network, nowSeconds, payTo, signPayment } from '../x402/a-payment.js'
@@ -16,14 +16,14 @@ const SEEN_BLOCK = 40
 const CLAIMED_AT = nowSeconds - 5
 const transaction = `0x${'aa'.repeat(32)}` as const
 const recovery = await loadSignerRecovery(keccak256)
-const computeDigest = createAuthorizationDigest(keccak256)
+const computeDigest = createPaymentDigest(keccak256)
 
 let payment: Payment
 let digest: Hex
 beforeAll(async () => {
   payment = aPayment()
   payment = { ...payment, signature: await signPayment(payment) }
-  digest = bytesToHex(computeDigest(aToken().domainSeparator, payment.authorization))
+  digest = bytesToHex(computeDigest(payment, aToken()))
 })
 
 interface Case {
@@ -63,7 +63,10 @@ function check(about: Case = {}, asked: Payment = payment) {
     recovery,
     now: () => nowSeconds * 1_000,
   })
-  return { result: checkPayment(asked, 6), searched }
+  return {
+    result: checkPayment(asked, { isSettle: false, marginSeconds: 6, maxAgeMs: 0 }),
+    searched,
+  }
 }
 
 const rejected = (reason: string) => ({ state: 'rejected', rejection: { reason } })

@@ -1,7 +1,8 @@
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DeliveryTurn } from '../../../src/facilitator/deliveries.js'
-import type { CheckResult, Intent } from '../../../src/facilitator/payment-check.js'
+import type { CheckResult, Purpose } from '../../../src/facilitator/payment-check.js'
+import type { Intent } from '../../../src/facilitator/payment-method.js'
 import { createSettler } from '../../../src/facilitator/settler.js'
 import type { Relayer } from '../../../src/relayer/relayer.js'
 import type { Claim, Job } from '../../../src/store/settlement-journal.js'
@@ -50,7 +51,7 @@ function aSettler(
     },
   } as unknown as Relayer
   const settle = createSettler({
-    checkPayment: async (_payment: Payment, marginSeconds: number) => {
+    checkPayment: async (_payment: Payment, { marginSeconds }: Purpose) => {
       marginsSeconds.push(marginSeconds)
       return world.result ?? { state: 'valid', intent }
     },

@@ -239,25 +239,43 @@ describe('a body of something else than `exact` by EIP-3009', () => {
     })
     expect(refusal(foreign)).toEqual({
       reason: 'unsupportedScheme',
-      message: 'Scheme "batch-settlement" is not settled here; expected "exact".',
+      message: 'Scheme "batch-settlement" is not settled here; expected "exact" or "upto".',
     })
     const wellFormed = withMember(aBody(), `${requirements}.scheme`, 'upto')
     expect(refusal(withMember(wellFormed, 'paymentPayload.payload', { voucher: {} }))).toEqual({
-      reason: 'unsupportedScheme',
-      message: 'Scheme "upto" is not settled here; expected "exact".',
+      reason: 'unsupportedPayloadType',
+      message: 'A payment of scheme "upto" needs a permit2Authorization.',
     })
   })
 
-  it('is refused when it carries a Permit2 authorization', () => {
+  it('is refused when its Permit2 authorization is malformed', () => {
     const body = withMember(aBody(), 'paymentPayload.payload', {
       signature: '0x',
       permit2Authorization: { from: payer },
     })
     expect(refusal(body)).toEqual({
-      reason: 'unsupportedPayloadType',
-      message: 'Permit2 payloads are not settled here; expected an EIP-3009 authorization.',
+      reason: 'invalidPayload',
+      message: 'paymentPayload.payload.permit2Authorization.permitted is missing.',
     })
   })
+
+  it.each(['10', '010', '0xa', '0x0A', `0x${'a'.padStart(64, '0')}`])(
+    'is parsed with the Permit2 nonce %s as 32 bytes',
+    (nonce) => {
+      const witness = { to: payer, validAfter: '0' }
+      const permitted = { token: payer, amount: '10000' }
+      const signed = { from: payer, permitted, spender: payer, nonce, deadline: '99', witness }
+      const body = withMember(aBody(), 'paymentPayload.payload', {
+        signature: '0x',
+        permit2Authorization: signed,
+      })
+      expect(payment(body).authorization).toMatchObject({
+        nonce: `0x${'a'.padStart(64, '0')}`,
+        value: 10_000n,
+        validBefore: 100n,
+      })
+    },
+  )
 
   it('passes with another accepted scheme or network, which later checks refuse', () => {
     const scheme = withMember(aBody(), 'paymentPayload.accepted.scheme', 'upto')

@@ -1,0 +1,253 @@
+import { type Address, type Hex, toFunctionSelector } from 'viem'
+import { permit2Contracts } from '../x402/address.js'
+import type { TokenPermit } from '../x402/payment.js'
+import {
+  addressOf,
+  addressTopic,
+  addressWord,
+  bytesWords,
+  selectors,
+  topics,
+  wordOf,
+} from './abi.js'
+import {
+  createUseSearch,
+  type ExpectedTransfer,
+  type FindAuthorizationUse,
+  type FoundUse,
+} from './authorization-uses.js'
+import { readBlock } from './blocks.js'
+import { type BlockRange, findReceiptAnywhere, type Log, readLogs } from './receipts.js'
+import type { Rpc } from './rpc.js'
+import { RpcUnavailableError } from './rpc-errors.js'
+
+const { permit2, exactProxy, uptoProxy } = permit2Contracts
+
+/** A payment by Permit2 as its proxy is called and as its logs must show it. */
+export interface Permit2Transfer extends ExpectedTransfer {
+  /** The permitted amount; `value` is what moves, which may be less for `upto`. */
+  permitted: bigint
+  /** The last second in which it can move. */
+  deadline: bigint
+  validAfter: bigint
+  /** The wallet that alone may settle, for `upto`. */
+  facilitator: Address | undefined
+}
+
+/** Returns the contract that settles a payment. */
+export function proxyOf({ facilitator }: { facilitator?: Address | undefined }): Address {
+  return facilitator === undefined ? exactProxy : uptoProxy
+}
+
+/** Encodes the call of the proxy, with the permit of the token where the payer sent one. */
+export function encodePermit2Settle(
+  transfer: Permit2Transfer,
+  signature: Hex,
+  permit?: TokenPermit,
+): Hex {
+  const words = settleWords(transfer)
+  const isUpto = transfer.facilitator !== undefined
+  const permitWords = permit === undefined ? '' : wordsOfPermit(permit)
+  const selector =
+    permit === undefined
+      ? selectors[isUpto ? 'settleUpto' : 'settleExact']
+      : selectors[isUpto ? 'settleUptoWithPermit' : 'settleExactWithPermit']
+  // The words, and that of the offset itself.
+  const offset = wordOf((permitWords.length + words.length) / 2 + 32)
+  return `${selector}${permitWords}${words}${offset}${bytesWords(signature)}`
+}
+
+/** The arguments of a settlement before its signature. They hold everything that makes it this payment and no other. */
+function settleWords(transfer: Permit2Transfer): string {
+  const { asset, permitted, nonce, deadline, value, payer, payTo, facilitator, validAfter } =
+    transfer
+  const permit = `${addressWord(asset)}${wordOf(permitted)}${nonce.slice(2)}${wordOf(deadline)}`
+  return facilitator === undefined
+    ? `${permit}${addressWord(payer)}${addressWord(payTo)}${wordOf(validAfter)}`
+    : `${permit}${wordOf(value)}${addressWord(payer)}${addressWord(payTo)}${addressWord(facilitator)}${wordOf(validAfter)}`
+}
+
+function wordsOfPermit({ amount, deadline, signature }: TokenPermit): string {
+  const v = signature.slice(130).padStart(64, '0')
+  return `${wordOf(amount)}${wordOf(deadline)}${signature.slice(2, 130)}${v}`
+}
+
+/**
+ * Returns the log indexes of the transfers that a proxy made for payments like this one. The proxies log that they settled
+ * without saying what, right after the asset has logged the transfer: so of the logs of asset and proxy, a transfer counts
+ * if the next one is the proxy's.
+ */
+export function findPermit2Transfers(logs: readonly Log[], expected: Permit2Transfer): number[] {
+  const { asset } = expected
+  const proxy = proxyOf(expected)
+  const isSettled = ({ address, topics: [topic] }: Log) =>
+    address === proxy && (topic === topics.settled || topic === topics.settledWithPermit)
+  const isTransfer = ({ address, topics: [topic] }: Log) =>
+    address === asset && topic === topics.transfer
+  const concerned = logs
+    .filter((log) => isSettled(log) || isTransfer(log))
+    .sort((a, b) => a.index - b.index)
+  return concerned.flatMap((log, i) => {
+    const next = concerned[i + 1]
+    const isOwn = next !== undefined && isSettled(next) && isExpectedTransfer(log, expected)
+    return isOwn ? [log.index] : []
+  })
+}
+
+function isExpectedTransfer(
+  { address, topics: [topic, from, to], data }: Log,
+  { asset, payer, payTo, value }: ExpectedTransfer,
+): boolean {
+  return (
+    address === asset &&
+    topic === topics.transfer &&
+    addressOf(from ?? '') === payer &&
+    addressOf(to ?? '') === payTo &&
+    data === `0x${wordOf(value)}`
+  )
+}
+
+/** Makes the search for settlements and cancellations of Permit2 authorizations; `now` is monotonic, for tests. */
+export function createPermit2Uses(
+  rpc: Rpc,
+  now?: () => number,
+): FindAuthorizationUse<Permit2Transfer> {
+  return createUseSearch(
+    // The same authorization of `upto` may have been sent with several amounts.
+    ({ payer, nonce, asset, value }) => `${payer}/${nonce}/${asset}/${value}`,
+    async (expected, blocks) =>
+      (await findSettlement(rpc, expected, blocks)) ?? findCancel(rpc, expected, blocks),
+    now,
+  )
+}
+
+/** The transactions that are read in one round trip. */
+const TRANSACTIONS_AT_ONCE = 50
+
+/**
+ * Finds the transaction that settled this very payment. No log names the nonce, and a payer may pay the same amount twice:
+ * the call of the proxy, with all its arguments, must be in the transaction's input.
+ */
+async function findSettlement(
+  rpc: Rpc,
+  expected: Permit2Transfer,
+  blocks: BlockRange,
+): Promise<FoundUse | undefined> {
+  const { asset, payer, payTo, value } = expected
+  const filter = {
+    address: asset,
+    topics: [topics.transfer, addressTopic(payer), addressTopic(payTo)],
+  }
+  const candidates = new Map<Hex, number>()
+  for await (const { transactionHash, blockNumber, data } of readLogs(rpc, filter, blocks)) {
+    if (data !== `0x${wordOf(value)}`) continue
+    candidates.set(transactionHash.toLowerCase() as Hex, Number(blockNumber))
+  }
+  const hashes = [...candidates.keys()]
+  for (let i = 0; i < hashes.length; i += TRANSACTIONS_AT_ONCE) {
+    const part = hashes.slice(i, i + TRANSACTIONS_AT_ONCE)
+    const inputs = await readInputs(rpc, part)
+    for (const [j, transaction] of part.entries()) {
+      const place = placeAmongTwins(inputs[j] ?? '', expected)
+      if (place === undefined) continue
+      const use = await readUse(rpc, expected, transaction, place)
+      if (use !== undefined) return { blockNumber: candidates.get(transaction) as number, use }
+    }
+  }
+  return undefined
+}
+
+async function readInputs(rpc: Rpc, hashes: readonly Hex[]): Promise<string[]> {
+  const answers = await rpc.batch(
+    hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })),
+  )
+  return answers.map((answer) => {
+    if (!answer.ok) throw answer.error
+    const input = (answer.value as { input?: unknown } | null)?.input
+    if (typeof input === 'string') return input.toLowerCase()
+    throw new RpcUnavailableError('the chain node shows a log, and not its transaction')
+  })
+}
+
+/**
+ * Returns how many settlements that move the same from the same payer to the same recipient come before this one in a
+ * transaction's input; `undefined` when it does not have this one.
+ */
+function placeAmongTwins(input: string, expected: Permit2Transfer): number | undefined {
+  const own = input.indexOf(settleWords(expected))
+  if (own < 0) return undefined
+  const { asset, payer, payTo, value, facilitator } = expected
+  const any = '[0-9a-f]{64}'
+  const amount =
+    facilitator === undefined
+      ? `${wordOf(value)}${any}${any}`
+      : `${any}${any}${any}${wordOf(value)}`
+  const twin = new RegExp(
+    `${addressWord(asset)}${amount}${addressWord(payer)}${addressWord(payTo)}`,
+    'g',
+  )
+  return [...input.slice(0, own).matchAll(twin)].length
+}
+
+async function readUse(rpc: Rpc, expected: Permit2Transfer, transaction: Hex, place: number) {
+  // A receipt without the log that led to it belongs to another transaction.
+  const receipt = await findReceiptAnywhere(rpc, transaction, ({ logs }) =>
+    logs.some((log) => isExpectedTransfer(log, expected)),
+  )
+  if (receipt === undefined) return { state: 'unread', transaction } as const
+  const transfers = findPermit2Transfers(receipt.logs, expected)
+  const transferLog = transfers[Math.min(place, transfers.length - 1)]
+  // The call failed, and the transfer belongs to something else in the transaction.
+  if (transferLog === undefined) return undefined
+  const block = await readBlock(rpc, receipt.blockNumber)
+  if (block === undefined) return { state: 'unread', transaction } as const
+  return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
+}
+
+/** Finds the transaction in which the payer cancelled the nonce. */
+async function findCancel(
+  rpc: Rpc,
+  { payer, nonce }: Permit2Transfer,
+  blocks: BlockRange,
+): Promise<FoundUse | undefined> {
+  const filter = { address: permit2, topics: [topics.nonceInvalidation, addressTopic(payer)] }
+  for await (const { transactionHash, blockNumber, data } of readLogs(rpc, filter, blocks)) {
+    const word = BigInt(data.slice(0, 66))
+    const mask = BigInt(`0x${data.slice(66, 130)}`)
+    const isOwn = word === BigInt(nonce) >> 8n && ((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n
+    if (!isOwn) continue
+    const transaction = transactionHash.toLowerCase() as Hex
+    return { blockNumber: Number(blockNumber), use: { state: 'cancelled', transaction } }
+  }
+  return undefined
+}
+
+/** The errors of Permit2 and the proxies, which nodes show as their selectors. */
+const errorNames = new Map(
+  [
+    'SignatureExpired(uint256)',
+    'InvalidNonce()',
+    'InvalidSigner()',
+    'InvalidSignature()',
+    'InvalidSignatureLength()',
+    'InvalidContractSignature()',
+    'InvalidAmount(uint256)',
+    'InvalidAmount()',
+    'InvalidOwner()',
+    'InvalidDestination()',
+    'PaymentTooEarly()',
+    'AmountExceedsPermitted()',
+    'UnauthorizedFacilitator()',
+    'Permit2612AmountMismatch()',
+  ].map((error) => [toFunctionSelector(error), error.replace(/\(.*/, '')]),
+)
+
+/** Names the error of Permit2 or a proxy in the text of a revert; any other text stays as it is. */
+export function namePermit2Revert(revert: string): string {
+  return revert.replace(/custom error (0x[0-9a-f]{8})/, (text, selector) => {
+    return errorNames.get(selector) ?? text
+  })
+}
+
+/** The text of a settlement that is simulated before its time. */
+export const PAYMENT_TOO_EARLY = `custom error ${toFunctionSelector('PaymentTooEarly()')}`

@@ -1,0 +1,184 @@
+import type { Address, Hex } from 'viem'
+import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
+import type { ReadPaymentFacts } from '../chain/payment-facts.js'
+import {
+  encodePermit2Settle,
+  findPermit2Transfers,
+  namePermit2Revert,
+  type Permit2Transfer,
+  proxyOf,
+} from '../chain/permit2.js'
+import type { JobKind } from '../relayer/jobs.js'
+import type { Job, NewJob } from '../store/settlement-journal.js'
+import type { Payment, TokenPermit } from '../x402/payment.js'
+import type { Rejection } from '../x402/reasons.js'
+import type { Attestor } from './attestor.js'
+import { reject } from './checks.js'
+import {
+  createExactJob,
+  type ExactDetails,
+  examine,
+  type IsOurs,
+  PERMIT2,
+  readExactDetails,
+  toSafeSeconds,
+  transferOf,
+} from './exact-job.js'
+
+/** A payment by Permit2 as its job stores it: `value` is what moves, `permitted` what the payer signed for. */
+export interface Permit2Details extends ExactDetails {
+  permitted: string
+  /** Set for `upto`. */
+  facilitator?: Address
+  hasPermit?: true
+}
+
+/** The gas of a settlement, and what a permit adds; units of gas. */
+const SETTLE_GAS = 130_000n
+const PERMIT_GAS = 60_000n
+
+/** Returns the key of a job: Permit2 accepts each payer's nonce once. */
+export function permit2Key(payer: Address, nonce: Hex): string {
+  return `${payer}/${nonce}`
+}
+
+/** Returns the gas that a payment by Permit2 takes. */
+export function permit2Gas(hasPermit: boolean): bigint {
+  return hasPermit ? SETTLE_GAS + PERMIT_GAS : SETTLE_GAS
+}
+
+/** Returns the transfer that settles a payment. */
+export function transferOfPayment(payment: Payment): Permit2Transfer {
+  const { asset, payTo, amount, authorization, permit2 } = payment
+  const { from: payer, value: permitted, validAfter, validBefore, nonce } = authorization
+  const deadline = validBefore - 1n
+  const facilitator = permit2?.facilitator
+  return { asset, payer, payTo, value: amount, nonce, permitted, deadline, validAfter, facilitator }
+}
+
+/** Makes the job that brings a payment on chain, with the permit of the token if it is needed. */
+export function createPermit2Job(
+  options: Parameters<typeof createExactJob>[0] & {
+    payment: Payment
+    permit: TokenPermit | undefined
+  },
+): NewJob {
+  const { payment, signature, permit } = options
+  const transfer = transferOfPayment(payment)
+  const job = createExactJob(options)
+  const { facilitator } = transfer
+  const details: Permit2Details = {
+    ...(JSON.parse(job.details) as ExactDetails),
+    value: transfer.value.toString(),
+    permitted: transfer.permitted.toString(),
+    ...(facilitator && { facilitator }),
+    ...(permit && { hasPermit: true }),
+  }
+  return {
+    ...job,
+    kind: PERMIT2,
+    key: permit2Key(transfer.payer, transfer.nonce),
+    to: proxyOf(transfer),
+    calldata: encodePermit2Settle(transfer, signature, permit),
+    details: JSON.stringify(details),
+  }
+}
+
+/** Reads the details of a job of this kind. */
+export function readPermit2Details(job: Pick<Job, 'key' | 'details'>): Permit2Details {
+  return readExactDetails(job) as Permit2Details
+}
+
+function expectedTransfer(job: Job): Permit2Transfer {
+  const details = readPermit2Details(job)
+  const { asset, payer, payTo, nonce, facilitator } = details
+  return {
+    asset,
+    payer,
+    payTo,
+    nonce,
+    facilitator,
+    value: BigInt(details.value),
+    permitted: BigInt(details.permitted),
+    deadline: BigInt(details.validBefore) - 1n,
+    validAfter: BigInt(details.validAfter),
+  }
+}
+
+/** Makes the handler of payments by Permit2 for the relayer. */
+export function createPermit2Kind(
+  findUse: FindAuthorizationUse<Permit2Transfer>,
+  readFacts: ReadPaymentFacts,
+  isOurs: IsOurs,
+  attestor?: Attestor,
+): JobKind {
+  return {
+    profile(job) {
+      const { isAlone, payer, payTo, nonce, value, facilitator, hasPermit } =
+        readPermit2Details(job)
+      return {
+        isAlone,
+        // The logs of a proxy name no payment: in a transaction of its own, its logs are about this one.
+        isSingle: true,
+        ...(facilitator && { sender: facilitator }),
+        payer,
+        payTo,
+        nonce,
+        runners: [payer],
+        value: BigInt(value),
+        expectedGas: permit2Gas(hasPermit === true),
+      }
+    },
+    validAfter: (job) => toSafeSeconds(BigInt(readPermit2Details(job).validAfter)),
+    findSettled(job, { logs }) {
+      const [transferLog] = findPermit2Transfers(logs, expectedTransfer(job))
+      return transferLog === undefined ? undefined : { transferLog }
+    },
+    movedIn: (job) => BigInt(readPermit2Details(job).value),
+    attest: (job, receipt) => attestor?.attest(job, transferOf(job), receipt),
+    rejectionOf: (job, revert) =>
+      rejectionOfPermit2Revert(revert, readPermit2Details(job).hasPermit === true),
+    examine: (job, atLeastBlock) =>
+      examine(expectedTransfer(job), { findUse, readFacts, isOurs }, job, atLeastBlock, (facts) => {
+        const { hasPermit, value } = readPermit2Details(job)
+        if (hasPermit) return undefined
+        return checkAllowance(BigInt(value), facts.allowance, readPermit2Details(job).payer)
+      }),
+  }
+}
+
+/** Checks that Permit2 may take what the payment moves. */
+export function checkAllowance(
+  moved: bigint,
+  allowance: bigint,
+  payer: Address,
+): Rejection | undefined {
+  if (allowance >= moved) return undefined
+  return reject(
+    'permit2AllowanceRequired',
+    `The payer ${payer} lets Permit2 take ${allowance} of the token, the payment needs ${moved}: the payer must approve Permit2, or sign a permit (eip2612GasSponsoring).`,
+  )
+}
+
+/** The errors of the proxies, Permit2 and tokens; the first match counts. */
+const causes: readonly [RegExp, Rejection['reason']][] = [
+  [/InvalidNonce/, 'nonceAlreadyUsed'],
+  [/SignatureExpired/, 'validBefore'],
+  [/PaymentTooEarly/, 'validAfter'],
+  [/InvalidSigner|InvalidSignature|InvalidContractSignature/, 'signature'],
+  [/paused/i, 'assetPaused'],
+]
+
+/** Returns the rejection for a revert of a settlement. Its message quotes the revert text, without URLs of nodes. */
+export function rejectionOfPermit2Revert(revert: string, hasPermit: boolean): Rejection {
+  const named = namePermit2Revert(revert)
+  const text = JSON.stringify(named.replace(/https?:\/\/\S+/g, '…'))
+  if (hasPermit && /TRANSFER_FROM_FAILED|allowance/i.test(named)) {
+    return reject(
+      'permit2AllowanceRequired',
+      `The token did not accept the permit (eip2612GasSponsoring), so Permit2 may not take the amount: ${text}.`,
+    )
+  }
+  const reason = causes.find(([wording]) => wording.test(named))?.[1] ?? 'simulationFailed'
+  return reject(reason, `The simulated settlement by Permit2 reverted: ${text}.`)
+}

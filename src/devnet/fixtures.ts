@@ -6,6 +6,7 @@ import { call, callBatch } from './rpc.js'
 export const devnetContracts = {
   multicall: '0xcA11bde05977b3631167028862bE2a173976CA11',
   usdc: '0x3600000000000000000000000000000000000000',
+  eurc: '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1',
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
   /** ERC-8004, at its address on all mainnets. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
@@ -21,6 +22,7 @@ export const devnetContracts = {
 const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.multicall, 'Multicall'],
   [devnetContracts.usdc, 'MockUsdc'],
+  [devnetContracts.eurc, 'MockEurc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
   [devnetContracts.batchSettlement, 'BatchSettlement'],
@@ -38,7 +40,7 @@ const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoin, the 18-decimal log, the mock identity registry, the contracts
+ * Puts the code of Multicall3, the mock stablecoins, the 18-decimal log, the mock identity registry, the contracts
  * of `batch-settlement`, Permit2 and x402's proxies for it at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
  * a forked contract does not affect them.
  */
@@ -72,12 +74,22 @@ let minting: Promise<void> = Promise.resolve()
  * gives the same nonce to transactions of one account that come at once.
  */
 export function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
-  const minted = minting.then(() => mint(url, address, atomic))
+  return mintToken(url, devnetContracts.usdc, address, atomic)
+}
+
+/** Mints a mock stablecoin as `mintUsdc` does. */
+export function mintToken(
+  url: string,
+  token: Address,
+  address: Address,
+  atomic: bigint,
+): Promise<void> {
+  const minted = minting.then(() => mint(url, token, address, atomic))
   minting = minted.catch(() => {})
   return minted
 }
 
-async function mint(url: string, address: Address, atomic: bigint): Promise<void> {
+async function mint(url: string, token: Address, address: Address, atomic: bigint): Promise<void> {
   const data = encodeFunctionData({
     abi: readArtifact('MockUsdc').abi,
     functionName: 'mint',
@@ -86,16 +98,21 @@ async function mint(url: string, address: Address, atomic: bigint): Promise<void
   await fundNative(url, minter, minterGas)
   await call(url, 'anvil_impersonateAccount', [minter])
   const maxFeePerGas = toHex(minterMaxFeeWei)
-  const transaction = { from: minter, to: devnetContracts.usdc, data, maxFeePerGas }
+  const transaction = { from: minter, to: token, data, maxFeePerGas }
   const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
   const { status } = await minedReceipt(url, hash)
   if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
 }
 
 /** Reads the mock USDC of an address, in 6 decimals. */
-export async function usdcBalance(url: string, address: Address): Promise<bigint> {
+export function usdcBalance(url: string, address: Address): Promise<bigint> {
+  return tokenBalance(url, devnetContracts.usdc, address)
+}
+
+/** Reads what an address holds of a token, in its atomic units. */
+export async function tokenBalance(url: string, token: Address, address: Address): Promise<bigint> {
   const data = encodeFunctionData({ abi: balanceAbi, functionName: 'balanceOf', args: [address] })
-  return BigInt(await call<Hex>(url, 'eth_call', [{ to: devnetContracts.usdc, data }, 'latest']))
+  return BigInt(await call<Hex>(url, 'eth_call', [{ to: token, data }, 'latest']))
 }
 
 /** Reads the native balance of an address, in 18 decimals. */
@@ -139,6 +156,7 @@ export type Artifact = { contractName: string; abi: Abi; bytecode: Hex; deployed
 export type ContractName =
   | 'Multicall'
   | 'MockUsdc'
+  | 'MockEurc'
   | 'NativeTransferLog'
   | 'MockIdentityRegistry'
   | 'BatchSettlement'

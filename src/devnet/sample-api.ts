@@ -12,24 +12,28 @@ export type SampleApiOptions = {
   host?: string
   facilitatorUrl: string
   payTo: Address
-  asset: Address
+  /** A quote costs a cent of the first, or of the second for those who ask for it. */
+  assets: { usdc: Address; eurc: Address }
   /** CAIP-2, as `eip155:5042`. */
   network: Network
 }
 
 export type SampleApi = { url: string; stop(): Promise<void> }
 
-// One cent, in the stablecoin's 6 decimals.
+// One cent of a dollar or a euro, in 6 decimals.
 const quotePrice = '10000'
 
 /** Serves `GET /quote`, paid with the official Express middleware through the facilitator, and a free `GET /`. */
 export async function startSampleApi(options: SampleApiOptions): Promise<SampleApi> {
-  const { port, host = '127.0.0.1', facilitatorUrl, payTo, asset, network } = options
+  const { port, host = '127.0.0.1', facilitatorUrl, payTo, assets, network } = options
   const facilitator = new HTTPFacilitatorClient({ url: facilitatorUrl })
   const resources = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme())
   // A price in dollars would ask for an asset the official packages do not know on Arc.
-  const price = { amount: quotePrice, asset, extra: { name: 'USDC', version: '2' } }
-  const accepts = { scheme: 'exact', network, payTo, price, maxTimeoutSeconds: 60 }
+  const dollars = { amount: quotePrice, asset: assets.usdc, extra: { name: 'USDC', version: '2' } }
+  const euros = { amount: quotePrice, asset: assets.eurc, extra: { name: 'EURC', version: '2' } }
+  const accepts = [dollars, euros].map((price) => {
+    return { scheme: 'exact', network, payTo, price, maxTimeoutSeconds: 60 }
+  })
   const routes = {
     'GET /quote': { accepts, description: 'A line worth a cent', mimeType: 'application/json' },
   }

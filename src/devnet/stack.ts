@@ -12,7 +12,14 @@ import {
   devnetRelayers,
 } from './accounts.js'
 import { startAnvil, startBlockProducer } from './anvil.js'
-import { clearCode, devnetContracts, fundNative, mintUsdc, placeContracts } from './fixtures.js'
+import {
+  clearCode,
+  devnetContracts,
+  fundNative,
+  mintToken,
+  mintUsdc,
+  placeContracts,
+} from './fixtures.js'
 import {
   type Child,
   type ChildExit,
@@ -109,6 +116,7 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
   // A payer of x402 needs no gas, so the devnet's payer has none.
   await fundNative(url, devnetPayer.address, 0n)
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)
+  await mintToken(url, devnetContracts.eurc, devnetPayer.address, payerFundsAtomic)
   await mintUsdc(url, devnetHost.address, hostFundsAtomic)
   const producer = await startBlockProducer({ url })
   stops.push(producer.stop)
@@ -138,7 +146,7 @@ async function startMerchant(port: number, host: string, facilitatorUrl: string,
     host,
     facilitatorUrl,
     payTo: devnetMerchant.address,
-    asset: devnetContracts.usdc,
+    assets: { usdc: devnetContracts.usdc, eurc: devnetContracts.eurc },
     network: 'eip155:5042',
   })
   stops.push(api.stop)
@@ -202,6 +210,7 @@ function settingsOf(options: ArcusOptions): NodeJS.ProcessEnv {
     TESTNET_RPC_URLS: '',
     MAINNET_PUBLIC_RPC_URLS: options.rpcUrl,
     DEVNET: 'true',
+    MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
     ...options.env,
     PORT: String(options.port),
     MAINNET_RPC_URLS: options.rpcUrl,

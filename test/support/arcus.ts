@@ -8,7 +8,7 @@ import { createLogger } from '../../src/app/logger.js'
 import { readSettings } from '../../src/config/config.js'
 import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { startAnvil } from '../../src/devnet/anvil.js'
-import { mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
+import { devnetContracts, mintToken, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 
 export interface Answer {
@@ -41,6 +41,7 @@ export async function startChain() {
   const anvil = await startAnvil({ mining: 'auto' })
   await placeContracts(anvil.url)
   await mintUsdc(anvil.url, devnetPayer.address, 1_000_000_000_000n)
+  await mintToken(anvil.url, devnetContracts.eurc, devnetPayer.address, 1_000_000_000_000n)
   return anvil
 }
 

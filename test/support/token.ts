@@ -3,7 +3,7 @@ import { vi } from 'vitest'
 import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import type { SignedPayment } from './a-signed-payment.js'
+import type { PaymentWish, SignedPayment } from './a-signed-payment.js'
 
 /** What each kind of `/supported` says about the tokens while the settings name none. */
 export const takesUsdc = {
@@ -18,6 +18,16 @@ export const takesUsdc = {
       minAmount: '1',
     },
   ],
+}
+
+/** The same payment in euros. */
+export function inEurc(wish: PaymentWish = {}): PaymentWish {
+  const asset = devnetContracts.eurc
+  return {
+    ...wish,
+    domain: { name: 'EURC', verifyingContract: asset, ...wish.domain },
+    requirement: { asset, extra: { name: 'EURC', version: '2' }, ...wish.requirement },
+  }
 }
 
 /** Enough for a busy machine. */

@@ -101,7 +101,12 @@ export type ActivityPoint = AnswerOf<typeof point>
 export type Range = ActivityAnswer['range']
 export type ReasonCount = AnswerOf<typeof byReason>
 
-const activityRow = money.extend({
+const activityRow = z.object({
+  amount,
+  usd: z.string().nullable().describe('`null` for a payment in another money than dollars.'),
+  asset: address.nullable().describe('`null` in rows from before several tokens were settled.'),
+  symbol: z.string().nullable(),
+  currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
   id: z.int(),
   at: time,
   kind,

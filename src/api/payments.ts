@@ -115,6 +115,8 @@ export const paymentStatus = z
     settlementId: z.string().describe('The id in the log lines of this service.'),
     network,
     asset: address,
+    symbol: z.string().nullable().describe('Of the asset; `null` for one that is no longer taken.'),
+    currency: z.string().nullable().describe('ISO 4217; `null` if not known.'),
     payer: address,
     payTo: address,
     nonce: hash,

@@ -129,6 +129,7 @@ async function open(
     ownCalls,
     rpc,
     token: listed,
+    tokens: first.tokens,
     stores: forDirectory,
     isRelayer: (address) => own.has(address),
     refundWallets,

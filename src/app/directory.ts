@@ -83,6 +83,8 @@ interface DirectoryWorld {
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
   token: Token
+  /** Every token of that network. */
+  tokens: readonly Token[]
   stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
   /** Whether other processes may use the same database. */
   isShared: boolean
@@ -149,6 +151,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
     store: activity,
+    asset: token.address,
     attributor: createAttributor(store),
     isRelayer: world.isRelayer,
     isDiskLow: world.isDiskLow,
@@ -201,6 +204,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(probeRoutes, { store, schedule, budget })
       await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
       await app.register(activityRoutes, {
+        tokens: world.tokens,
         store: activity,
         listings: store,
         sessions,

@@ -12,6 +12,7 @@ of the two wallets pays, so that the same cents go back and forth. Only gas is s
 
   --url URL        the service, default BASE_URL
   --network NAME   default the first that the settings serve
+  --asset ADDRESS  the token, default the first of the settings
   --every SECONDS  pay again and again, 10 to 86400; without it once
   --port PORT      serve the figures at http://HOST:PORT/metrics, with --every
   --host HOST      default 127.0.0.1

@@ -243,6 +243,8 @@ const settledPayment = {
   settlementId: '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21',
   network,
   asset: '0x3600000000000000000000000000000000000000',
+  symbol: 'USDC',
+  currency: 'USD',
   payer,
   payTo: wellFormedPayment.payTo,
   nonce,

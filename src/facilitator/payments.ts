@@ -49,7 +49,8 @@ export function createPaymentFinder(options: {
   checksum: (address: Address) => Address
 }): PaymentFinder {
   const { journal, terms, explorerUrls, checksum } = options
-  const toStatus = (job: Job) => describe(job, explorerUrls.get(job.network), checksum)
+  const toStatus = (job: Job) =>
+    describe(job, terms.get(job.network), explorerUrls.get(job.network), checksum)
   async function findJob(network: string, payer: Address, nonce: Hex) {
     const assets = [...(terms.get(network)?.tokens.keys() ?? [])]
     const jobs = await Promise.all([
@@ -83,14 +84,18 @@ export function createPaymentFinder(options: {
 
 function describe(
   job: Job,
+  terms: Terms | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
 ): PaymentStatus {
   const details = readExactDetails(job)
+  const token = terms?.tokens.get(details.asset)
   return {
     settlementId: job.id,
     network: job.network,
     asset: checksum(details.asset),
+    symbol: token?.symbol ?? null,
+    currency: token?.currency ?? null,
     payer: checksum(details.payer),
     payTo: checksum(details.payTo),
     nonce: details.nonce,

@@ -29,6 +29,8 @@ export interface NewActivity {
   resource: string | null
   payTo: Address
   payer: Address
+  /** The token in lower case; `null` in rows of older versions, whose token was the only one. */
+  asset: Address | null
   /** Atomic units. */
   amount: bigint
   state: ActivityState
@@ -43,11 +45,13 @@ export interface NewActivity {
   isSelf: boolean
   /** Whether only the sums count it, without a row. */
   isSumOnly?: boolean
+  /** Whether the amount is in another money than the sums, which then count the payment without its amount. */
+  isOtherMoney?: boolean
   /** The address whose sales a settled payment may give back. `null` where the payment buys something. */
   givesBackOf?: Address | null
 }
 
-export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'givesBackOf'> {
+export interface Activity extends Omit<NewActivity, 'isSumOnly' | 'isOtherMoney' | 'givesBackOf'> {
   id: number
 }
 
@@ -71,7 +75,7 @@ export interface ActivitySum {
   reason: string | null
   isSelf: boolean
   count: number
-  /** Atomic units, of valid, settled and refunded payments only. Exact up to 9 * 10^18, where it stops. */
+  /** Atomic units of the money of the sums, of valid, settled and refunded payments only. Exact up to 9 * 10^18, where it stops. */
   amount: bigint
   /** 10^-12 dollars. */
   gas: bigint

@@ -16,9 +16,11 @@ import { createActivityStore } from '../../src/store/sql/activity.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../src/store/sqlite/sql.js'
-import { anActivity } from '../support/an-activity.js'
+import { activityAsset, anActivity } from '../support/an-activity.js'
 
 const owner = privateKeyToAccount(generatePrivateKey())
+/** A token in another money. */
+const euro = `0x${'e7'.repeat(20)}` as const
 const stranger = privateKeyToAccount(generatePrivateKey())
 
 let app: FastifyInstance
@@ -57,7 +59,17 @@ beforeEach(async () => {
   const checksum = getAddress
   await app.register(sessionRoutes, { sessions, signIn, ...place, chainId: 5042, checksum })
   const findMerchant = async (id: string) => (id === 'weather' ? merchant : undefined)
-  await app.register(activityRoutes, { store, listings: { findMerchant }, sessions, checksum, now })
+  await app.register(activityRoutes, {
+    tokens: [
+      { address: activityAsset, symbol: 'USDC', currency: 'USD' },
+      { address: euro, symbol: 'EURC', currency: 'EUR' },
+    ],
+    store,
+    listings: { findMerchant },
+    sessions,
+    checksum,
+    now,
+  })
 })
 
 afterEach(() => app.close())
@@ -329,6 +341,27 @@ describe('activity', () => {
       next = page.next
     } while (next !== null)
     expect(seen).toEqual(['4', '3', '2', '1', '0'])
+  })
+
+  it('says in which token each payment was, and gives no dollars for euros', async () => {
+    await store.append([
+      anActivity(),
+      anActivity({ asset: euro, isOtherMoney: true }),
+      anActivity({ asset: null }),
+    ])
+    const cookie = await signIn(owner)
+    const { items } = (await get('/api/merchants/weather/activity/table', cookie)).json()
+    const dollars = { usd: '0.01', symbol: 'USDC', currency: 'USD' }
+    expect(items).toMatchObject([
+      { ...dollars, asset: null },
+      { usd: null, symbol: 'EURC', currency: 'EUR', asset: getAddress(euro), amount: '10000' },
+      { ...dollars, asset: getAddress(activityAsset) },
+    ])
+    const csv = (await get('/api/merchants/weather/activity.csv', cookie)).body
+    expect(csv).toContain(`,10000,,${getAddress(euro)},`)
+    expect(csv).toContain(`,10000,0.01,${getAddress(activityAsset)},`)
+    const { summary } = (await get('/api/merchants/weather/activity?range=all', cookie)).json()
+    expect(summary).toMatchObject({ settle: { settled: 3 }, revenue: { amount: '20000' } })
   })
 
   it('is exported whole, with nothing that a spreadsheet would run', async () => {

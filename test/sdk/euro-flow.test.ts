@@ -145,6 +145,9 @@ it('payments in both tokens share a transaction, and each outcome is that of its
   const shared = await Promise.all(
     [...new Set(paid.map(({ body }) => body.transaction))].map(async (transaction) => {
       const { payments } = (await world.get(`/payments/${transaction}`)).body
+      for (const { asset, symbol, currency } of payments) {
+        expect([symbol, currency]).toEqual(asset === eurc ? ['EURC', 'EUR'] : ['USDC', 'USD'])
+      }
       return new Set(payments.map(({ asset }: { asset: string }) => asset)).size
     }),
   )
@@ -189,13 +192,11 @@ describe('a refusal', () => {
       const check = body.checks.find(({ name }: { name: string }) => name === `chain ${network}`)
       return { status, ...check }
     }
-    await expect
-      .poll(chain, { timeout: 20_000 })
-      .toMatchObject({
-        status: 200,
-        ok: true,
-        detail: expect.stringContaining('pinned was "EURC"'),
-      })
+    await expect.poll(chain, { timeout: 20_000 }).toMatchObject({
+      status: 200,
+      ok: true,
+      detail: expect.stringContaining('pinned was "EURC"'),
+    })
     expect((await world.post('/verify', await aSignedPayment(inEurc()))).status).toBe(500)
     expect(await refused({})).toMatchObject({ isValid: true })
     await placeContracts(world.chainUrl)

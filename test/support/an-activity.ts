@@ -3,6 +3,8 @@ import type { NewActivity } from '../../src/store/activity.js'
 
 export const activityPayTo: Address = '0x3333333333333333333333333333333333333333'
 
+export const activityAsset: Address = '0x3600000000000000000000000000000000000000'
+
 /** A settled payment of one cent at noon of 2026-11-20, unless wished otherwise. */
 export function anActivity(over: Partial<NewActivity> = {}): NewActivity {
   return {
@@ -14,6 +16,7 @@ export function anActivity(over: Partial<NewActivity> = {}): NewActivity {
     resource: 'https://api.example.com/weather',
     payTo: activityPayTo,
     payer: '0x4444444444444444444444444444444444444444',
+    asset: activityAsset,
     amount: 10_000n,
     state: 'settled',
     reason: null,

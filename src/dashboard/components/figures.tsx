@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { atomicToUsd, duration, exactUsdc, shortUsd } from '../format/amounts.js'
+import { atomicToUsd, duration, exactUsdc, shortMoney, shortUsd } from '../format/amounts.js'
 import { Badge } from './badge.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
@@ -7,6 +7,16 @@ export function Usd({ usd, className = '' }: { usd: string; className?: string }
   return (
     <span className={`tabular ${className}`} title={exactUsdc(usd)}>
       {shortUsd(usd)}
+    </span>
+  )
+}
+
+/** Shows an amount of atomic units in the money of its token. */
+export function Money(paid: { amount: string; symbol: string | null; currency: string | null }) {
+  const decimal = atomicToUsd(paid.amount)
+  return (
+    <span className="tabular" title={`${decimal} ${paid.symbol ?? ''}`.trim()}>
+      {shortMoney(decimal, paid)}
     </span>
   )
 }

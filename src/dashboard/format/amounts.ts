@@ -11,6 +11,22 @@ export function shortUsd(usd: string): string {
   return /[1-9]/.test(shown) ? `${sign}$0.${shown}` : `< $0.${'0'.repeat(digits - 1)}1`
 }
 
+/** Shortens a decimal amount as `shortUsd` does, with the sign of its currency, or else the symbol of its token. */
+export function shortMoney(
+  decimal: string,
+  { currency, symbol }: { currency: string | null; symbol: string | null },
+): string {
+  const dollars = shortUsd(decimal)
+  if (currency === null) return `${dollars.replace('$', '')} ${symbol ?? 'of an unknown token'}`
+  return dollars.replace('$', signOf(currency))
+}
+
+/** Returns the sign of a currency, such as `€`, or its code where it has none. */
+function signOf(currency: string): string {
+  const parts = new Intl.NumberFormat('en', { style: 'currency', currency }).formatToParts(0)
+  return parts.find(({ type }) => type === 'currency')?.value ?? currency
+}
+
 /** Writes every digit of a dollar amount: `1,234.5 USDC`. */
 export function exactUsdc(usd: string): string {
   const { sign, whole, fraction } = parts(usd)

@@ -8,12 +8,11 @@ import { Badge, type Tone } from '../components/badge.js'
 import { Button } from '../components/button.js'
 import { Card, Empty } from '../components/card.js'
 import { TextField } from '../components/field.js'
-import { Fact, Usd } from '../components/figures.js'
+import { Fact, Money, Usd } from '../components/figures.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { Moment } from '../components/moment.js'
 import { PageTitle } from '../components/page.js'
 import { Hex, UntrustedText } from '../components/untrusted-text.js'
-import { atomicToUsd } from '../format/amounts.js'
 import { reasonName } from '../format/verdicts.js'
 
 const HASH = /^0x[0-9a-fA-F]{64}$/
@@ -161,7 +160,7 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
       <div className="flex flex-wrap items-start justify-between gap-4 border-b border-line px-5 py-4">
         <div>
           <p className="text-3xl font-semibold tracking-tight">
-            <Usd usd={atomicToUsd(payment.amount)} />
+            <Money {...payment} />
           </p>
           <p className="text-sm text-muted">{meaning}</p>
         </div>

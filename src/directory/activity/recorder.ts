@@ -15,6 +15,8 @@ import {
 interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
+  /** The token whose amounts are summed, in lower case. */
+  asset: Address
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
   /** Wallets that pay refunds for another address, with that address; lower-case. */
@@ -76,7 +78,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     found: Attribution | undefined,
     keeping: Keeping,
   ): NewActivity {
-    const { network, payTo, amount, payer } = answer.payment
+    const { network, asset, payTo, amount, payer } = answer.payment
     const isOfEndpoint = keeping === 'row' || keeping === 'endpoint'
     return {
       at: answer.at,
@@ -87,6 +89,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       resource,
       payTo,
       payer,
+      asset,
       amount,
       state: stateOf(answer),
       reason: answer.reason,
@@ -96,6 +99,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       gasCost: answer.gasCost,
       isSelf: payer === payTo || payer === found?.owner || options.isRelayer(payer),
       isSumOnly: keeping !== 'row',
+      isOtherMoney: asset !== options.asset,
       // A payment for a listed endpoint is a purchase; any other may be money that goes back to a buyer.
       givesBackOf: found?.endpointId == null ? (refundWallets.get(payer) ?? payer) : null,
     }

@@ -32,7 +32,7 @@ import {
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
-import { activityRanges, createPublicTotals, money, readActivity, spanOf } from './summary.js'
+import { activityRanges, createPublicTotals, readActivity, spanOf } from './summary.js'
 
 /** Rows of a page of the table. */
 const MAX_TABLE_ROWS = 200
@@ -141,7 +141,18 @@ const statsOperation: Operation = {
   examples: { all: { summary: 'All of it', status: 200 } },
 }
 
+/** A token as answers name it. */
+interface NamedToken {
+  /** In lower case. */
+  address: Address
+  symbol: string
+  /** ISO 4217; `null` if not known. */
+  currency: string | null
+}
+
 interface ActivityRoutesOptions {
+  /** The tokens that are settled; the first is the default one. */
+  tokens: readonly NamedToken[]
   store: ActivityStore
   listings: Pick<ListingReader, 'findMerchant'>
   sessions: Sessions
@@ -155,7 +166,8 @@ export async function activityRoutes(
   app: FastifyInstance,
   options: ActivityRoutesOptions,
 ): Promise<void> {
-  const { store, checksum, now } = options
+  const { store, tokens, checksum, now } = options
+  const render: Rendering = { tokens, checksum }
   const readTotals = createPublicTotals({ store, now })
   answerWithDetails(app)
 
@@ -186,7 +198,7 @@ export async function activityRoutes(
       const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
       return reply
         .header('cache-control', 'no-store')
-        .send({ items: page.map((row) => toRow(row, checksum)), next })
+        .send({ items: page.map((row) => toRow(row, render)), next })
     },
   )
 
@@ -200,7 +212,7 @@ export async function activityRoutes(
         .header('cache-control', 'no-store')
         .header('content-disposition', `attachment; filename="${merchant.id}-activity.csv"`)
         .type('text/csv; charset=utf-8')
-        .send(Readable.from(renderCsv(store, filter, checksum)))
+        .send(Readable.from(renderCsv(store, filter, render)))
     },
   )
 
@@ -237,7 +249,24 @@ function toFilter(
   return { merchantId: merchant.id, endpointId: endpoint, kind, state, since }
 }
 
-function toRow(row: Activity, checksum: (address: Address) => Address): ActivityRow {
+interface Rendering {
+  /** The tokens that are settled; the first is the default one. */
+  tokens: readonly NamedToken[]
+  checksum: (address: Address) => Address
+}
+
+/** Returns the token of an answer; older rows are in the only one there was. */
+function tokenOf({ asset }: Activity, { tokens }: Rendering): NamedToken | undefined {
+  return tokens.find(({ address }) => asset === null || address === asset)
+}
+
+/** Returns the amount in dollars; `undefined` for one in another money. */
+function dollarsOf(row: Activity, render: Rendering): string | undefined {
+  return tokenOf(row, render)?.currency === 'USD' ? formatAtomic(row.amount) : undefined
+}
+
+function toRow(row: Activity, render: Rendering): ActivityRow {
+  const { checksum } = render
   return {
     id: row.id,
     at: new Date(row.at).toISOString(),
@@ -247,7 +276,11 @@ function toRow(row: Activity, checksum: (address: Address) => Address): Activity
     resource: row.resource,
     payer: checksum(row.payer),
     payTo: checksum(row.payTo),
-    ...money(row.amount),
+    amount: row.amount.toString(),
+    usd: dollarsOf(row, render) ?? null,
+    asset: row.asset && checksum(row.asset),
+    symbol: tokenOf(row, render)?.symbol ?? null,
+    currency: tokenOf(row, render)?.currency ?? null,
     reason: row.reason,
     transaction: row.transaction,
     latencyMs: row.latencyMs,
@@ -266,6 +299,7 @@ const columns = [
   'pay_to',
   'amount_atomic',
   'amount_usdc',
+  'asset',
   'reason',
   'transaction',
   'latency_ms',
@@ -280,20 +314,21 @@ const SLICE = 200
 async function* renderCsv(
   store: Pick<ActivityStore, 'list'>,
   filter: Omit<ActivityFilter, 'limit' | 'before'>,
-  checksum: (address: Address) => Address,
+  render: Rendering,
 ): AsyncGenerator<string> {
   yield `${columns.join(',')}\r\n`
   let before: number | undefined
   for (;;) {
     const rows = await store.list({ ...filter, before, limit: SLICE })
-    if (rows.length > 0) yield rows.map((row) => renderRow(row, checksum)).join('')
+    if (rows.length > 0) yield rows.map((row) => renderRow(row, render)).join('')
     if (rows.length < SLICE) return
     before = rows.at(-1)?.id
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-function renderRow(row: Activity, checksum: (address: Address) => Address): string {
+function renderRow(row: Activity, render: Rendering): string {
+  const { checksum } = render
   const cells = [
     new Date(row.at).toISOString(),
     row.kind,
@@ -303,7 +338,8 @@ function renderRow(row: Activity, checksum: (address: Address) => Address): stri
     checksum(row.payer),
     checksum(row.payTo),
     row.amount.toString(),
-    formatAtomic(row.amount),
+    dollarsOf(row, render) ?? '',
+    row.asset === null ? '' : checksum(row.asset),
     row.reason ?? '',
     row.transaction ?? '',
     row.latencyMs.toString(),

@@ -90,14 +90,16 @@ export function* addToBuyers(rows: readonly CountedActivity[]): Steps<void> {
 const keyOf = ({ payTo, payer }: Pair) => `${payTo}/${payer}`
 
 /** Returns the buyer who may be given money back by this payment; `undefined` where it is a sale or nothing. */
-function refundedPair({ state, givesBackOf, payTo }: NewActivity): Pair | undefined {
-  if (state !== 'settled' || givesBackOf == null) return undefined
+function refundedPair(row: NewActivity): Pair | undefined {
+  const { state, givesBackOf, payTo, isOtherMoney } = row
+  if (state !== 'settled' || givesBackOf == null || isOtherMoney === true) return undefined
   return { payTo: givesBackOf, payer: payTo }
 }
 
-/** Returns the buyer whom a counted row changes. */
+/** Returns the buyer whom a counted row changes. What was paid in another money is not given back in this one. */
 function changedPair(row: CountedActivity): Pair | undefined {
-  const { refund, givesBackOf, payTo, payer, state } = row
+  const { refund, givesBackOf, payTo, payer, state, isOtherMoney } = row
+  if (isOtherMoney === true) return undefined
   if (refund !== undefined && givesBackOf != null) return { payTo: givesBackOf, payer: payTo }
   return state === 'settled' ? { payTo, payer } : undefined
 }

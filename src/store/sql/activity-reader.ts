@@ -99,6 +99,7 @@ interface ActivityRow {
   resource: string | null
   pay_to: Address
   payer: Address
+  asset: Address | null
   amount: string
   state: ActivityState
   reason: string | null
@@ -120,6 +121,7 @@ function toActivity(row: ActivityRow): Activity {
     resource: row.resource,
     payTo: row.pay_to,
     payer: row.payer,
+    asset: row.asset,
     amount: BigInt(row.amount),
     state: row.state,
     reason: row.reason,

@@ -84,7 +84,8 @@ function tally(rows: readonly CountedActivity[]) {
   for (const row of rows) {
     const { kind, state, payer, payTo, refund } = row
     const isPaid = state === 'settled' || state === 'valid'
-    const amount = refund?.amount ?? (isPaid ? capped(row.amount) : 0n)
+    const isSummed = isPaid && row.isOtherMoney !== true
+    const amount = refund?.amount ?? (isSummed ? capped(row.amount) : 0n)
     const gas = row.gasCost === null ? 0n : capped(row.gasCost / GAS_SCALE)
     const reason = row.reason ?? ''
     const isSelf = Number(row.isSelf)

@@ -7,6 +7,7 @@ import {
   percent,
   priceProblem,
   shortCount,
+  shortMoney,
   shortUsd,
   usdToAtomic,
 } from '../../../src/dashboard/format/amounts.js'
@@ -119,4 +120,14 @@ describe('counts, shares and durations', () => {
   it('writes durations in a fitting unit', () => {
     expect([null, 750, 1_500, 30_000].map(duration)).toEqual(['–', '750 ms', '1.5 s', '30 s'])
   })
+})
+
+it.each([
+  ['0.01', 'USD', 'USDC', '$0.01'],
+  ['0.01', 'EUR', 'EURC', '€0.01'],
+  ['1234.5', 'EUR', 'EURC', '€1,234.50'],
+  ['0.01', null, 'XYZ', '0.01 XYZ'],
+  ['0.0000001', 'EUR', 'EURC', '< €0.000001'],
+])('shows %s of %s (%s) as %s', (decimal, currency, symbol, shown) => {
+  expect(shortMoney(decimal, { currency, symbol })).toBe(shown)
 })

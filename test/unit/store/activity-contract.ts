@@ -34,6 +34,29 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
   }
 
   describe(`activity on ${name}`, () => {
+    it('counts a payment in another money, and adds its amount to nothing', async () => {
+      const buyer = '0x7777777777777777777777777777777777777777'
+      const euro = { asset: buyer, isOtherMoney: true, payer: buyer, amount: 5_000n } as const
+      await store.append([anActivity({ payer: buyer }), anActivity(euro), anActivity(euro)])
+      const [sum, ...others] = await store.sums(all)
+      expect(others).toEqual([])
+      expect(sum).toMatchObject({ state: 'settled', count: 3, amount: 10_000n })
+      expect(await store.payers(all)).toMatchObject({ amount: 10_000n, topAmount: 10_000n })
+      const [newest] = await store.list({ merchantId: 'weather', limit: 1 })
+      expect(newest).toMatchObject({ asset: buyer, amount: 5_000n })
+      expect(newest).not.toHaveProperty('isOtherMoney')
+      // Euros given to a buyer take back none of the dollars that they paid.
+      const back = {
+        givesBackOf: anActivity().payTo,
+        payTo: buyer,
+        payer: anActivity().payTo,
+      } as const
+      await store.append([anActivity({ ...euro, ...back })])
+      expect((await store.sums(all)).map(({ state }) => state)).toEqual(['settled'])
+      await store.append([anActivity(back)])
+      expect((await store.sums(all)).map(({ state }) => state)).toContain('refunded')
+    })
+
     it('gives back a row as it was kept, newest first, a page after another', async () => {
       const rows = Array.from({ length: 25 }, (_, i) =>
         anActivity({ at: noon + i, amount: BigInt(i) }),

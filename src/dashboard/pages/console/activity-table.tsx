@@ -7,7 +7,7 @@ import { Dot, type Tone } from '../../components/badge.js'
 import { Button } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
 import { type Options, Select } from '../../components/choices.js'
-import { Usd } from '../../components/figures.js'
+import { Money } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
@@ -127,7 +127,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
   const titles = new Map(endpoints.map(({ id, title }) => [id, title]))
   return [
     { name: 'Time', cell: ({ at }) => <Moment at={at} /> },
-    { name: 'Amount', cell: ({ usd }) => <Usd usd={usd} /> },
+    { name: 'Amount', cell: (row) => <Money {...row} /> },
     {
       name: 'State',
       cell: ({ state, kind }) => (

@@ -65,6 +65,7 @@ function aRecorder(over: Over = {}) {
       },
       refresh: async () => {},
     },
+    asset: payTo,
     isRelayer: (address) => address.startsWith('0x77'),
     isDiskLow: () => disk.isLow,
     refundWallets: new Map([[wallet, payTo]]),
@@ -92,6 +93,16 @@ describe('the recorder of activity', () => {
     })
     expect(asked).toEqual(['https://api.example.com/weather?city=Lisbon'])
     await recorder.stop()
+  })
+
+  it('marks a payment in another token than that of the sums', async () => {
+    const { recorder, kept } = aRecorder()
+    const answer = anAnswer()
+    recorder.record(answer)
+    recorder.record({ ...answer, payment: { ...answer.payment, asset: owner } })
+    await recorder.stop()
+    expect(kept.map(({ isOtherMoney }) => isOtherMoney)).toEqual([false, true])
+    expect(kept.map(({ asset }) => asset)).toEqual([payTo, owner])
   })
 
   it('tells self-payments apart: by the owner, the recipient, a relayer', async () => {

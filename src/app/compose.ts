@@ -31,6 +31,7 @@ import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
 import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
+import { GAS_SPONSORING } from '../x402/request-schemas.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
 import { composeFacilitator } from './facilitator.js'
@@ -183,10 +184,11 @@ async function open(
       ...measured,
       onClaimed: tracing?.claimed,
       relayerAddresses: [...own].map(checksum),
-      extensions: [
+      extensions: () => [
         'bazaar',
         PAYMENT_IDENTIFIER,
         ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
+        ...(networks.some(isPermit2Offered) ? [GAS_SPONSORING] : []),
       ],
       bazaar: directory.bazaar,
     },
@@ -347,4 +349,9 @@ function sweepKeys(
     forgetKeys().catch((err) => log.warn({ err }, 'old Idempotency-Keys could not be dropped'))
   }, SWEEP_MS)
   return () => clearInterval(sweep)
+}
+
+/** Tells whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
+function isPermit2Offered({ served: { permit2 } }: ComposedNetwork): boolean {
+  return permit2.isOffered('exact') || permit2.isOffered('upto')
 }

@@ -26,8 +26,8 @@ export interface FacilitatorRoutesOptions {
   /** Returns the schemes that are settled at present; a scheme may come and go with its contracts. */
   kinds(): readonly SupportedKind[]
   relayerAddresses: readonly Address[]
-  /** The extensions of the protocol that are served. */
-  extensions: readonly string[]
+  /** Returns the extensions of the protocol that are served at present. */
+  extensions(): readonly string[]
   verify: Verify
   settle: Settle
   /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
@@ -97,7 +97,7 @@ export async function facilitatorRoutes(
 ): Promise<void> {
   const supported = () => ({
     kinds: options.kinds().map((kind) => ({ x402Version: 2, ...kind })),
-    extensions: options.extensions,
+    extensions: options.extensions(),
     signers: { 'eip155:*': options.relayerAddresses },
   })
 

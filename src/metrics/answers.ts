@@ -2,10 +2,12 @@ import { LRUCache } from 'lru-cache'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Address, Hex } from 'viem'
 import { exactKey } from '../facilitator/exact-job.js'
+import { permit2Key } from '../facilitator/permit2-job.js'
 import type { Settle } from '../facilitator/settler.js'
 import type { Verify } from '../facilitator/verifier.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { isNetwork } from '../x402/networks.js'
+import { readNonce, readPayer } from '../x402/parse-request.js'
 import { reasons } from '../x402/reasons.js'
 
 export interface AnswerMetrics {
@@ -46,6 +48,7 @@ const openReasons = new Set<string>(
       'paymentIdentifierRequired',
       'paymentIdentifierConflict',
       'invalidPayload',
+      'uptoSettlementExceedsAmount',
     ] as const
   ).map((key) => reasons[key].code),
 )
@@ -171,7 +174,12 @@ function reasonLabel(code: string | null | undefined): string {
 
 /** The members of a body of `/verify` or `/settle` that metrics read, whether the body is valid or not. */
 interface Body {
-  paymentPayload?: { payload?: { authorization?: { from?: unknown; nonce?: unknown } } }
+  paymentPayload?: {
+    payload?: {
+      authorization?: { from?: unknown; nonce?: unknown }
+      permit2Authorization?: unknown
+    }
+  }
   paymentRequirements?: { network?: unknown; asset?: unknown }
 }
 
@@ -183,7 +191,12 @@ function networkOf(body: unknown): unknown {
 /** Returns the key of the job that this body would make; `undefined` if it does not have the shape of a payment. */
 function paymentKey(body: unknown): string | undefined {
   const { paymentPayload, paymentRequirements } = (body ?? {}) as Body
-  const { from, nonce } = paymentPayload?.payload?.authorization ?? {}
+  const { authorization, permit2Authorization } = paymentPayload?.payload ?? {}
+  if (permit2Authorization !== undefined) {
+    const [payer, nonce] = [readPayer(body), readNonce(body)]
+    return payer && nonce && permit2Key(payer, nonce)
+  }
+  const { from, nonce } = authorization ?? {}
   const asset = paymentRequirements?.asset
   if (!isHex(asset, 42) || !isHex(from, 42) || !isHex(nonce, 66)) return undefined
   return exactKey(lower(asset), lower(from), lower(nonce))

@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import { laneLease } from '../store/leases.js'
 import type { Attempt, Job, JobSharing, SettlementJournal } from '../store/settlement-journal.js'
 import type { Dispatcher } from './dispatcher.js'
@@ -60,7 +61,15 @@ function createJobExchange(options: IntakeOptions) {
   let orphansAt = 0
   let offering: string[] = []
 
-  const hasLane = () => lanes.some((lane) => lane.isHeld() && lane.closedBecause() === undefined)
+  /** Returns whether a lane is at work here; for a job that names its wallet it must be the lane of that one. */
+  const hasLane = (sender?: Address) =>
+    lanes.some(
+      (lane) =>
+        lane.isHeld() &&
+        lane.closedBecause() === undefined &&
+        (sender === undefined || lane.address === sender),
+    )
+  const mayTake = (job: Job) => hasLane(jobs.profileOf(job).sender)
 
   async function offer(ids: readonly string[]): Promise<void> {
     await sharing.offer(ids)
@@ -109,7 +118,7 @@ function createJobExchange(options: IntakeOptions) {
       await takeOrphans()
     }
     if (queue.length() > AT_ONCE) return
-    for (const job of await sharing.takeOffered(network, AT_ONCE)) begin(job)
+    for (const job of await sharing.takeOffered(network, AT_ONCE, mayTake)) begin(job)
   }
 
   function schedule(): void {
@@ -124,7 +133,7 @@ function createJobExchange(options: IntakeOptions) {
 
   return {
     passOn(job: Job): boolean {
-      if (leases.replicas() <= 1 || hasLane()) return false
+      if (leases.replicas() <= 1 || mayTake(job)) return false
       offerSoon(job.id)
       return true
     },

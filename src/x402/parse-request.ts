@@ -9,6 +9,7 @@ import type { Rejection } from './reasons.js'
 import {
   address,
   exactPayloadSchema,
+  GAS_SPONSORING,
   gasSponsoringSchema,
   MAX_TEXT_CHARS,
   paymentPayloadSchema,
@@ -99,7 +100,7 @@ function parsePermit2(
 
 /** Reads the permit of the extension `eip2612GasSponsoring`; `undefined` when the payload has none. */
 function readPermit(extensions: unknown): Permit2Payment['permit'] {
-  const info = memberOf(memberOf(extensions, 'eip2612GasSponsoring'), 'info')
+  const info = memberOf(memberOf(extensions, GAS_SPONSORING), 'info')
   // A client that signed no permit repeats what the merchant declared, which holds none.
   if (memberOf(info, 'signature') === undefined) return undefined
   const parsed = gasSponsoringSchema.safeParse(info)

@@ -118,6 +118,9 @@ export const uptoPayloadSchema = permit2PayloadSchema.extend({
   }),
 })
 
+/** The extension in which a buyer signs a permit of the token, so that their first payment needs no approval. */
+export const GAS_SPONSORING = 'eip2612GasSponsoring'
+
 /** Describes what the extension `eip2612GasSponsoring` holds: a permit of the token that lets Permit2 take the amount. */
 export const gasSponsoringSchema = z.object({
   from: address,

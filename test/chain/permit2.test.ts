@@ -23,7 +23,7 @@ import {
 import { nowSeconds } from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
-const { permit2, exactPermit2Proxy, uptoPermit2Proxy } = devnetContracts
+const { permit2, exactPermit2Proxy, uptoPermit2Proxy, usdc } = devnetContracts
 const network = 'eip155:5042'
 const relayers = devnetRelayers.map(({ address }) => address)
 const invalidNonce = reasons.permit2InvalidNonce.code
@@ -286,7 +286,85 @@ describe('exact by Permit2 that somebody else settles', () => {
   })
 })
 
+/** The extension with which a payer lets Permit2 take so much without a transaction of their own. */
+async function aPermit(
+  signer: ReturnType<typeof anAccount>,
+  amount: bigint,
+  changes: Record<string, unknown> = {},
+) {
+  const deadline = nowSeconds() + 300n
+  const signature = await signer.signTypedData({
+    domain: { name: 'USDC', version: '2', chainId: 5042, verifyingContract: usdc },
+    types: {
+      Permit: [
+        { name: 'owner', type: 'address' },
+        { name: 'spender', type: 'address' },
+        { name: 'value', type: 'uint256' },
+        { name: 'nonce', type: 'uint256' },
+        { name: 'deadline', type: 'uint256' },
+      ],
+    },
+    primaryType: 'Permit',
+    message: { owner: signer.address, spender: permit2, value: amount, nonce: 0n, deadline },
+  })
+  const info = {
+    from: signer.address,
+    asset: usdc,
+    spender: permit2,
+    amount: amount.toString(),
+    nonce: '0',
+    deadline: deadline.toString(),
+    signature,
+    version: '1',
+    ...changes,
+  }
+  return { extensions: { eip2612GasSponsoring: { info } }, info }
+}
+
+describe.each(['upto', 'exact'] as const)('a permit of the token beside %s', (scheme) => {
+  it('lets a payer pay who has neither gas nor an approval', async () => {
+    const payer = await aPayer(50_000n, 0n)
+    const { extensions } = await aPermit(payer.signer, 10_000n)
+    const payment = await aPermit2Payment({ scheme, ...payer, extensions })
+    expect((await verify(payment)).body).toMatchObject({ isValid: true })
+    expect((await settle(payment)).body).toMatchObject({ success: true })
+    expect(await balanceOf(payer.from)).toBe(40_000n)
+    expect((await world.get('/supported')).body.extensions).toContain('eip2612GasSponsoring')
+  })
+
+  it('may be sent first by anybody', async () => {
+    const payer = await aPayer(50_000n, 0n)
+    const { extensions, info } = await aPermit(payer.signer, 10_000n)
+    const payment = await aPermit2Payment({ scheme, ...payer, extensions })
+    const { abi } = readArtifact('MockUsdc')
+    const { r, s, v } = parseSignature(info.signature)
+    const args = [payer.from, permit2, 10_000n, BigInt(info.deadline), Number(v), r, s]
+    const data = encodeFunctionData({ abi, functionName: 'permit', args })
+    await sendAs(world.chainUrl, anAccount().address, usdc, data)
+    expect((await settle(payment)).body).toMatchObject({ success: true })
+    expect(await balanceOf(payer.from)).toBe(40_000n)
+  })
+})
+
 const stranger = anAccount()
+
+const permits: [string, Record<string, unknown>][] = [
+  ['invalid_eip2612_extension_format', { deadline: 'soon' }],
+  ['eip2612_from_mismatch', { from: stranger.address }],
+  ['eip2612_asset_mismatch', { asset: stranger.address }],
+  ['eip2612_spender_not_permit2', { spender: uptoPermit2Proxy }],
+  ['eip2612_deadline_expired', { deadline: '99' }],
+  ['permit2_2612_amount_mismatch', { amount: '9999' }],
+  ['permit2_allowance_required', { signature: `0x${'11'.repeat(64)}1b` }],
+]
+
+it.each(permits)('a permit is refused with the code %s', async (code, changes) => {
+  const payer = await aPayer(50_000n, 0n)
+  const { extensions } = await aPermit(payer.signer, 10_000n, changes)
+  const { body } = await verify(await aPermit2Payment({ ...payer, extensions }))
+  expect(body.invalidReason).toBe(code)
+})
+
 const crafted: [string, string, Permit2Wish][] = [
   ['accepted scheme', 'invalid_upto_evm_scheme', { accepted: { scheme: 'exact' } }],
   [

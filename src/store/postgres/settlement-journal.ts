@@ -495,14 +495,23 @@ export function createJobSharing(database: Database, worker: string): JobSharing
         [jobIds, worker],
       )
     },
-    takeOffered: (network, limit) =>
-      jobs(
+    async takeOffered(network, limit, mayTake = () => true) {
+      const offered = await jobs(
+        `SELECT * FROM jobs WHERE network = $1 AND worker IS NULL AND is_open
+         ORDER BY created_at LIMIT $2`,
+        [network, limit],
+      )
+      const ids = offered.filter(mayTake).map(({ id }) => id)
+      if (ids.length === 0) return []
+      // Another process may have been quicker with some of them.
+      return jobs(
         `UPDATE jobs SET worker = $1 WHERE id IN (
-           SELECT id FROM jobs WHERE network = $2 AND worker IS NULL AND is_open
-           ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+           SELECT id FROM jobs WHERE id = ANY($2) AND worker IS NULL AND is_open
+           FOR UPDATE SKIP LOCKED)
          RETURNING *`,
-        [worker, network, limit],
-      ),
+        [worker, ids],
+      )
+    },
     takeOfLane: (network, relayer) =>
       jobs(
         `UPDATE jobs SET worker = $1 WHERE is_open AND id IN (

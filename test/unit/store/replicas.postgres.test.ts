@@ -241,6 +241,15 @@ describe('a job', () => {
     expect(ids.length).toBeGreaterThan(1)
   })
 
+  it('that is offered is left to those who may take it', async () => {
+    for (const id of ['for-one', 'for-other']) await claim(one, id)
+    await one.sharing.offer(['for-one', 'for-other'])
+    const took = await other.sharing.takeOffered(network, 9, ({ id }) => id === 'for-other')
+    expect(took.map(({ id }) => id)).toEqual(['for-other'])
+    const left = await one.sharing.takeOffered(network, 9)
+    expect(left.map(({ id }) => id)).toEqual(['for-one'])
+  })
+
   it('taken back by who brought it can be signed by nobody any more', async () => {
     const claimed = await claim(one, 'offered')
     if (claimed.state !== 'claimed') throw new Error(claimed.state)

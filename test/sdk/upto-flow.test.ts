@@ -1,0 +1,74 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import { UptoEvmScheme as BuyerScheme } from '@x402/evm/upto/client'
+import { UptoEvmScheme as MerchantScheme } from '@x402/evm/upto/server'
+import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@x402/express'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import express from 'express'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { anAccount } from '../support/a-channel.js'
+import { approvePermit2 } from '../support/a-permit2-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+const network = 'eip155:5042'
+const asset = devnetContracts.usdc
+const buyer = anAccount()
+let world: World
+let merchant: Server
+let url: string
+
+beforeAll(async () => {
+  world = await startWorld()
+  await mintUsdc(world.chainUrl, buyer.address, 100_000n)
+  const seller = new x402ResourceServer(new HTTPFacilitatorClient({ url: world.url })).register(
+    network,
+    new MerchantScheme(),
+  )
+  const price = { amount: '10000', asset, extra: { name: 'USDC', version: '2' } }
+  const accepts = { scheme: 'upto', network, payTo: devnetMerchant.address, price } as const
+  const app = express()
+  app.use(paymentMiddleware({ 'GET /metered': { accepts } }, seller))
+  app.get('/metered', (request, response) => {
+    setSettlementOverrides(response, { amount: String(request.query.used) })
+    response.json({ goods: true })
+  })
+  await new Promise<void>((resolve) => {
+    merchant = app.listen(0, '127.0.0.1', () => resolve())
+  })
+  url = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}/metered`
+})
+afterAll(async () => {
+  merchant.close()
+  merchant.closeAllConnections()
+  await world.stop()
+})
+
+const client = x402Client.fromConfig({
+  schemes: [{ network, client: new BuyerScheme(buyer) }],
+  spendControls: { allowedAssets: [{ network, asset }] },
+})
+const buy = (used: string) => wrapFetchWithPayment(fetch, client)(`${url}?used=${used}`)
+
+it('the official merchant tells a buyer without an approval to approve Permit2', async () => {
+  expect((await buy('1')).status).toBe(412)
+})
+
+it('the official buyer signs a ceiling, and pays the official merchant what was used', async () => {
+  await approvePermit2(world.chainUrl, buyer.address, 10n ** 12n)
+  for (const used of [1_234n, 10_000n, 0n]) {
+    const [ofBuyer, ofMerchant] = [buyer.address, devnetMerchant.address]
+    const balances = () =>
+      Promise.all([ofBuyer, ofMerchant].map((it) => usdcBalance(world.chainUrl, it)))
+    const before = await balances()
+    const response = await buy(used.toString())
+    expect(await response.json()).toEqual({ goods: true })
+    const receipt = decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE') as string)
+    expect(receipt).toMatchObject({ success: true, network, amount: used.toString() })
+    const after = await balances()
+    expect(after.map((balance, i) => balance - (before[i] ?? 0n))).toEqual([-used, used])
+  }
+})

@@ -26,13 +26,26 @@ RUN npm prune --omit=dev --omit=optional
 # Sources of what is compiled already, and maps that only a debugger reads.
 RUN rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/build/Release/obj && find node_modules -name '*.map' -delete
 
+# A list of all that the image holds, as CycloneDX in JSON: of packages installed and bundled, of Debian, and Node.
+FROM ${NODE_IMAGE} AS inventory
+WORKDIR /arcus
+COPY package.json ./
+COPY scripts/sbom.ts ./
+COPY --from=production-packages /arcus/node_modules ./node_modules
+COPY --from=build /arcus/dist ./dist
+RUN node --no-warnings sbom.ts / > sbom.cdx.json
+
 FROM ${NODE_IMAGE} AS service
+# Revision and date are of each build: docs/operations.md, "In containers".
+LABEL org.opencontainers.image.title="Arcus" org.opencontainers.image.version="0.1.0" org.opencontainers.image.licenses="Apache-2.0"
+LABEL org.opencontainers.image.description="x402 payments on Arc: a self-hosted facilitator that verifies and settles stablecoin payments for paid HTTP APIs."
 ENV NODE_ENV=production
 WORKDIR /arcus
 COPY --from=production-packages /arcus/node_modules ./node_modules
 COPY --from=build /arcus/dist ./dist
 COPY package.json ./
 COPY migrations ./migrations
+COPY --from=inventory /arcus/sbom.cdx.json ./
 RUN mkdir data && chown node:node data
 USER node
 VOLUME /arcus/data

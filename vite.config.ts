@@ -13,5 +13,7 @@ export default defineConfig({
     emptyOutDir: true,
     // The policy allows fonts and code from our own origin only, so nothing becomes a data URI.
     assetsInlineLimit: 0,
+    // Not in a folder that the service serves.
+    license: { fileName: 'legal/licenses.md' },
   },
 })

@@ -1,68 +1,104 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { devnetRelayers } from '../src/devnet/accounts.js'
+import { parse } from 'yaml'
+import { signPayments } from '../bench/payments.js'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../src/devnet/accounts.js'
 import { startAnvil } from '../src/devnet/anvil.js'
-import { placeContracts } from '../src/devnet/fixtures.js'
+import { mintUsdc, placeContracts, usdcBalance } from '../src/devnet/fixtures.js'
 import { freePort } from '../src/devnet/process.js'
-import {
-  build,
-  type Chroot,
-  enter,
-  makeBaseImage,
-  type Running,
-  start,
-} from './container/chroot.js'
-import { parseDockerfile } from './container/dockerfile.js'
+import { CERTIFICATES, makeBaseFolder } from './container/base-image.js'
+import { openBuildah } from './container/buildah.js'
+import { type Contained, type Running, runIn, startIn } from './container/contained.js'
 
 /*
- * Tests the Dockerfile without a container engine: each of its steps runs in a clean chroot, and the last image serves
- * from a read-only root as user `node`. It needs root, debootstrap and some 3 GB.
+ * npm run test:container [-- FOLDER]
+ *
+ * Builds the Dockerfile with Debian's buildah, and settles payments with the image: as user `node`, from a read-only root,
+ * without capabilities, as docker-compose.yml has it. Debian and Node by debootstrap and npm stand in place of the base
+ * image. It needs root, buildah, debootstrap and 10 GB. FOLDER keeps images and `sbom.cdx.json` for the next run.
  */
-const say: Say = (line) => process.stdout.write(`${line}\n`)
 const project = fileURLToPath(new URL('..', import.meta.url))
-
-type Say = (line: string) => void
-
+const compose = parse(readFileSync(join(project, 'docker-compose.yml'), 'utf8'))
 const READY_TIMEOUT_MS = 120_000
+const PAYMENTS = 49
+const AT_ONCE = 10
 
 const untested = `
-Not tested here, because there is no engine: the tag of the base image with its versions of Debian and Node, the settings
-of an engine for user, volume, capabilities, seccomp and limits, the layers and their size, docker-compose.yml and its
-networks, and other architectures than this one.`
+Not tested here, because there is no engine and no registry: the tag of the base image, the profile of seccomp, limits of
+memory, docker-compose.yml with its networks, and other architectures than this one.`
 
-if (process.getuid?.() !== 0) {
-  throw new Error('run it as root: chroot and mounts need it')
-}
-const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'arcus-container-'))
+if (process.getuid?.() !== 0) throw new Error('run it as root: chroot and mounts need it')
+const kept = process.argv[2]
+const folder = kept ?? mkdtempSync(join(tmpdir(), 'arcus-container-'))
 mkdirSync(folder, { recursive: true })
+const buildah = openBuildah(folder)
 try {
   await prove()
 } finally {
-  if (process.argv[2] === undefined) rmSync(folder, { recursive: true, force: true })
+  buildah.close()
+  if (kept === undefined) rmSync(folder, { recursive: true, force: true })
 }
 
 async function prove(): Promise<void> {
-  const stages = parseDockerfile(readFileSync(join(project, 'Dockerfile'), 'utf8'))
-  const chroots = new Map<string, Chroot>()
+  const startedAt = Date.now()
+  const base = importBase()
   const context = exportContext()
-  for (const stage of stages) {
-    const known = chroots.get(stage.from)
-    const base = known ?? { root: makeBaseImage(stage.from, folder) }
-    rmSync(join(folder, stage.name), { recursive: true, force: true })
-    chroots.set(stage.name, build(stage, base, chroots, { folder, context, say }))
+  const git = (...words: string[]) =>
+    execFileSync('git', words, { cwd: project, encoding: 'utf8' }).trim()
+  const labels = {
+    'org.opencontainers.image.revision': git('rev-parse', 'HEAD'),
+    'org.opencontainers.image.created': new Date(startedAt).toISOString(),
   }
-  const service = chroots.get('service') as Chroot
-  const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'))
-  checkContents(service, lock, say)
-  await checkService(service, folder, say)
-  await checkDevnet(chroots.get('devnet') as Chroot, say)
-  say(untested)
+  for (const target of ['service', 'devnet']) {
+    const from = Date.now()
+    buildah.build({
+      context,
+      target,
+      name: `localhost/${target}`,
+      args: { NODE_IMAGE: base },
+      labels,
+    })
+    const seconds = Math.round((Date.now() - from) / 1000)
+    say(`  ok  ${target} is built, ${seconds} s, ${buildah.megabytes(`localhost/${target}`)} MB`)
+  }
+  say(`      its base has ${buildah.megabytes(base)} MB`)
+  const service: Contained = {
+    ...buildah.settings('localhost/service'),
+    root: buildah.mount('localhost/service'),
+    isLocked: true,
+  }
+  checkLabels(service, labels)
+  checkContents(service)
+  await checkService(service)
+  await checkDevnet({
+    ...buildah.settings('localhost/devnet'),
+    root: buildah.mount('localhost/devnet'),
+    isLocked: false,
+  })
+  say(`      in ${Math.round((Date.now() - startedAt) / 1000)} s${untested}`)
 }
 
-/** Copies the files that an engine would get: the tracked ones, because `.dockerignore` leaves out generated files. */
+/** Makes an image in place of the one that the Dockerfile names; returns its name. */
+function importBase(): string {
+  const [, named = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(read('Dockerfile')) ?? []
+  const name = `localhost/${named}`
+  // A registry behind a proxy may use a certificate that only this machine knows.
+  const certificates = existsSync(CERTIFICATES) ? { NODE_EXTRA_CA_CERTS: CERTIFICATES } : {}
+  buildah.importFolder(makeBaseFolder(named, folder), name, {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    ...certificates,
+  })
+  return name
+}
+
+function read(path: string): string {
+  return readFileSync(join(project, path), 'utf8')
+}
+
+/** Copies the tracked files, so that nothing generated gets into the image. `.dockerignore` applies as well. */
 function exportContext(): string {
   const context = join(folder, 'context')
   rmSync(context, { recursive: true, force: true })
@@ -73,82 +109,167 @@ function exportContext(): string {
   return context
 }
 
+function checkLabels({ labels }: Contained, given: Record<string, string>): void {
+  const { version, description, license } = JSON.parse(read('package.json'))
+  const wanted = {
+    ...given,
+    'org.opencontainers.image.title': 'Arcus',
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.description': description,
+    'org.opencontainers.image.licenses': license,
+  }
+  const wrong = Object.entries(wanted).filter(([name, value]) => labels[name] !== value)
+  expect('its labels name version, license, revision and date', wrong.map(String))
+}
+
 /** The packages of the lockfile by path. Those for development or for one platform are marked. */
 interface Lock {
-  packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>
+  packages: Record<
+    string,
+    { version?: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
+  >
 }
 
-/** Checks that the image of the service has no package of development. */
-function checkContents(service: Chroot, lock: Lock, say: Say): void {
-  const absent = Object.entries(lock.packages).filter(
-    ([, { dev, optional, devOptional }]) => dev || optional || devOptional,
-  )
-  const present = absent
+interface Bom {
+  components: { name: string; version: string; purl: string }[]
+}
+
+/** Checks that the image holds no package of development and no test, and that its bill of materials is true. */
+function checkContents(service: Contained): void {
+  const lock: Lock = JSON.parse(read('package-lock.json'))
+  const inside = join(service.root, service.workdir)
+  const absent = Object.entries(lock.packages)
+    .filter(([, { dev, optional, devOptional }]) => dev || optional || devOptional)
     .map(([path]) => path)
-    .filter((path) => existsSync(join(service.root, 'arcus', path, 'package.json')))
-  expect(say, `none of ${absent.length} packages of development is in the image`, present)
-  expect(say, 'it runs as node', service.user === 'node' ? [] : [service.user])
-  for (const folder of ['/arcus', '/']) say(`      ${folder} has ${sizeOf(service, folder)} MB`)
+  const present = [...absent, 'test', 'src', 'bench'].filter((path) =>
+    existsSync(join(inside, path, path.includes('node_modules') ? 'package.json' : '')),
+  )
+  expect(`none of ${absent.length} packages of development, no test, no source`, present)
+  expect('its user is node', service.user === 'node' ? [] : [service.user])
+  const megabytes = execFileSync('du', ['-sm', inside], { encoding: 'utf8' }).split('\t')[0]
+  say(`      ${service.workdir} has ${megabytes} MB`)
+
+  const file = join(inside, 'sbom.cdx.json')
+  const { components }: Bom = JSON.parse(readFileSync(file, 'utf8'))
+  if (kept !== undefined) cpSync(file, join(kept, 'sbom.cdx.json'))
+  const purls = new Set(components.map(({ purl }) => purl))
+  const wanted = ['viem', 'fastify', 'better-sqlite3', 'react', 'pg'].map(
+    (name) => `pkg:npm/${name}@${lock.packages[`node_modules/${name}`]?.version}`,
+  )
+  const node = runIn(service, ['node', '-p', 'process.versions.node']).trim()
+  expect(
+    `its bill of materials has ${components.length} parts, and those of the lock`,
+    [...wanted, `pkg:generic/node@${node}`].filter((purl) => !purls.has(purl)),
+  )
+  const installed = Object.entries(lock.packages)
+    .filter(
+      ([path]) => existsSync(join(inside, path, 'package.json')) && path.includes('node_modules/'),
+    )
+    .map(
+      ([path, it]) =>
+        `pkg:npm/${path.split('node_modules/').at(-1)?.replace('@', '%40')}@${it.version}`,
+    )
+  expect(
+    `all ${installed.length} packages in its node_modules are in the bill`,
+    installed.filter((purl) => !purls.has(purl)),
+  )
 }
 
-function sizeOf({ root }: Chroot, folder: string): string {
-  const output = execFileSync('du', ['-sm', join(root, folder)], { encoding: 'utf8' })
-  return output.split('\t')[0] as string
-}
-
-/** Checks that the service runs from a read-only root, reports its health, and drains on SIGTERM. */
-async function checkService(service: Chroot, folder: string, say: Say): Promise<void> {
-  const chain = await startAnvil({ mining: 'auto' })
+/** Checks that the service settles from a read-only root, reports its health, and drains on SIGTERM. */
+async function checkService(image: Contained): Promise<void> {
+  const chain = await startAnvil({ mining: 1 })
   const volume = join(folder, 'volume')
   rmSync(volume, { recursive: true, force: true })
   mkdirSync(volume)
   execFileSync('chown', ['1000:1000', volume])
+  const service = { ...image, volume }
+  const health: string[] = compose.services.arcus.healthcheck.test.slice(1)
   try {
     await placeContracts(chain.url)
+    await mintUsdc(chain.url, devnetPayer.address, 1_000_000n)
     const env = {
       PORT: String(await freePort()),
       MAINNET_RPC_URLS: chain.url,
       RELAYER_PRIVATE_KEYS: devnetRelayers.map(({ privateKey }) => privateKey).join(','),
+      RATE_LIMIT_MAX: '0',
     }
-    const running = start(service, env, { isReadOnly: true, volume })
+    const running = startIn(service, service.command, env)
     const url = `http://127.0.0.1:${env.PORT}`
     try {
       await untilReady(`${url}/ready`, running)
       say('  ok  the image serves and is ready')
-      expect(say, 'its root cannot be written', writes(service, '/arcus/x') ? ['written'] : [])
-      expect(say, 'it keeps its journal in the volume', missing(join(volume, 'arcus.db')))
-      const { ok } = await fetch(`${url}/openapi.json`)
-      expect(say, 'it describes itself', ok ? [] : ['/openapi.json'])
-      expect(say, 'its health check passes', fault(service, service.healthcheck, env))
-      expect(say, 'the doctor runs in it', doctorFault(service, env))
+      checkRights(service)
+      expect('it keeps its journal in the volume', missing(join(volume, 'arcus.db')))
+      expect('it describes itself', (await fetch(`${url}/openapi.json`)).ok ? [] : ['no answer'])
+      expect('the health check of Compose passes', fault(service, health, env))
+      const elsewhere = { ...env, DATABASE_URL: 'sqlite:/tmp/a.db' }
+      expect('the doctor runs in it', fault(service, ['node', 'dist/cli/doctor.js'], elsewhere))
+      await checkSettling(url, chain.url)
     } finally {
       running.stop()
     }
     const code = await running.exited
-    expect(say, 'it drains and exits 0 on SIGTERM', code === 0 ? [] : [`exit code ${code}`])
-    const stillPasses = fault(service, service.healthcheck, env).length === 0
-    expect(say, 'its health check fails once it is gone', stillPasses ? ['passed'] : [])
+    expect('it drains and exits 0 on SIGTERM', code === 0 ? [] : [`exit code ${code}`])
+    const stillPasses = fault(service, health, env).length === 0
+    expect('the health check fails once it is gone', stillPasses ? ['passed'] : [])
   } finally {
     await chain.stop()
   }
 }
 
+/** Checks user, root and capabilities by the words of the kernel. */
+function checkRights(service: Contained): void {
+  const status = runIn(service, ['cat', '/proc/self/status'])
+  const shown = (name: string) => new RegExp(`^${name}:\\s+(\\w+)`, 'm').exec(status)?.[1]
+  const wanted = {
+    Uid: '1000',
+    CapEff: '0000000000000000',
+    CapBnd: '0000000000000000',
+    NoNewPrivs: '1',
+  }
+  const wrong = Object.entries(wanted).filter(([name, value]) => shown(name) !== value)
+  expect(
+    'as user 1000, without capabilities or new rights',
+    wrong.map(([name]) => `${name} ${shown(name)}`),
+  )
+  const isWritable = fault(service, ['touch', '/arcus/x'], {}).length === 0
+  expect('its root cannot be written', isWritable ? ['written'] : [])
+}
+
+/** Checks that payments settle: by the answers, and by the balance of the merchant on chain. */
+async function checkSettling(url: string, chainUrl: string): Promise<void> {
+  const payments = await signPayments(PAYMENTS)
+  const before = await usdcBalance(chainUrl, devnetMerchant.address)
+  const answers: string[] = []
+  const settle = async () => {
+    for (let next = payments.pop(); next !== undefined; next = payments.pop()) {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(`${url}/settle`, { method: 'POST', headers, body: next.body })
+      answers.push(await response.text())
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, settle))
+  const refused = answers.filter((text) => JSON.parse(text).success !== true)
+  expect(`${PAYMENTS} of ${PAYMENTS} payments settle`, refused)
+  const paid = (await usdcBalance(chainUrl, devnetMerchant.address)) - before
+  expect('the chain has paid each once', paid === BigInt(PAYMENTS) ? [] : [`paid ${paid}`])
+}
+
 /** Checks that the devnet runs in its image and settles a payment. */
-async function checkDevnet(devnet: Chroot, say: Say): Promise<void> {
+async function checkDevnet(devnet: Contained): Promise<void> {
   const [port, rpcPort, apiPort] = [await freePort(), await freePort(), await freePort()]
   const ports = ['--port', port, '--rpc-port', rpcPort, '--api-port', apiPort].map(String)
-  // docker-compose.yml does not make it read-only either.
-  const options = { isReadOnly: false, command: [...devnet.command, '--', ...ports] }
-  const running = start(devnet, { HOME: '/home/node' }, options)
+  const home = { HOME: '/home/node' }
+  const running = startIn(devnet, [...devnet.command, '--', ...ports], home)
   try {
     await untilReady(`http://127.0.0.1:${port}/ready`, running)
     say('  ok  the devnet starts')
     const chain = `http://127.0.0.1:${rpcPort}`
     const sample = `http://localhost:${apiPort}/quote`
-    const paid = enter(devnet, ['npm', 'run', 'pay', '--', sample, '--rpc', chain])
-    expect(say, 'its buyer pays', /200 OK/.test(paid) ? [] : [paid])
+    const paid = runIn(devnet, ['npm', 'run', 'pay', '--', sample, '--rpc', chain], home)
+    expect('its buyer pays', /200 OK/.test(paid) ? [] : [paid])
     const page = await (await fetch(`http://127.0.0.1:${port}/`)).text()
-    expect(say, 'its console is there', page.includes('<script') ? [] : [page])
+    expect('its console is there', page.includes('<script') ? [] : [page])
   } finally {
     running.stop()
     await running.exited
@@ -159,25 +280,10 @@ function missing(path: string): string[] {
   return existsSync(path) ? [] : [path]
 }
 
-/** Tells whether the user of the image can make a file while its root is read-only. */
-function writes(chroot: Chroot, path: string): boolean {
-  try {
-    enter(chroot, ['touch', path], {}, { isReadOnly: true })
-    return true
-  } catch {
-    return false
-  }
-}
-
-function doctorFault(service: Chroot, env: Record<string, string>): string[] {
-  const elsewhere = { ...env, DATABASE_URL: 'sqlite:/tmp/a.db' }
-  return fault(service, ['node', 'dist/cli/doctor.js'], elsewhere)
-}
-
 /** Returns the output of a command that did not end with 0. */
-function fault(chroot: Chroot, command: string[], env: Record<string, string>): string[] {
+function fault(container: Contained, command: string[], env: Record<string, string>): string[] {
   try {
-    enter(chroot, command, env)
+    runIn(container, command, env)
     return []
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
@@ -195,7 +301,11 @@ async function untilReady(url: string, running: Running): Promise<void> {
   throw new Error(`no 200 from ${url}:\n${running.output().slice(-4_000)}`)
 }
 
-function expect(say: Say, claim: string, problems: string[]): void {
-  if (problems.length > 0) throw new Error(`failed: ${claim}: ${problems.join(', ')}`)
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function expect(claim: string, problems: string[]): void {
+  if (problems.length > 0) throw new Error(`failed: ${claim}: ${problems.slice(0, 9).join(', ')}`)
   say(`  ok  ${claim}`)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
-import { parseDockerfile } from '../../scripts/container/dockerfile.js'
+import { parseDockerfile } from './dockerfile.js'
 import { root } from './source-files.js'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

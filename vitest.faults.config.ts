@@ -15,6 +15,11 @@ const busy = [
   'rolling-restart',
 ].map((name) => `test/faults/${name}.test.ts`)
 
+/** What is true of USDC is true of any token: kills, lying nodes, third parties and replicas once more over EURC. */
+const inEuros = ['deliveries', 'kill', 'lanes', 'replicas', 'rpc'].map(
+  (name) => `test/faults/${name}.test.ts`,
+)
+
 // The packages of this repository are tested from their sources.
 const resolve = { tsconfigPaths: true }
 
@@ -50,6 +55,17 @@ export default defineConfig({
           exclude: busy,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          ...shared,
+          name: 'EURC',
+          include: inEuros,
+          maxWorkers: 2,
+          env: { FAULTS_TOKEN: 'EURC' },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

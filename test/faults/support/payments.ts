@@ -17,12 +17,14 @@ export interface SignedPayment {
 }
 
 export const network = 'eip155:5042'
-export const asset: Address = devnetContracts.usdc
+/** The token of the payments: USDC, or what `vitest.faults.config.ts` says. */
+const name = process.env.FAULTS_TOKEN ?? 'USDC'
+export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetContracts.usdc
 const payer = devnetPayer.address
 const payTo = devnetMerchant.address
 const VALID_SECONDS = 600
 
-const domain = { name: 'USDC', version: '2', chainId: 5042, verifyingContract: asset } as const
+const domain = { name, version: '2', chainId: 5042, verifyingContract: asset } as const
 
 /** A payment of a cent that is good for ten minutes. */
 export async function aSignedPayment(
@@ -62,7 +64,7 @@ function bodyOf(authorization: Authorization, signature: Hex, maxTimeoutSeconds:
     asset,
     payTo,
     maxTimeoutSeconds,
-    extra: { name: 'USDC', version: '2' },
+    extra: { name, version: '2' },
   }
   const wire = {
     ...authorization,

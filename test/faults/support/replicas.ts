@@ -1,11 +1,11 @@
 import { devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { startAnvil, startBlockProducer } from '../../../src/devnet/anvil.js'
-import { mintUsdc, placeContracts } from '../../../src/devnet/fixtures.js'
+import { mintToken, placeContracts } from '../../../src/devnet/fixtures.js'
 import { freePort } from '../../../src/devnet/process.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { pause } from './behaviours.js'
 import { type Client, createClient } from './client.js'
-import { aSignedPayment, type SignedPayment } from './payments.js'
+import { aSignedPayment, asset, type SignedPayment } from './payments.js'
 import { startRpcProxy } from './rpc-proxy.js'
 import { type Service, startService } from './service.js'
 import type { AuditedWorld } from './world.js'
@@ -22,7 +22,7 @@ export interface Replicas extends AuditedWorld {
 
 const BASE_FEE_WEI = 20n * 10n ** 9n
 const BLOCK_MS = 250
-const PAYER_USDC = 1_000_000_000_000n
+const PAYER_MONEY = 1_000_000_000_000n
 
 export async function startReplicas(options: {
   replicas: number
@@ -54,7 +54,7 @@ async function build(
   const anvil = await startAnvil({ mining: 'manual', baseFeeWei: BASE_FEE_WEI })
   ends.push(anvil.stop)
   await placeContracts(anvil.url)
-  await mintUsdc(anvil.url, devnetPayer.address, PAYER_USDC)
+  await mintToken(anvil.url, asset, devnetPayer.address, PAYER_MONEY)
   const producer = await startBlockProducer({ url: anvil.url, intervalMs: BLOCK_MS })
   ends.push(producer.stop)
   const proxy = await startRpcProxy(anvil.url)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
+import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import { type ChildExit, superviseChild } from '../../../src/devnet/process.js'
 import { compiled } from '../../support/scripts.js'
 import { pause } from './behaviours.js'
@@ -62,6 +63,7 @@ export function spawnService(options: ServiceOptions): Service {
       MAINNET_RPC_URLS: options.rpcUrls.join(','),
       RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
       DATABASE_URL: options.databaseUrl,
+      MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
       ...options.env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,13 +5,13 @@ import type { Hex } from 'viem'
 import { expect } from 'vitest'
 import { devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
 import { startAnvil, startBlockProducer } from '../../../src/devnet/anvil.js'
-import { mintUsdc, placeContracts } from '../../../src/devnet/fixtures.js'
+import { mintToken, placeContracts } from '../../../src/devnet/fixtures.js'
 import { freePort } from '../../../src/devnet/process.js'
 import { call } from '../../../src/devnet/rpc.js'
 import { type Audit, audit } from './audit.js'
 import { pause } from './behaviours.js'
 import { type Client, createClient } from './client.js'
-import type { SignedPayment } from './payments.js'
+import { asset, type SignedPayment } from './payments.js'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.js'
 import { type Service, startService } from './service.js'
 
@@ -46,14 +46,14 @@ export interface WorldOptions {
 const SETTLE_WAIT_SECONDS = '6'
 const BLOCK_MS = 250
 const BASE_FEE_WEI = 20n * 10n ** 9n
-const PAYER_USDC = 1_000_000_000_000n
+const PAYER_MONEY = 1_000_000_000_000n
 
 /** Starts everything afresh, so that no case inherits the trouble of another. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { relayers = 1, blockMs = BLOCK_MS } = options
   const anvil = await startAnvil({ mining: 'manual', baseFeeWei: BASE_FEE_WEI })
   await placeContracts(anvil.url)
-  await mintUsdc(anvil.url, devnetPayer.address, PAYER_USDC)
+  await mintToken(anvil.url, asset, devnetPayer.address, PAYER_MONEY)
   let producer = await startBlockProducer({ url: anvil.url, intervalMs: blockMs })
   const proxy = await startRpcProxy(anvil.url)
   const spare = options.hasSpare === true ? await startRpcProxy(anvil.url) : undefined

@@ -86,8 +86,8 @@ const settlement = devnetContracts.batchSettlement
 
 it('says in /supported that it settles the scheme, after exact and without an authorizer of its own', async () => {
   const { kinds } = (await world.get('/supported')).body
-  expect(kinds).toEqual([
-    { x402Version: 2, scheme: 'exact', network, extra: takesUsdc },
+  expect(kinds[0].scheme).toBe('exact')
+  expect(kinds.slice(-1)).toEqual([
     { x402Version: 2, scheme: 'batch-settlement', network, extra: takesUsdc },
   ])
 })

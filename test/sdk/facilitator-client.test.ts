@@ -21,8 +21,9 @@ async function wished(wish?: PaymentWish) {
 
 it('reads what is supported', async () => {
   const supported = await client.getSupported()
-  expect(supported.kinds).toEqual([
+  expect(supported.kinds).toMatchObject([
     { x402Version: 2, scheme: 'exact', network: 'eip155:5042', extra: takesUsdc },
+    { x402Version: 2, scheme: 'upto', network: 'eip155:5042', extra: takesUsdc },
     { x402Version: 2, scheme: 'batch-settlement', network: 'eip155:5042', extra: takesUsdc },
   ])
   expect(supported.signers['eip155:*']?.length).toBe(3)

@@ -17,6 +17,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const OWN_WALLET = '0x0e'
 const bearer = { name: 'p', amount: 1n, limit: 1n, isStrict: true }
 
 /** One lane on which every transaction is sent at once and stays under way until `landed` sets how many are left. */
@@ -32,6 +33,7 @@ function aDispatcher({ mayLand = false } = {}) {
     tries: 0,
   }
   const lane = {
+    address: OWN_WALLET,
     isSigning: false,
     isLeaving: false,
     isHeld: () => true,
@@ -58,7 +60,17 @@ function aDispatcher({ mayLand = false } = {}) {
     const profile = { isAlone, payer, payTo: 'r', runners: [payer], value: 1n }
     return { profile: () => profile } as unknown as JobKind
   }
-  const jobs = createTrackedJobs({ plain: kindOf(false), wallet: kindOf(true) }, Date.now)
+  const kindFor = (sender: string) => {
+    const profile = { payer: 'q', payTo: 'r', runners: ['q'], value: 1n, isAlone: false }
+    return { profile: () => ({ ...profile, isSingle: true, sender }) } as unknown as JobKind
+  }
+  const kinds = {
+    plain: kindOf(false),
+    wallet: kindOf(true),
+    own: kindFor(OWN_WALLET),
+    foreign: kindFor('0x0f'),
+  }
+  const jobs = createTrackedJobs(kinds, Date.now)
   const queue = createJobQueue()
   const gas = createGasModel()
   const feed = { latest: () => ({ timestamp: lanes.seconds, baseFeePerGas: 1n }) } as BlockFeed
@@ -90,8 +102,8 @@ function aDispatcher({ mayLand = false } = {}) {
     events: noRelayerEvents,
     log: console,
   })
-  const enqueue = (id: string) =>
-    queue.add(jobs.track({ id, kind: 'plain', transaction: null } as Job))
+  const enqueue = (id: string, kind: keyof typeof kinds = 'plain') =>
+    queue.add(jobs.track({ id, kind, transaction: null, expiresAt: 1_000 } as Job))
   /** Adds a job of a contract wallet; with a transaction, if it was signed before. */
   const enqueueWallet = (id: string, transaction: Job['transaction']) =>
     queue.add(jobs.track({ id, kind: 'wallet', transaction, expiresAt: 1_000 } as Job))
@@ -267,5 +279,42 @@ describe('while every lane is closed', () => {
     giveUpStranded()
     await soon()
     expect(queueLength()).toBe(1)
+  })
+})
+
+describe('jobs that name the wallet which sends them', () => {
+  it('are sent by its lane at once, each alone, and hold up no other', async () => {
+    const { enqueue, queueLength, sent } = aDispatcher()
+    enqueue('theirs', 'foreign')
+    enqueue('first', 'own')
+    enqueue('second', 'own')
+    enqueue('a')
+    enqueue('b')
+    await vi.advanceTimersByTimeAsync(100)
+    expect(sent).toEqual([['first'], ['second'], ['a', 'b']])
+    expect(queueLength()).toBe(1)
+  })
+
+  it('are failed as never sent while no lane has their wallet, although others are open', async () => {
+    const { enqueue, giveUpStranded, queueLength, refused } = aDispatcher()
+    enqueue('theirs', 'foreign')
+    await vi.advanceTimersByTimeAsync(3_000)
+    giveUpStranded()
+    expect(refused).toEqual([])
+    await vi.advanceTimersByTimeAsync(1_000)
+    giveUpStranded()
+    await soon()
+    expect([refused, queueLength()]).toEqual([['theirs'], 0])
+  })
+
+  it('are offered to the replica that holds their wallet, and kept where it is', async () => {
+    const { enqueue, takeWaiting, lanes, landed } = aDispatcher()
+    landed(16)
+    enqueue('theirs', 'foreign')
+    enqueue('ours', 'own')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['theirs'])
+    lanes.isClosed = true
+    expect(takeWaiting(1_000).map(({ job }) => job.id)).toEqual(['ours'])
   })
 })

@@ -1,0 +1,121 @@
+import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { addressTopic, topics, wordOf } from '../../../src/chain/abi.js'
+import {
+  encodePermit2Settle,
+  findPermit2Transfers,
+  namePermit2Revert,
+  type Permit2Transfer,
+  proxyOf,
+} from '../../../src/chain/permit2.js'
+import type { Log } from '../../../src/chain/receipts.js'
+import { permit2Contracts } from '../../../src/x402/address.js'
+
+const address = (digit: string): Address => `0x${digit.repeat(40)}`
+const upto: Permit2Transfer = {
+  asset: address('a'),
+  payer: address('b'),
+  payTo: address('c'),
+  value: 700n,
+  nonce: `0x${'0d'.repeat(32)}`,
+  permitted: 1_000n,
+  deadline: 99n,
+  validAfter: 5n,
+  facilitator: address('e'),
+}
+const exact: Permit2Transfer = { ...upto, value: 1_000n, facilitator: undefined }
+const signature: Hex = `0x${'5a'.repeat(65)}`
+
+describe('the call of a proxy', () => {
+  const { asset, payer, payTo, permitted, deadline, validAfter, value } = upto
+  const permit = {
+    permitted: { token: asset, amount: permitted },
+    nonce: BigInt(upto.nonce),
+    deadline,
+  }
+  const tokenPermit = {
+    from: payer,
+    asset,
+    spender: permit2Contracts.permit2,
+    amount: permitted,
+    nonce: 0n,
+    deadline: 88n,
+    signature: `0x${'11'.repeat(32)}${'22'.repeat(32)}1c` as Hex,
+  }
+  const permit2612 = {
+    value: permitted,
+    deadline: 88n,
+    r: `0x${'11'.repeat(32)}` as Hex,
+    s: `0x${'22'.repeat(32)}` as Hex,
+    v: 28,
+  }
+
+  it('is what viem encodes for exact, with and without a permit', () => {
+    const args = [permit, payer, { to: payTo, validAfter }, signature] as const
+    const abi = x402ExactPermit2ProxyABI
+    expect(encodePermit2Settle(exact, signature)).toBe(
+      encodeFunctionData({ abi, functionName: 'settle', args }),
+    )
+    expect(encodePermit2Settle(exact, signature, tokenPermit)).toBe(
+      encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit2612, ...args] }),
+    )
+  })
+
+  it('is what viem encodes for upto, with and without a permit', () => {
+    const facilitator = upto.facilitator as Address
+    const witness = { to: payTo, facilitator, validAfter }
+    const args = [permit, value, payer, witness, signature] as const
+    const abi = x402UptoPermit2ProxyABI
+    expect(encodePermit2Settle(upto, signature)).toBe(
+      encodeFunctionData({ abi, functionName: 'settle', args }),
+    )
+    expect(encodePermit2Settle(upto, signature, tokenPermit)).toBe(
+      encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit2612, ...args] }),
+    )
+  })
+})
+
+describe('the transfers of a payment', () => {
+  const transfer = (index: number, changes: Partial<Permit2Transfer> = {}): Log => {
+    const { asset, payer, payTo, value } = { ...upto, ...changes }
+    const named = [topics.transfer, addressTopic(payer), addressTopic(payTo)]
+    return { address: asset, index, topics: named, data: `0x${wordOf(value)}` }
+  }
+  const settled = (index: number, from = proxyOf(upto), topic: Hex = topics.settled): Log => {
+    return { address: from, index, topics: [topic], data: '0x' }
+  }
+  const found = (...logs: Log[]) => findPermit2Transfers(logs, upto)
+
+  it('are those that the event of the proxy follows directly', () => {
+    expect(found(transfer(3), settled(4))).toEqual([3])
+    expect(found(transfer(3), settled(4, undefined, topics.settledWithPermit))).toEqual([3])
+    expect(found(settled(4), transfer(3))).toEqual([3])
+    expect(found(transfer(1), settled(2), transfer(5), settled(6))).toEqual([1, 5])
+  })
+
+  it('are none without the event, before it is due, or with another transfer in between', () => {
+    expect(found(transfer(3))).toEqual([])
+    expect(found(settled(2), transfer(3))).toEqual([])
+    expect(found(transfer(3), transfer(4, { value: 1n }), settled(5))).toEqual([])
+  })
+
+  it('are none of another proxy, token, payer, recipient or amount', () => {
+    const { exactProxy } = permit2Contracts
+    expect(found(transfer(3), settled(4, exactProxy))).toEqual([])
+    for (const changes of [
+      { asset: address('1') },
+      { payer: address('1') },
+      { payTo: address('1') },
+      { value: 701n },
+    ]) {
+      expect(found(transfer(3, changes), settled(4))).toEqual([])
+    }
+  })
+})
+
+it('a revert of Permit2 is named, any other text stays as it is', () => {
+  expect(namePermit2Revert('custom error 0x756688fe')).toBe('InvalidNonce')
+  expect(namePermit2Revert('custom error 0x00000000')).toBe('custom error 0x00000000')
+  expect(namePermit2Revert('TRANSFER_FROM_FAILED')).toBe('TRANSFER_FROM_FAILED')
+})

@@ -64,6 +64,8 @@ export const supportedAnswer = z.object({
   signers: z.record(z.string(), z.array(address)).describe('Relayer wallets by family of chains.'),
 })
 
+export type SupportedAnswer = AnswerOf<typeof supportedAnswer>
+
 const channelState = anyObject
   .optional()
   .describe('State of the payment channel, for `batch-settlement`.')
@@ -166,5 +168,35 @@ export const attestationAnswer = z
       .describe('EIP-712: domain `x402 receipt`, version `1`, chain 1.'),
   })
   .meta({ id: 'Attestation' })
+
+/** A receipt that a person can keep. */
+export const receiptAnswer = z
+  .object({
+    merchant: z
+      .string()
+      .nullable()
+      .describe('The listing that speaks for `payTo`; `null` if there is none.'),
+    resource: z
+      .string()
+      .nullable()
+      .describe('As the payer stated it, unsigned; `null` if it is not kept.'),
+    amount,
+    price: z.string().describe('The amount in whole units of the currency.'),
+    currency: z.string().describe('The symbol of the token.'),
+    network,
+    asset: address,
+    payer: address,
+    payTo: address,
+    nonce: hash,
+    transaction: hash,
+    explorerUrl: z.url().nullable(),
+    blockNumber: z.int().nullable(),
+    acceptedAt: time,
+    confirmedAt: time,
+    attestation: attestationAnswer.nullable(),
+  })
+  .meta({ id: 'Receipt' })
+
+export type ReceiptAnswer = AnswerOf<typeof receiptAnswer>
 
 export const transactionAnswer = z.object({ transaction: hash, payments: z.array(paymentStatus) })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type AnswerOf, address, amount, network, time, usd } from './fields.js'
-import { takenAsset } from './payments.js'
+import { supportedAnswer, takenAsset } from './payments.js'
 
 export const healthAnswer = z.object({ status: z.literal('ok') })
 
@@ -71,6 +71,40 @@ export type ServiceStatus = AnswerOf<typeof statusAnswer>
 export type NetworkStatus = AnswerOf<typeof networkStatus>
 export type LaneStatus = AnswerOf<typeof lane>
 export type SettlingStatus = AnswerOf<typeof settling>
+
+/** Everything a stranger must know to use or to check this facilitator. */
+export const facilitatorAnswer = z
+  .object({
+    x402Version: z.literal(2),
+    facilitator: z.url().describe('The address of verify and settle.'),
+    kinds: supportedAnswer.shape.kinds,
+    extensions: supportedAnswer.shape.extensions,
+    signers: supportedAnswer.shape.signers,
+    networks: z.array(
+      z.object({
+        network,
+        chainId: z.int(),
+        name: z.string(),
+        explorerUrl: z.string().nullable(),
+        assets: z.array(takenAsset),
+        relayers: z.array(address),
+      }),
+    ),
+    attestation: z
+      .object({ format: z.literal('eip712'), facilitator: address })
+      .nullable()
+      .describe('The key that signs attestations now; `null` where none are signed.'),
+    resources: z.object({
+      supported: z.url(),
+      discovery: z.url(),
+      search: z.url(),
+      mcp: z.url(),
+      openapi: z.url(),
+    }),
+  })
+  .meta({ id: 'Facilitator' })
+
+export type FacilitatorAnswer = AnswerOf<typeof facilitatorAnswer>
 
 const consoleNetwork = z.object({
   network,

@@ -23,6 +23,7 @@ import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
+import { payToProofOf } from '../store/ownership.js'
 import type { Stores } from '../store/stores.js'
 import { createSpanExporter } from '../tracing/exporter.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
@@ -34,7 +35,7 @@ import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
 import { GAS_SPONSORING } from '../x402/request-schemas.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
-import { composeFacilitator } from './facilitator.js'
+import { composeFacilitator, describeFacilitator } from './facilitator.js'
 import { type ComposedHosted, composeHosted, hostedRefundWallets } from './hosted.js'
 import { createTeardown, type Teardown } from './lifecycle.js'
 import { type ComposedNetwork, composeNetwork } from './network.js'
@@ -184,6 +185,11 @@ async function open(
       ...measured,
       onClaimed: tracing?.claimed,
       relayerAddresses: [...own].map(checksum),
+      findMerchantName: async (payTo) =>
+        (await directory.reads.listings.merchantsPaidTo(payTo)).find(
+          (merchant) => merchant.hiddenReason === null && payToProofOf(merchant) !== null,
+        )?.name,
+      about: describeFacilitator(config, networks, attestor?.address, checksum),
       extensions: () => [
         'bazaar',
         PAYMENT_IDENTIFIER,

@@ -8,7 +8,11 @@ import { createDeliveries } from '../facilitator/deliveries.js'
 import { createPaymentCheck } from '../facilitator/payment-check.js'
 import { createPaymentDigest } from '../facilitator/payment-method.js'
 import { createPaymentFinder, type PaymentFinder } from '../facilitator/payments.js'
-import { describeAssets, type SupportedKind } from '../facilitator/routes.js'
+import {
+  describeAssets,
+  type FacilitatorRoutesOptions,
+  type SupportedKind,
+} from '../facilitator/routes.js'
 import {
   createVerifiedCheck,
   createVerifiedPayments,
@@ -139,5 +143,40 @@ function createWalletTurns(checksum: (address: Address) => Address) {
     const able = addresses.filter((address) => canSend(address))
     const choices = able.length > 0 ? able : addresses
     return checksum(choices[turn++ % choices.length] as Address)
+  }
+}
+
+/** Returns what `/.well-known/x402` says about the settings of this deployment. */
+export function describeFacilitator(
+  { baseUrl, directoryUrl, networks: places }: Config,
+  composed: readonly ComposedNetwork[],
+  attestationAddress: Address | undefined,
+  checksum: (address: Address) => Address,
+): FacilitatorRoutesOptions['about'] {
+  return {
+    facilitator: baseUrl,
+    networks: composed.map(({ served, relayer, status: { name } }) => {
+      const { network, chainId } = served.terms
+      const place = places.find((it) => it.network === network)
+      return {
+        network,
+        chainId,
+        name,
+        explorerUrl: place?.explorerUrl ?? null,
+        assets: describeAssets(served.terms, checksum),
+        relayers: relayer.addresses.map(checksum),
+      }
+    }),
+    attestation:
+      attestationAddress === undefined
+        ? null
+        : { format: 'eip712', facilitator: attestationAddress },
+    resources: {
+      supported: `${baseUrl}/supported`,
+      discovery: `${directoryUrl}/discovery/resources`,
+      search: `${directoryUrl}/discovery/search`,
+      mcp: `${directoryUrl}/mcp`,
+      openapi: `${baseUrl}/openapi.json`,
+    },
   }
 }

@@ -4,12 +4,14 @@ import {
   attestationAnswer,
   codesOf,
   paymentStatus,
+  receiptAnswer,
   settleAnswer,
   supportedAnswer,
   transactionAnswer,
   verifyAnswer,
 } from '../api/payments.js'
-import type { Operation } from '../http/operation.js'
+import { facilitatorAnswer } from '../api/service.js'
+import { cached, type Operation } from '../http/operation.js'
 import { paymentRequestSchema, permit2Nonce } from '../x402/request-schemas.js'
 
 /*
@@ -231,6 +233,15 @@ export const paymentParams = z.object({
     .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
 })
 
+/** The query of the proofs of a payment. */
+export const proofQuery = z.object({
+  asset: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
+    .optional()
+    .describe('The token, where a payer used one nonce in several.'),
+})
+
 /** Parameters of `/payments/{transaction}`. */
 export const transactionParams = z.object({
   transaction: z
@@ -297,6 +308,7 @@ export const attestationOperation: Operation = {
   description:
     'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
   params: paymentParams,
+  query: proofQuery,
   answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
   codes: [httpCodes.notFound, httpCodes.notConfirmed],
   examples: {
@@ -310,6 +322,37 @@ export const attestationOperation: Operation = {
       },
     },
   },
+}
+
+export const receiptOperation: Operation = {
+  id: 'getReceipt',
+  tag: 'Payments',
+  summary: 'A receipt to print or keep',
+  description:
+    'A page without scripts. With `Accept: application/json` it is JSON of the schema below. Only a confirmed payment has one.',
+  params: paymentParams,
+  query: proofQuery,
+  answers: { 200: { description: 'The receipt.', schema: receiptAnswer } },
+  codes: [httpCodes.notFound, httpCodes.notConfirmed],
+  examples: {
+    unknown: {
+      summary: 'A nonce nobody used here',
+      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
+      status: 404,
+      answer: {
+        error: 'not_found',
+        message: 'No payment of this payer with this nonce was settled here.',
+      },
+    },
+  },
+}
+
+export const wellKnownOperation: Operation = {
+  id: 'getFacilitator',
+  tag: 'Payments',
+  summary: 'Networks, schemes, tokens, wallets, keys and addresses of this facilitator',
+  answers: cached('The facilitator.', facilitatorAnswer),
+  examples: { facilitator: { summary: 'This deployment', status: 200 } },
 }
 
 export const transactionOperation: Operation = {

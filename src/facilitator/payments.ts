@@ -6,7 +6,6 @@ import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import { formatNative } from '../x402/amounts.js'
-import type { Attestation } from '../x402/attestation.js'
 import { type ReasonKey, reasons } from '../x402/reasons.js'
 import { isReasonKey } from './answers.js'
 import { attestationOf } from './attestor.js'
@@ -16,29 +15,31 @@ import {
   attestationOperation,
   paymentOperation,
   paymentParams,
+  proofQuery,
+  receiptOperation,
   transactionOperation,
   transactionParams,
 } from './operations.js'
 import { reasonFor } from './permit2-checks.js'
 import { permit2Key, readPermit2Details } from './permit2-job.js'
+import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
 /** Looks payments up. */
 export interface PaymentFinder {
   /** Finds the newest payment of a payer with this nonce, in any token that is served. */
   byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>
-  /** Finds a payment with what a proof of it needs. */
-  recordOf(network: string, payer: Address, nonce: Hex): Promise<PaymentRecord | undefined>
+  /**
+   * Finds a payment with what a proof of it needs. A payer may use one nonce in each token: without an `asset` it is the
+   * payment that was confirmed first, so that a later one does not take its place.
+   */
+  recordOf(
+    network: string,
+    payer: Address,
+    nonce: Hex,
+    asset?: Address,
+  ): Promise<PaymentRecord | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
-}
-
-/** A payment with what its state does not show. */
-export interface PaymentRecord {
-  status: PaymentStatus
-  /** `undefined` if none was signed at its confirmation. */
-  attestation: Attestation | undefined
-  /** As the payload stated it; `undefined` for an archived payment. */
-  resourceUrl: string | undefined
 }
 
 export function createPaymentFinder(options: {
@@ -51,28 +52,33 @@ export function createPaymentFinder(options: {
   const { journal, terms, explorerUrls, checksum } = options
   const toStatus = (job: Job) =>
     describe(job, terms.get(job.network), explorerUrls.get(job.network), checksum)
-  async function findJob(network: string, payer: Address, nonce: Hex) {
+  /** Finds the payments with a nonce, newest first: it may be used once in each token. */
+  async function findJobs(network: string, payer: Address, nonce: Hex) {
     const assets = [...(terms.get(network)?.tokens.keys() ?? [])]
     const jobs = await Promise.all([
       ...assets.map((asset) => journal.findJob(EXACT, network, exactKey(asset, payer, nonce))),
       journal.findJob(PERMIT2, network, permit2Key(payer, nonce)),
     ])
     // One nonce may be used once in each token, and once more by Permit2.
-    const [job] = jobs.filter((it) => it !== undefined).sort((a, b) => b.createdAt - a.createdAt)
-    return job
+    return jobs.filter((it) => it !== undefined).sort((a, b) => b.createdAt - a.createdAt)
   }
   return {
     async byNonce(network, payer, nonce) {
-      const job = await findJob(network, payer, nonce)
+      const [job] = await findJobs(network, payer, nonce)
       return job && toStatus(job)
     },
-    async recordOf(network, payer, nonce) {
-      const job = await findJob(network, payer, nonce)
+    async recordOf(network, payer, nonce, asset) {
+      const found = await findJobs(network, payer, nonce)
+      const jobs = found.filter((it) => asset === undefined || transferOf(it).asset === asset)
+      const confirmed = jobs.filter(({ state }) => state === 'confirmed')
+      const job = confirmed.sort((a, b) => a.updatedAt - b.updatedAt)[0] ?? jobs[0]
       if (job === undefined) return undefined
+      const token = terms.get(network)?.tokens.get(transferOf(job).asset)
       return {
         status: toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
         resourceUrl: readExactDetails(job).resourceUrl,
+        currency: token?.symbol ?? '',
       }
     },
     async byTransaction(transaction) {
@@ -120,8 +126,15 @@ function ownReason(job: Job, reason: ReasonKey): ReasonKey {
   return reasonFor(reason, { isUpto, isByPermit2: job.kind === PERMIT2 })
 }
 
+/** Finds the name of the merchant whose listing speaks for an address (lower case). */
+export type FindMerchantName = (payTo: Address) => Promise<string | undefined>
+
 /** Serves `/payments`: one payment by its payer and nonce, or all payments of a transaction. */
-export function paymentRoutes(app: FastifyInstance, payments: PaymentFinder): void {
+export function paymentRoutes(
+  app: FastifyInstance,
+  payments: PaymentFinder,
+  findMerchantName: FindMerchantName,
+): void {
   app.get(
     '/payments/:network/:payer/:nonce',
     describedAs(paymentOperation),
@@ -136,12 +149,29 @@ export function paymentRoutes(app: FastifyInstance, payments: PaymentFinder): vo
     '/payments/:network/:payer/:nonce/attestation',
     describedAs(attestationOperation),
     async (request, reply) => {
-      const record = await payments.recordOf(...readKey(request))
+      const record = await payments.recordOf(...readKey(request), readAsset(request))
       if (record === undefined) return notFound(reply, UNKNOWN_PAYMENT)
       const { status, attestation } = record
       if (status.state !== 'confirmed') return notConfirmed(reply, status)
       if (attestation === undefined) return notFound(reply, NOT_ATTESTED)
       return reply.header('cache-control', ATTESTATION_CACHE).send(attestation)
+    },
+  )
+
+  app.get(
+    '/payments/:network/:payer/:nonce/receipt',
+    describedAs(receiptOperation),
+    async (request, reply) => {
+      const record = await payments.recordOf(...readKey(request), readAsset(request))
+      if (record === undefined) return notFound(reply, UNKNOWN_PAYMENT)
+      const { status } = record
+      if (status.state !== 'confirmed') return notConfirmed(reply, status)
+      const name = await findMerchantName(status.payTo.toLowerCase() as Address)
+      const receipt = toReceipt(record, name)
+      reply.headers({ 'cache-control': 'no-store', vary: 'accept' })
+      if (wantsJson(request)) return reply.send(receipt)
+      reply.headers(receiptHeaders).type('text/html; charset=utf-8')
+      return reply.send(renderReceipt(receipt))
     },
   )
 
@@ -164,6 +194,14 @@ const ATTESTATION_CACHE = 'public, max-age=3600'
 function readKey(request: FastifyRequest): readonly [string, Address, Hex] {
   const { network, payer, nonce } = readQuery(paymentParams, request.params)
   return [network, payer.toLowerCase() as Address, nonce]
+}
+
+function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('application/json') && !accept.includes('text/html')
+}
+
+function readAsset(request: FastifyRequest): Address | undefined {
+  return readQuery(proofQuery, request.query).asset?.toLowerCase() as Address | undefined
 }
 
 /** Answers that a payment has no proof because it is under way, or has failed. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address } from 'viem'
-import type { TakenAsset } from '../api/payments.js'
+import type { SupportedAnswer, TakenAsset } from '../api/payments.js'
+import type { FacilitatorAnswer } from '../api/service.js'
 import { TOKEN_DECIMALS } from '../chain/token.js'
 import type { RateLimiter } from '../http/rate-limit.js'
 import '../http/operation.js'
@@ -17,10 +18,11 @@ import {
 import type { Terms } from './checks.js'
 import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
-import { type PaymentFinder, paymentRoutes } from './payments.js'
+import { type FindMerchantName, type PaymentFinder, paymentRoutes } from './payments.js'
 import { createSettlePace, type Leave, type SettlePace, type TakeVerified } from './settle-pace.js'
 import type { Settle, SettleRequest } from './settler.js'
 import type { Verify } from './verifier.js'
+import { wellKnownRoute } from './well-known.js'
 
 export interface FacilitatorRoutesOptions {
   /** Returns the schemes that are settled at present; a scheme may come and go with its contracts. */
@@ -33,6 +35,9 @@ export interface FacilitatorRoutesOptions {
   /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
   payments: PaymentFinder
+  findMerchantName: FindMerchantName
+  /** The part of `/.well-known/x402` that does not change. */
+  about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>
   /** `undefined` where there is no limit. */
   limiter: RateLimiter | undefined
   /** Receives every answer about a payment that could be read. */
@@ -95,7 +100,7 @@ export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
-  const supported = () => ({
+  const supported = (): SupportedAnswer => ({
     kinds: options.kinds().map((kind) => ({ x402Version: 2, ...kind })),
     extensions: options.extensions(),
     signers: { 'eip155:*': options.relayerAddresses },
@@ -156,7 +161,8 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  paymentRoutes(app, options.payments)
+  paymentRoutes(app, options.payments, options.findMerchantName)
+  wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
 }
 
 /** Logs a refusal at debug, because anybody may ask verify about anything, as often as they like. */

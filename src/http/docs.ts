@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import { sendCached, toCachedBody } from './cached-reply.js'
+import { escapeHtml, staticPageHeaders } from './html.js'
 import {
   type DescribedRoute,
   type OpenApiDocument,
@@ -83,16 +83,7 @@ nav a{margin-right:1rem}
 @media (max-width:40rem){body{padding:1rem}table{display:block;overflow:auto}}
 `
 
-/** Allows no script, no other host and no frame, and the style of the page by its hash. */
-const pageHeaders = {
-  'content-security-policy': [
-    "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-}
+const pageHeaders = staticPageHeaders(style)
 
 /** Renders the description of the service as one page of HTML that needs nothing else. */
 function renderPage(document: OpenApiDocument): string {
@@ -224,19 +215,6 @@ function rulesOf(schema: Schema): string {
     .filter((name) => schema[name] !== undefined)
     .map((name) => `${name} <code>${escapeHtml(String(schema[name]))}</code>`)
   return rules.length === 0 ? '' : ` <span class="quiet">${rules.join(', ')}</span>`
-}
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes text for HTML. */
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] as string)
 }
 
 /** Renders the Markdown that descriptions use: paragraphs, lists and code. */

@@ -30,7 +30,7 @@ export function installSecurityHeaders(app: FastifyInstance, isSecure: boolean):
  * are for servers and stay closed. Reads of a session are for the directory's own pages.
  */
 const publicPaths =
-  /^\/(supported|health|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
+  /^\/(supported|health|\.well-known\/x402|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 

@@ -1,6 +1,7 @@
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import express from 'express'
 import { createWalletClient, defineChain, type Hex, http, publicActions } from 'viem'
 import { nonceManager, privateKeyToAccount } from 'viem/accounts'
@@ -26,7 +27,9 @@ const client = createWalletClient({ account, chain, transport: http(RPC_URL) }).
 )
 // The adapter's parameter is a looser picture of this very client.
 const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never)
-const facilitator = new x402Facilitator().register('eip155:5042', new ExactEvmScheme(signer))
+const facilitator = new x402Facilitator()
+  .register('eip155:5042', new ExactEvmScheme(signer))
+  .register('eip155:5042', new UptoEvmScheme(signer))
 
 const app = express()
 app.use(express.json())

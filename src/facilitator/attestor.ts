@@ -44,7 +44,7 @@ export interface Attestor {
 }
 
 /**
- * Makes the attestor of a private key. Signatures are deterministic (RFC 6979) and take native code some 50 µs. `now` is in
+ * Makes the attestor of a private key. Signatures are deterministic (RFC 6979) and take native code some 65 µs. `now` is in
  * Unix milliseconds.
  */
 export function createAttestor(options: {

@@ -28,11 +28,8 @@ import type { Stores } from '../store/stores.js'
 import { createSpanExporter } from '../tracing/exporter.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
 import { createChecksum } from '../x402/address.js'
-import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import type { Network } from '../x402/networks.js'
-import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
-import { GAS_SPONSORING } from '../x402/request-schemas.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
 import { composeFacilitator, describeFacilitator } from './facilitator.js'
@@ -155,6 +152,7 @@ async function open(
   }
   const hosted = await composeHosted({
     ...measured,
+    supported: facilitator.supported,
     config,
     hostedPrivateKey: secrets.hostedPrivateKey,
     records: stores.hostedRecords,
@@ -184,18 +182,11 @@ async function open(
       ...facilitator,
       ...measured,
       onClaimed: tracing?.claimed,
-      relayerAddresses: [...own].map(checksum),
       findMerchantName: async (payTo) =>
         (await directory.reads.listings.merchantsPaidTo(payTo)).find(
           (merchant) => merchant.hiddenReason === null && payToProofOf(merchant) !== null,
         )?.name,
       about: describeFacilitator(config, networks, attestor?.address, checksum),
-      extensions: () => [
-        'bazaar',
-        PAYMENT_IDENTIFIER,
-        ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
-        ...(networks.some(isPermit2Offered) ? [GAS_SPONSORING] : []),
-      ],
       bazaar: directory.bazaar,
     },
     isLeaving,
@@ -355,9 +346,4 @@ function sweepKeys(
     forgetKeys().catch((err) => log.warn({ err }, 'old Idempotency-Keys could not be dropped'))
   }, SWEEP_MS)
   return () => clearInterval(sweep)
-}
-
-/** Tells whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
-function isPermit2Offered({ served: { permit2 } }: ComposedNetwork): boolean {
-  return permit2.isOffered('exact') || permit2.isOffered('upto')
 }

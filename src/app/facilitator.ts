@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Address } from 'viem'
+import type { SupportedAnswer } from '../api/payments.js'
 import type { Config } from '../config/config.js'
 import type { Attestor } from '../facilitator/attestor.js'
 import { createBatchSettler } from '../facilitator/batch/settler.js'
@@ -22,8 +23,11 @@ import { createSettler, type Settle } from '../facilitator/settler.js'
 import { createVerifier, type Verify } from '../facilitator/verifier.js'
 import type { Relayer } from '../relayer/relayer.js'
 import type { Stores } from '../store/stores.js'
+import { FACILITATOR_ATTESTATION } from '../x402/attestation.js'
 import { BATCH_SETTLEMENT, isBatchBody } from '../x402/batch-request.js'
 import type { Keccak256 } from '../x402/keccak.js'
+import { PAYMENT_IDENTIFIER } from '../x402/payment-identifier.js'
+import { GAS_SPONSORING } from '../x402/request-schemas.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
 import type { ComposedNetwork } from './network.js'
 
@@ -33,8 +37,8 @@ export interface ComposedFacilitator {
   settle: Settle
   takeVerified: TakeVerified
   payments: PaymentFinder
-  /** The schemes and networks that are settled at present. */
-  kinds(): readonly SupportedKind[]
+  /** Returns what is settled at present: schemes and extensions come and go with their contracts. */
+  supported(): SupportedAnswer
 }
 
 interface FacilitatorWorld {
@@ -108,28 +112,45 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   }
   const nextWallet = createWalletTurns(checksum)
   const schemeOf = (body: unknown) => (isBatchBody(body) ? batch : exact)
+  function kinds(): SupportedKind[] {
+    return world.networks.flatMap(({ relayer, served }): SupportedKind[] => {
+      const { network } = relayer
+      const { isOffered } = served.permit2
+      const extra = { assets: describeAssets(served.terms, checksum) }
+      const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
+      if (isOffered('exact')) assetTransferMethods.push('permit2')
+      const kinds: SupportedKind[] = [
+        { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
+      ]
+      if (isOffered('upto')) {
+        const facilitatorAddress = nextWallet(relayer)
+        kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
+      }
+      if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
+      return kinds
+    })
+  }
+
+  function supported(): SupportedAnswer {
+    const wallets = new Set(world.networks.flatMap(({ relayer }) => relayer.addresses))
+    return {
+      kinds: kinds().map((kind) => ({ x402Version: 2, ...kind })),
+      extensions: [
+        'bazaar',
+        PAYMENT_IDENTIFIER,
+        ...(attestor === undefined ? [] : [FACILITATOR_ATTESTATION]),
+        ...(world.networks.some(isPermit2Offered) ? [GAS_SPONSORING] : []),
+      ],
+      signers: { 'eip155:*': [...wallets].map(checksum) },
+    }
+  }
+
   return {
     verify: (body) => schemeOf(body).verify(body),
     settle: (request) => schemeOf(request.body).settle(request),
     takeVerified: (body) => schemeOf(body).takeVerified(body),
     payments: createPaymentFinder({ journal, terms, explorerUrls, checksum }),
-    kinds: () =>
-      world.networks.flatMap(({ relayer, served }): SupportedKind[] => {
-        const { network } = relayer
-        const { isOffered } = served.permit2
-        const extra = { assets: describeAssets(served.terms, checksum) }
-        const assetTransferMethods: ('eip3009' | 'permit2')[] = ['eip3009']
-        if (isOffered('exact')) assetTransferMethods.push('permit2')
-        const kinds: SupportedKind[] = [
-          { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
-        ]
-        if (isOffered('upto')) {
-          const facilitatorAddress = nextWallet(relayer)
-          kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
-        }
-        if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
-        return kinds
-      }),
+    supported,
   }
 }
 
@@ -179,4 +200,9 @@ export function describeFacilitator(
       openapi: `${baseUrl}/openapi.json`,
     },
   }
+}
+
+/** Tells whether payments by Permit2 are settled on a network, for which a buyer may sign a permit instead of approving. */
+function isPermit2Offered({ served: { permit2 } }: ComposedNetwork): boolean {
+  return permit2.isOffered('exact') || permit2.isOffered('upto')
 }

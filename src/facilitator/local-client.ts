@@ -2,9 +2,11 @@ import type { FacilitatorClient } from '@x402/core/server'
 import {
   SettleError,
   type SettleResponse,
+  type SupportedResponse,
   VerifyError,
   type VerifyResponse,
 } from '@x402/core/types'
+import type { SupportedAnswer } from '../api/payments.js'
 import type { PaymentAnswer } from '../x402/payment.js'
 import { reportSettle, reportVerify } from './answers.js'
 import type { Settle } from './settler.js'
@@ -14,13 +16,15 @@ export interface LocalClientOptions {
   verify: Verify
   settle: Settle
   onAnswer(answer: PaymentAnswer): void
+  /** Returns what `GET /supported` answers. */
+  supported(): SupportedAnswer
   /** Calls wait until this resolves. */
   started: Promise<void>
 }
 
 /** Makes a facilitator client for a merchant in the same process. It answers as the routes do, without HTTP. */
 export function createLocalClient(options: LocalClientOptions): FacilitatorClient {
-  const { verify, settle, started } = options
+  const { verify, settle, supported, started } = options
   const report = (answer: PaymentAnswer | undefined) => answer && options.onAnswer(answer)
 
   return {
@@ -47,7 +51,7 @@ export function createLocalClient(options: LocalClientOptions): FacilitatorClien
       if (result.status === 200) return body
       throw new SettleError(result.status, body)
     },
-    getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    getSupported: async () => supported() as unknown as SupportedResponse,
   }
 }
 

@@ -25,11 +25,8 @@ import type { Verify } from './verifier.js'
 import { wellKnownRoute } from './well-known.js'
 
 export interface FacilitatorRoutesOptions {
-  /** Returns the schemes that are settled at present; a scheme may come and go with its contracts. */
-  kinds(): readonly SupportedKind[]
-  relayerAddresses: readonly Address[]
-  /** Returns the extensions of the protocol that are served at present. */
-  extensions(): readonly string[]
+  /** Returns what is settled at present. */
+  supported(): SupportedAnswer
   verify: Verify
   settle: Settle
   /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
@@ -100,12 +97,7 @@ export async function facilitatorRoutes(
   app: FastifyInstance,
   options: FacilitatorRoutesOptions,
 ): Promise<void> {
-  const supported = (): SupportedAnswer => ({
-    kinds: options.kinds().map((kind) => ({ x402Version: 2, ...kind })),
-    extensions: options.extensions(),
-    signers: { 'eip155:*': options.relayerAddresses },
-  })
-
+  const { supported } = options
   const report = (answer: PaymentAnswer | undefined) => {
     if (answer !== undefined) options.onAnswer?.(answer)
   }

@@ -2,7 +2,7 @@ import { formatAtomic } from '../x402/amounts.js'
 import type { Endpoint, Merchant, QuotedRequirement } from './listings.js'
 
 /** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
-export const settledSchemes: readonly unknown[] = ['exact', 'batch-settlement']
+export const settledSchemes: readonly unknown[] = ['exact', 'upto', 'batch-settlement']
 
 type Terms = Pick<Merchant, 'network' | 'asset'>
 

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { type Address, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -18,6 +19,7 @@ import { startChain } from '../support/arcus.js'
 import { type Bend, bendingAccount } from '../support/bent-signature.js'
 
 const network = 'eip155:5042'
+const CHAIN_ID = 5042
 const asset = devnetContracts.usdc
 const folder = mkdtempSync(join(tmpdir(), 'arcus-hosted-'))
 const text = 'A storm came. The storm took roofs and boats. Someone slept. The storm left at noon.'
@@ -68,17 +70,22 @@ const asJson = (body: object) => ({
   body: JSON.stringify(body),
 })
 
-async function aBuyer(scheme: 'exact' | 'batch-settlement', wish: BuyerWish = {}) {
+async function aBuyer(scheme: 'exact' | 'upto' | 'batch-settlement', wish: BuyerWish = {}) {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(chain.url, account.address, 1_000_000n)
   const { how, ...options } = wish
   const signer = how === undefined ? account : bendingAccount(account, how)
   const channel = new BatchSettlementEvmScheme(signer, options)
-  const client = scheme === 'exact' ? new ExactEvmScheme(account) : channel
+  const node = { [CHAIN_ID]: { rpcUrl: chain.url } }
+  const clients = {
+    exact: new ExactEvmScheme(account),
+    upto: new UptoEvmScheme(account, node),
+    'batch-settlement': channel,
+  }
   const fetchPaid = wrapFetchWithPayment(
     fetch,
     x402Client.fromConfig({
-      schemes: [{ network, client }],
+      schemes: [{ network, client: clients[scheme] }],
       spendControls: { allowedAssets: [{ network, asset }] },
     }),
   )
@@ -95,7 +102,7 @@ async function read(path: string) {
   return (await fetch(`${arcus.url}${path}`)).json()
 }
 
-it('lists both endpoints as hosted by the official merchant, with both schemes, exact first', async () => {
+it('lists both endpoints as hosted by the official merchant, with their schemes, upto only where metered', async () => {
   const { items = [] } = await vi.waitUntil(async () => {
     const found = (await read('/discovery/resources?merchant=arcus')) as { items?: unknown[] }
     return found.items?.length === 2 ? found : undefined
@@ -116,7 +123,9 @@ it('lists both endpoints as hosted by the official merchant, with both schemes, 
     const live = await fetch(item.resource, item.resource.endsWith('fees') ? {} : asJson({ text }))
     const { accepts } = decodePaymentRequiredHeader(live.headers.get('PAYMENT-REQUIRED') as string)
     expect(item.accepts).toEqual(accepts)
+    const isMetered = item.resource.endsWith('summary')
     expect(accepts).toMatchObject([
+      ...(isMetered ? [{ scheme: 'upto', payTo: devnetBuyback.address }] : []),
       { scheme: 'exact', payTo: devnetBuyback.address },
       { scheme: 'batch-settlement', payTo: devnetBuyback.address },
     ])
@@ -179,6 +188,19 @@ it('sells by exact to the buyback wallet, and refunds the unused part of a meter
       payers: { unique: 1, repeat: 1 },
     })
   }
+})
+
+it('takes by upto what a metered call used and no more, from a buyer who has never sent a transaction', async () => {
+  const { pay, balance } = await aBuyer('upto')
+  const before = await bought()
+  const summary = await pay(urlOf('summary'), asJson({ text }))
+  expect(summary.status).toBe(200)
+  const settled = decodePaymentResponseHeader(summary.headers.get('PAYMENT-RESPONSE') as string)
+  expect(settled).toMatchObject({ success: true, amount: '5000' })
+  expect([await balance(), (await bought()) - before]).toEqual([995_000n, 5_000n])
+  const again = await pay(urlOf('summary'), asJson({ text: `${text} `.repeat(150) }))
+  expect(again.status).toBe(200)
+  expect([await balance(), (await bought()) - before]).toEqual([980_000n, 20_000n])
 })
 
 it('charges for the characters of the text, and nothing for an invalid request', async () => {

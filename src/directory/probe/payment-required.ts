@@ -100,11 +100,12 @@ const MAX_WORD_CHARS = 64
 const MAX_EXTRA_CHARS = 128
 const MAX_TIMEOUT_SECONDS = 31_536_000
 
-/** Members of `extra` that x402 v2 defines for the schemes of Arc: the EIP-712 domain, and batch-settlement's terms. */
+/** Members of `extra` that x402 v2 defines for the schemes of Arc: the EIP-712 domain, and the terms of two schemes. */
 const extraNames = [
   'name',
   'version',
   'assetTransferMethod',
+  'facilitatorAddress',
   'receiverAuthorizer',
   'withdrawDelay',
   'minDeposit',

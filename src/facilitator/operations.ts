@@ -121,7 +121,7 @@ export const supportedOperation: Operation = {
 export const verifyOperation: Operation = {
   id: 'verifyPayment',
   tag: 'Payments',
-  summary: 'CheckPayment a signed payment without changing anything',
+  summary: 'Check a signed payment without changing anything',
   description:
     'Call it before the work, and settle after the work has succeeded. A yes reserves nothing: keep the time between the two short.',
   body: paymentRequestSchema,

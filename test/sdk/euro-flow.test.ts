@@ -118,7 +118,7 @@ it('says which assets each kind takes, each with its domain, currency and minimu
   }
 })
 
-it('payments in both tokens share a transaction, and each outcome is that of its own token', async () => {
+it('payments in both tokens at once have each the outcome of its own token', async () => {
   const account = privateKeyToAccount(generatePrivateKey())
   await mintUsdc(world.chainUrl, account.address, 100_000n)
   // Enough for one of the two payments in euros, so that one fails beside payments that succeed.
@@ -142,16 +142,33 @@ it('payments in both tokens share a transaction, and each outcome is that of its
     euros: before.euros + 10_000n,
   })
   expect(await holdings(account.address)).toEqual({ dollars: 30_000n, euros: 5_000n })
-  const shared = await Promise.all(
-    [...new Set(paid.map(({ body }) => body.transaction))].map(async (transaction) => {
-      const { payments } = (await world.get(`/payments/${transaction}`)).body
-      for (const { asset, symbol, currency } of payments) {
-        expect([symbol, currency]).toEqual(asset === eurc ? ['EURC', 'EUR'] : ['USDC', 'USD'])
-      }
-      return new Set(payments.map(({ asset }: { asset: string }) => asset)).size
-    }),
-  )
-  expect(Math.max(...shared)).toBe(2)
+})
+
+it('payments in both tokens share a transaction', async () => {
+  const account = privateKeyToAccount(generatePrivateKey())
+  await mintUsdc(world.chainUrl, account.address, 10_000_000n)
+  await mintToken(world.chainUrl, eurc, account.address, 10_000_000n)
+  const from = { from: account.address, signer: account }
+  // Which payments meet in a transaction is a matter of time, so several rounds may be needed.
+  const tokensOfAll = async () => {
+    const payments = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => aSignedPayment(i % 2 === 0 ? from : inEurc(from))),
+    )
+    const answers = await Promise.all(payments.map((payment) => world.post('/settle', payment)))
+    expect(answers.every(({ body }) => body.success)).toBe(true)
+    const transactions = new Set(answers.map(({ body }) => body.transaction))
+    return Promise.all([...transactions].map(tokensOf))
+  }
+  const tokensOf = async (transaction: string) => {
+    const { payments } = (await world.get(`/payments/${transaction}`)).body
+    for (const { asset, symbol, currency } of payments) {
+      expect([symbol, currency]).toEqual(asset === eurc ? ['EURC', 'EUR'] : ['USDC', 'USD'])
+    }
+    return new Set(payments.map(({ asset }: { asset: string }) => asset)).size
+  }
+  let most = 0
+  for (let round = 0; round < 5 && most < 2; round++) most = Math.max(...(await tokensOfAll()))
+  expect(most).toBe(2)
 })
 
 describe('a refusal', () => {

@@ -183,11 +183,11 @@ describe('a live endpoint is warned of', () => {
   })
 
   it('a scheme that is not settled here, unless another is offered', async () => {
-    const record = await warned(quoting({ scheme: 'upto' }))
+    const record = await warned(quoting({ scheme: 'deferred' }))
     expect(record.warnings).toEqual(['scheme_not_settled'])
-    expect(record.message).toContain('by upto, which is not settled here')
+    expect(record.message).toContain('by deferred, which is not settled here')
     const both: RequestListener = (_, response) =>
-      ask(response, { accepts: [aRequirement({ scheme: 'upto' }), aRequirement()] })
+      ask(response, { accepts: [aRequirement({ scheme: 'deferred' }), aRequirement()] })
     expect((await warned(both)).warnings).toEqual([])
   })
 

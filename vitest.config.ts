@@ -5,8 +5,6 @@ export default defineConfig({
   // The packages of this repository are tested from their sources.
   resolve: { tsconfigPaths: true },
   test: {
-    // It imports "next/server", which only a bundler finds.
-    server: { deps: { inline: ['@x402/next'] } },
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],
     exclude: [

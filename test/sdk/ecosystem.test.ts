@@ -7,7 +7,6 @@ import { ExactEvmScheme as MerchantScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware as expressMiddleware, x402ResourceServer } from '@x402/express'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { paymentMiddleware as honoMiddleware } from '@x402/hono'
-import { x402ResourceServer as NextResourceServer, withX402 } from '@x402/next'
 import axios from 'axios'
 import express from 'express'
 import { Hono } from 'hono'
@@ -15,7 +14,6 @@ import { Mppx as MppClient } from 'mppx/client'
 import { assets, evm as mppBuyer } from 'mppx/evm/client'
 import { evm as mppSeller } from 'mppx/evm/server'
 import { Mppx as MppServer } from 'mppx/server'
-import { NextRequest, NextResponse } from 'next/server.js'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
@@ -98,21 +96,6 @@ it('@x402/hono sells to @x402/fetch', async () => {
   const send = async (input: string | URL | Request, init?: RequestInit) =>
     app.fetch(new Request(input, init))
   const response = await expectSale(1_001n, () => aBuyer(send)('http://shop.test/paid'))
-  expect(receiptOf(response)).toMatchObject(aReceipt)
-})
-
-it('@x402/next sells to @x402/fetch', async () => {
-  // It brings an older core of its own, whose types are other types by name alone.
-  const seller = new NextResourceServer(aFacilitator() as never)
-  seller.register(network, new MerchantScheme() as never)
-  const handler = withX402(
-    async () => NextResponse.json({ goods: true }),
-    { accepts: selling('1002') } as never,
-    seller,
-  )
-  const send = async (input: string | URL | Request, init?: RequestInit) =>
-    handler(new NextRequest(new Request(input, init)))
-  const response = await expectSale(1_002n, () => aBuyer(send)('http://shop.test/paid'))
   expect(receiptOf(response)).toMatchObject(aReceipt)
 })
 

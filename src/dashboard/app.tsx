@@ -9,6 +9,9 @@ const Merchant = lazy(async () => ({
   default: (await import('./pages/merchant/merchant.js')).MerchantPage,
 }))
 const Lookup = lazy(async () => ({ default: (await import('./pages/lookup.js')).Lookup }))
+const AttestationCheck = lazy(async () => ({
+  default: (await import('./pages/attestation.js')).AttestationCheck,
+}))
 const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazy(async () => ({
@@ -27,6 +30,9 @@ export function App() {
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
             <Route path="/lookup">
               <Lookup />
+            </Route>
+            <Route path="/lookup/attestation">
+              <AttestationCheck />
             </Route>
             <Route path="/status">
               <Status />

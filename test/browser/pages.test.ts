@@ -1,7 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { attestationTypes } from '../../src/x402/attestation.js'
 import { fillDirectory } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
@@ -35,6 +37,7 @@ const publicPages = [
   ['an official merchant', '/merchants/arc-index'],
   ['a merchant that is not there', '/merchants/nobody-here'],
   ['the lookup', '/lookup'],
+  ['the check of an attestation', '/lookup/attestation'],
   ['the status', '/status'],
   ['the console without a wallet', '/console'],
   ['an address that is no page', '/nowhere'],
@@ -164,6 +167,68 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
     await page.getByText('Confirmed', { exact: true }).waitFor()
     await page.goto(`/lookup?tx=0x${'77'.repeat(32)}`)
     await page.getByText('No such payment here').waitFor()
+    await close()
+  })
+
+  it('checks an attestation: its form, its signature, and the payment it is about', async () => {
+    const { page, faults, close } = await world.open()
+    const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
+    const key = privateKeyToAccount(generatePrivateKey())
+    const payload = {
+      version: 1,
+      network: payment.network,
+      transaction,
+      payer: payment.payer,
+      payee: payment.payTo,
+      asset: payment.asset,
+      amount: payment.amount,
+      facilitator: key.address,
+      facilitatorFee: '0',
+      observedAt: '1795262400',
+    }
+    const sign = async (changes: object = {}) => {
+      const message = { ...payload, ...changes }
+      const signature = await key.signTypedData({
+        domain: { name: 'x402 receipt', version: '1', chainId: 1 },
+        types: attestationTypes,
+        primaryType: 'SettlementAttestation',
+        message: message as never,
+      })
+      return { format: 'eip712', payload: message, signature }
+    }
+    const check = async (pasted: unknown, answer: string) => {
+      await page
+        .getByLabel('Attestation')
+        .fill(typeof pasted === 'string' ? pasted : JSON.stringify(pasted))
+      await page.getByRole('button', { name: 'Check' }).click()
+      await page.getByText(answer).waitFor()
+    }
+    await page.goto('/lookup')
+    await page.getByRole('link', { name: 'checked here' }).click()
+    await check('hello', 'This is no JSON.')
+    await check({ format: 'jws' }, 'format must be "eip712".')
+    const sound = await sign()
+    await check(sound, 'It matches a payment that settled here')
+    await page.getByText('This service does not sign with this key now.').waitFor()
+    const extension = { 'facilitator-attestation': { info: { attestation: sound } } }
+    await check({ success: true, extensions: extension }, 'It matches a payment that settled here')
+    const altered = { ...sound, payload: { ...payload, amount: '1' } }
+    await check(altered, 'The signature is not that of the facilitator it names')
+    await check(await sign({ amount: '1' }), 'It contradicts what settled here')
+    const elsewhere = await sign({ transaction: `0x${'77'.repeat(32)}` })
+    await check(elsewhere, 'No such payment is known here')
+    expect(await seriousFindings(page)).toEqual([])
+    // The browser notes the 404 of the transaction that is not known.
+    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([])
+    await close()
+  })
+
+  it('opens the receipt of a payment', async () => {
+    const { page, close } = await world.open()
+    await page.goto(`/lookup?tx=${transaction}`)
+    await page.getByRole('link', { name: 'Receipt' }).click()
+    await page.getByRole('heading', { name: /receipt/i }).waitFor()
+    await page.getByText(transaction).first().waitFor()
     await close()
   })
 

@@ -37,8 +37,8 @@ const mayImport: Record<string, readonly string[]> = {
   ...Object.fromEntries(features.map((feature) => [feature, belowFeatures])),
   // The operator's own merchant uses the package that every merchant installs.
   hosted: [...belowFeatures, 'packages/merchant'],
-  /** Runs in a browser. Of the service it imports only the types of answers. */
-  dashboard: ['listing-client', 'api'],
+  /** Runs in a browser. Of the service it imports the types of answers, and pure protocol code. */
+  dashboard: ['listing-client', 'api', 'x402'],
   metrics,
   tracing,
   doctor,

@@ -85,7 +85,9 @@ function fittingObject(schema: Schema, deeper: (it: unknown) => fc.Arbitrary<unk
 function fittingText({ pattern, minLength = 0, maxLength = 60, format }: Schema) {
   if (format === 'uri') return fc.webUrl()
   if (typeof pattern === 'string') {
-    return fc.stringMatching(new RegExp(pattern.replace('(?!exact$)', '')), { size: 'small' })
+    return fc.stringMatching(new RegExp(pattern.replace('(?!(exact|upto)$)', '')), {
+      size: 'small',
+    })
   }
   return fc.string({
     minLength: Number(minLength),

@@ -80,7 +80,7 @@ async function readText(path: string): Promise<string> {
 
 function readFiled({ config }: OperatorStores, path: string, content: string): FiledMerchant[] {
   const parsed = parseMerchants(content, {
-    assets: new Map(config.networks.map(({ network, assets }) => [network, assets])),
+    assets: new Map(config.networks.map(({ network, assets }) => [network, assets.slice(0, 1)])),
     officialProblem: (payTo) => officialProblem(payTo, config.buybackAddress),
   })
   if (parsed.ok) return parsed.merchants
@@ -238,7 +238,7 @@ interface FiledMerchant {
 
 /** The settings that a file must agree with. */
 interface FileRules {
-  /** Stablecoins of the served networks. */
+  /** The token of the listings on each served network. */
   assets: ReadonlyMap<string, readonly Address[]>
   /** Returns the reason why a merchant with this payTo cannot be official, to be put after a colon. */
   officialProblem: (payTo: Address) => string | undefined

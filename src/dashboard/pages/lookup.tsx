@@ -37,7 +37,14 @@ export function Lookup() {
     <>
       <PageTitle title="Look up a settlement">
         Find a payment by its transaction hash, or by payer and nonce where there is no transaction
-        yet.
+        yet. A signed statement about a payment can be{' '}
+        <Link
+          href="/lookup/attestation"
+          className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+        >
+          checked here
+        </Link>
+        .
       </PageTitle>
       <LookupForm key={params.toString()} />
       <div className="mt-8" aria-live="polite">
@@ -214,7 +221,15 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
           <Moment at={payment.updatedAt} />
         </Fact>
       </dl>
-      <div className="border-t border-line px-5 py-3 text-xs text-muted">
+      <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
+        {payment.state === 'confirmed' && (
+          <a
+            href={`/payments/${network}/${payment.payer}/${payment.nonce}/receipt?asset=${payment.asset}`}
+            className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+          >
+            Receipt
+          </a>
+        )}
         <Link
           href={`/lookup?${new URLSearchParams({ network, payer: payment.payer, nonce: payment.nonce })}`}
           className="underline decoration-line-strong underline-offset-4 hover:text-accent"

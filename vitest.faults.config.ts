@@ -20,6 +20,9 @@ const inEuros = ['deliveries', 'kill', 'lanes', 'replicas', 'rpc'].map(
   (name) => `test/faults/${name}.test.ts`,
 )
 
+/** Payments by `upto` have another call, other logs and a wallet of their own, and the same promises. */
+const byUpto = ['deliveries', 'kill'].map((name) => `test/faults/${name}.test.ts`)
+
 // The packages of this repository are tested from their sources.
 const resolve = { tsconfigPaths: true }
 
@@ -66,6 +69,17 @@ export default defineConfig({
           maxWorkers: 2,
           env: { FAULTS_TOKEN: 'EURC' },
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          ...shared,
+          name: 'upto',
+          include: byUpto,
+          maxWorkers: 2,
+          env: { FAULTS_SCHEME: 'upto' },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -7,7 +7,7 @@ import { type SideName, startSide } from './sides.js'
 const VERIFY_CONNECTIONS = [1, 16, 64, 256]
 const SETTLE_CONNECTIONS = [1, 16, 50, 64, 256]
 /** Each side gets what it can do in some seconds. */
-const verifies = { arcus: 12_000, reference: 600, stock: 600 }
+const verifies = { arcus: 24_000, reference: 1_200, stock: 1_200 }
 const mostSettles = { arcus: 5_120, reference: 1_280, stock: 1_280 }
 /** What a side is asked before it is measured, as a share of that: a process compiles its code while it serves. */
 const WARM_UP = 0.5

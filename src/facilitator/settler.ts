@@ -90,8 +90,10 @@ export function createSettler(options: SettlerOptions): Settle {
         return settleAfter(result.job, payment, request, deadline)
     }
     if (isFree(payment, result)) return free(payment)
-    if (obtained === 'keyConflict') return refuse(payment, keyConflict)
-    if (obtained === 'identifierConflict') return refuse(payment, identifierConflict)
+    // A payment that has landed is never answered without its hash.
+    const known = result.state === 'known' ? result.job.transaction : undefined
+    if (obtained === 'keyConflict') return refuse(payment, keyConflict, known)
+    if (obtained === 'identifierConflict') return refuse(payment, identifierConflict, known)
     if (obtained === undefined || obtained === 'raced') return settle(payment, request, deadline)
     return answer(await waitSafely(obtained, deadline), payment, request)
   }

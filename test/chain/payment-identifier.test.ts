@@ -91,6 +91,17 @@ it('the same id with another payment is a conflict for verify and settle, and mo
   expect((await world.get(`/payments/eip155:5042/${from}/${nonce}`)).status).toBe(404)
 })
 
+it('a payment that settled before is told with its hash when it comes with an id of another', async () => {
+  const id = anId()
+  await settle(await anIdentified(id))
+  const payment = await aSignedPayment()
+  const { transaction } = (await settle(payment)).body
+  expect(await settle(withId(payment, id))).toMatchObject({
+    status: 409,
+    body: { success: false, errorReason: conflict, transaction },
+  })
+})
+
 it('of many payments with one id at the same time one settles', async () => {
   const id = anId()
   const payments = await Promise.all(Array.from({ length: 8 }, () => anIdentified(id)))

@@ -1001,11 +1001,80 @@ const archive = faultsOf(
   ],
 )
 
+const permit2Logs = faultsOf(
+  true,
+  ['test/unit/chain/permit2.test.ts'],
+  [
+    [
+      'the event of the proxy follows the transfer directly',
+      'next !== undefined && isSettled(next) && isExpectedTransfer(log, expected)',
+      'isExpectedTransfer(log, expected)',
+    ],
+    [
+      'the event counts only from the proxy that the payer signed for',
+      'address === proxy && (topic === topics.settled',
+      'proxy !== undefined && (topic === topics.settled',
+    ],
+    [
+      'the recipient of a transfer by Permit2 is compared',
+      "addressOf(to ?? '') === payTo &&",
+      'payTo !== undefined &&',
+    ],
+  ],
+)
+
+const permit2Payments = faultsOf(
+  true,
+  ['test/chain/permit2.test.ts'],
+  [
+    [
+      'the spender is the proxy',
+      'if (permit2?.spender === expected) return undefined',
+      'if (expected !== undefined) return undefined',
+    ],
+    [
+      'a payment by upto names a wallet of ours',
+      'if (wallet === undefined || terms.isRelayer(wallet)) return undefined',
+      'if (wallet === undefined || terms !== undefined) return undefined',
+    ],
+    [
+      'no more is charged than the payer permitted',
+      'if (required <= permitted) return undefined',
+      'if (required >= 0n) return undefined',
+    ],
+    [
+      'a charge that differs from the claimed one is refused',
+      "if (payment.scheme === 'upto' && isSettle && BigInt(value) !== payment.amount) {",
+      "if (payment.scheme === 'upto' && isSettle && BigInt(value) < 0n) {",
+    ],
+    [
+      'an allowance must cover what moves',
+      'if (allowance >= moved) return undefined',
+      'if (allowance >= 0n) return undefined',
+    ],
+  ],
+)
+
+const namedWallets = faultsOf(
+  true,
+  ['test/unit/relayer/dispatcher.test.ts'],
+  [
+    [
+      'a job that names a wallet goes to its lane only',
+      'entry?.sender === undefined || entry.sender === lane.address',
+      'entry?.sender === undefined || lane.address !== undefined',
+    ],
+  ],
+)
+
 export const faults: readonly Fault[] = [
   ...signers,
   ...watchedSigners,
   ...archive,
   ...attribution,
+  ...permit2Logs,
+  ...permit2Payments,
+  ...namedWallets,
   ...receipts,
   ...outcomes,
   ...attestations,

@@ -100,7 +100,7 @@ export function charging(body: Permit2Body, amount: bigint): Permit2Body {
 export async function sendAs(url: string, from: Address, to: Address, data: Hex): Promise<Hex> {
   await fundNative(url, from, 10n ** 18n)
   await call(url, 'anvil_impersonateAccount', [from])
-  const transaction = { from, to, data, gas: toHex(500_000) }
+  const transaction = { from, to, data, gas: toHex(500_000), maxFeePerGas: toHex(10n ** 12n) }
   const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
   for (let tries = 0; tries < 500; tries++) {
     const receipt = await call<{ status: Hex } | null>(url, 'eth_getTransactionReceipt', [hash])

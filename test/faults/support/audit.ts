@@ -1,8 +1,9 @@
-import type { Hex } from 'viem'
+import { decodeFunctionData, encodeEventTopics, type Hex, toHex } from 'viem'
 import { topics, wordOf } from '../../../src/chain/abi.js'
+import { devnetContracts, readArtifact } from '../../../src/devnet/fixtures.js'
 import { call } from '../../../src/devnet/rpc.js'
 import { type Answer, pendingCode, usedCode } from './client.js'
-import { asset, type SignedPayment } from './payments.js'
+import { asset, isUpto, type SignedPayment } from './payments.js'
 
 /** The broken promises, as sentences; all lists are empty when the service keeps its promises. */
 export interface Audit {
@@ -34,7 +35,7 @@ export interface Evidence {
 
 /** Compares every answer with what the chain's logs say. */
 export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): Promise<Audit> {
-  const uses = await readLogs(chainUrl, topics.authorizationUsed)
+  const uses = await (isUpto ? readUptoUses(chainUrl) : readAuthorizationUses(chainUrl))
   const transfers = await readLogs(chainUrl, topics.transfer)
   const report: Audit = {
     onChain: 0,
@@ -46,8 +47,7 @@ export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): 
     falseTransfers: [],
   }
   const hashOf = new Map<string, Hex>()
-  for (const { topics: indexed, transactionHash } of uses) {
-    const nonce = indexed[2] as Hex
+  for (const { nonce, transactionHash } of uses) {
     if (hashOf.has(nonce)) report.falseTransfers.push(`nonce ${nonce} was used twice`)
     hashOf.set(nonce, transactionHash)
   }
@@ -137,7 +137,36 @@ function addressIn(word: Hex | undefined): string {
   return `0x${(word ?? '').slice(-40)}`
 }
 
-function readLogs(url: string, topic: Hex): Promise<Log[]> {
-  const filter = { address: asset, fromBlock: '0x0', toBlock: 'latest', topics: [topic] }
+interface Use {
+  nonce: Hex
+  transactionHash: Hex
+}
+
+async function readAuthorizationUses(url: string): Promise<Use[]> {
+  const logs = await readLogs(url, topics.authorizationUsed)
+  return logs.map(({ topics: [, , nonce], transactionHash }) => ({
+    nonce: nonce as Hex,
+    transactionHash,
+  }))
+}
+
+/** The proxy's event names no payment, so the nonce is read from the call. */
+async function readUptoUses(url: string): Promise<Use[]> {
+  const { abi } = readArtifact('UptoPermit2Proxy')
+  const settled = encodeEventTopics({ abi, eventName: 'Settled' })[0] as Hex
+  const logs = await readLogs(url, settled, devnetContracts.uptoPermit2Proxy)
+  return Promise.all(
+    logs.map(async ({ transactionHash }) => {
+      const { input } = await call<{ input: Hex }>(url, 'eth_getTransactionByHash', [
+        transactionHash,
+      ])
+      const [permit] = decodeFunctionData({ abi, data: input }).args as [{ nonce: bigint }]
+      return { nonce: toHex(permit.nonce, { size: 32 }), transactionHash }
+    }),
+  )
+}
+
+function readLogs(url: string, topic: Hex, address = asset): Promise<Log[]> {
+  const filter = { address, fromBlock: '0x0', toBlock: 'latest', topics: [topic] }
   return call<Log[]>(url, 'eth_getLogs', [filter])
 }

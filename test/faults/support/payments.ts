@@ -4,6 +4,7 @@ import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Authorization } from '../../../src/x402/authorization-digest.js'
 import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
+import { aPermit2Payment, approvePermit2, charging } from '../../support/a-permit2-payment.js'
 
 /** A signed payment and the body that settles it. */
 export interface SignedPayment {
@@ -20,6 +21,8 @@ export const network = 'eip155:5042'
 /** The token of the payments: USDC, or what `vitest.faults.config.ts` says. */
 const name = process.env.FAULTS_TOKEN ?? 'USDC'
 export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetContracts.usdc
+/** Whether the payments are by `upto`, and charge half of what the payer permits. */
+export const isUpto = process.env.FAULTS_SCHEME === 'upto'
 const payer = devnetPayer.address
 const payTo = devnetMerchant.address
 const VALID_SECONDS = 600
@@ -31,6 +34,7 @@ export async function aSignedPayment(
   changes: { validSeconds?: number; validAfterSeconds?: number; maxTimeoutSeconds?: number } = {},
 ): Promise<SignedPayment> {
   const { validSeconds = VALID_SECONDS, validAfterSeconds, maxTimeoutSeconds = 60 } = changes
+  if (isUpto) return anUptoPayment(validSeconds)
   const seconds = Math.floor(Date.now() / 1000)
   const authorization: Authorization = {
     from: payer,
@@ -49,6 +53,23 @@ export async function aSignedPayment(
   const { value, nonce } = authorization
   const body = JSON.stringify(bodyOf(authorization, signature, maxTimeoutSeconds))
   return { payer, payTo, value, nonce, authorization, signature, body }
+}
+
+async function anUptoPayment(validSeconds: number): Promise<SignedPayment> {
+  const deadline = BigInt(Math.floor(Date.now() / 1000) + validSeconds)
+  const nonce = toHex(randomBytes(32))
+  const value = 10_000n
+  const signed = await aPermit2Payment({ permitted: 2n * value, deadline, nonce: BigInt(nonce) })
+  const { signature } = signed.paymentPayload.payload
+  const validBefore = deadline + 1n
+  const authorization = { from: payer, to: payTo, value, validAfter: 0n, validBefore, nonce }
+  const body = JSON.stringify(charging(signed, value))
+  return { payer, payTo, value, nonce, authorization, signature, body }
+}
+
+/** Lets the payer pay on a fresh chain. */
+export async function allowPayments(chainUrl: string): Promise<void> {
+  if (isUpto) await approvePermit2(chainUrl, payer, 2n ** 255n)
 }
 
 export function somePayments(count: number): Promise<SignedPayment[]> {

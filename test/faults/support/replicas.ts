@@ -5,7 +5,7 @@ import { freePort } from '../../../src/devnet/process.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { pause } from './behaviours.js'
 import { type Client, createClient } from './client.js'
-import { aSignedPayment, asset, type SignedPayment } from './payments.js'
+import { allowPayments, aSignedPayment, asset, type SignedPayment } from './payments.js'
 import { startRpcProxy } from './rpc-proxy.js'
 import { type Service, startService } from './service.js'
 import type { AuditedWorld } from './world.js'
@@ -55,6 +55,7 @@ async function build(
   ends.push(anvil.stop)
   await placeContracts(anvil.url)
   await mintToken(anvil.url, asset, devnetPayer.address, PAYER_MONEY)
+  await allowPayments(anvil.url)
   const producer = await startBlockProducer({ url: anvil.url, intervalMs: BLOCK_MS })
   ends.push(producer.stop)
   const proxy = await startRpcProxy(anvil.url)

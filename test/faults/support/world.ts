@@ -11,7 +11,7 @@ import { call } from '../../../src/devnet/rpc.js'
 import { type Audit, audit } from './audit.js'
 import { pause } from './behaviours.js'
 import { type Client, createClient } from './client.js'
-import { asset, type SignedPayment } from './payments.js'
+import { allowPayments, asset, type SignedPayment } from './payments.js'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.js'
 import { type Service, startService } from './service.js'
 
@@ -55,6 +55,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   await placeContracts(anvil.url)
   await mintToken(anvil.url, asset, devnetPayer.address, PAYER_MONEY)
   let producer = await startBlockProducer({ url: anvil.url, intervalMs: blockMs })
+  await allowPayments(anvil.url)
   const proxy = await startRpcProxy(anvil.url)
   const spare = options.hasSpare === true ? await startRpcProxy(anvil.url) : undefined
   const folder = mkdtempSync(join(options.databaseFolder ?? tmpdir(), 'arcus-faults-'))

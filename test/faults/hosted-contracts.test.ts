@@ -49,14 +49,15 @@ it('contracts that are deployed while the service runs are offered without a res
     return items.map(({ accepts }) => accepts.length)
   }
   expect(await asked()).toMatchObject([{ scheme: 'exact' }])
-  await vi.waitUntil(async () => (await listed()).join() === '1,1', WITHIN)
+  // The metered endpoint is sold by upto as well.
+  await vi.waitUntil(async () => (await listed()).join() === '2,1', WITHIN)
   // Nothing is claimed where nothing can be.
   expect(arcus.log().filter((line) => line.includes('not claimed'))).toEqual([])
 
   await placeContracts(chain.url)
   await vi.waitUntil(async () => (await asked()).length === 2, WITHIN)
   expect(await asked()).toMatchObject([{ scheme: 'exact' }, { scheme: 'batch-settlement' }])
-  await vi.waitUntil(async () => (await listed()).join() === '2,2', WITHIN)
+  await vi.waitUntil(async () => (await listed()).join() === '3,2', WITHIN)
   const account = anAccount()
   await mintUsdc(chain.url, account.address, 1_000_000n)
   const client = new BatchSettlementEvmScheme(account)

@@ -590,7 +590,7 @@ const settler = faultsOf(
     ],
     [
       'an Idempotency-Key of another payment is a conflict',
-      "if (obtained === 'keyConflict') return refuse(payment, keyConflict)",
+      "if (obtained === 'keyConflict') return refuse(payment, keyConflict, known)",
       "if (obtained === 'keyConflict') return refuse(payment, busy)",
     ],
     [

@@ -35,6 +35,7 @@ const RUN_TIMEOUT_MS = 120_000
 
 /** Files run one after another in a thread, with nothing set up before them. */
 const config = `export default {
+  resolve: { tsconfigPaths: true },
   test: { include: ['test/**/*.test.ts'], isolate: false, pool: 'threads' },
 }
 `

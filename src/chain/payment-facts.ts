@@ -17,7 +17,7 @@ export interface PaymentFacts {
   isPaused: boolean
   /** 6-decimal units. */
   balance: bigint
-  /** What Permit2 may take of the payer's tokens, 31 bytes at most; 0 where it was not asked. */
+  /** The allowance of Permit2 over the payer's tokens, 31 bytes at most; 0 where it was not asked. */
   allowance: bigint
 }
 
@@ -29,7 +29,7 @@ export interface PaymentParties {
   nonce: Hex
 }
 
-/** What is read of a token depends on these. */
+/** These decide which facts of a token are read. */
 export type TokenAbilities = Pick<Token, 'address' | 'hasBlocklist' | 'hasPause'>
 
 export type ReadPaymentFacts = (parties: PaymentParties) => Promise<PaymentFacts>

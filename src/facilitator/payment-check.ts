@@ -70,7 +70,7 @@ interface PaymentCheckOptions {
 /** Some 2 MB at most. Settle follows verify within seconds, so few signatures need to be remembered. */
 const MAX_RECENT_SIGNATURES = 4_000
 
-/** What a payment is checked for. */
+/** The purpose of a check. */
 export interface Purpose {
   isSettle: boolean
   /** The authorization must still be valid for so long. */

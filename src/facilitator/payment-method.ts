@@ -24,7 +24,7 @@ import {
   transferOfPayment,
 } from './permit2-job.js'
 
-/** What methods read and send on a network. */
+/** The parts of a network that methods read and send by. */
 export interface NetworkAccess {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse
@@ -33,7 +33,7 @@ export interface NetworkAccess {
   relayers: readonly [Address, ...Address[]]
 }
 
-/** What payments by Permit2 need of a network. */
+/** The parts of a network that payments by Permit2 need. */
 export interface Permit2Access {
   readFacts: ReadPaymentFacts
   findUse: FindAuthorizationUse<Permit2Transfer>

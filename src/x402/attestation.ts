@@ -23,7 +23,7 @@ export interface AttestationPayload {
   amount: string
   /** The address of the key that signs. */
   facilitator: Address
-  /** What the facilitator took of the payment, atomic units. */
+  /** The fee that the facilitator took of the payment, atomic units. */
   facilitatorFee: string
   /** Unix seconds at which the settlement was observed. */
   observedAt: string

@@ -27,7 +27,7 @@ export interface Payment {
   resourceUrl?: string
 }
 
-/** What a payment by Permit2 has beside its authorization. */
+/** The members that a payment by Permit2 has beside its authorization. */
 export interface Permit2Payment extends Permit2Terms {
   /** The permit of the extension `eip2612GasSponsoring`, which may be malformed. */
   permit?: TokenPermit | 'malformed'

@@ -27,7 +27,7 @@ export interface Plan {
   chainId: number
   steps: readonly Step[]
   fees: Fees
-  /** What the gas costs at the present price, and at most; 18-decimal units. */
+  /** The cost of the gas at the present price, and at most; 18-decimal units. */
   expectedCost: bigint
   maxCost: bigint
 }

@@ -21,7 +21,7 @@ import { Notice } from '../components/notice.js'
 import { PageTitle } from '../components/page.js'
 import { Hex } from '../components/untrusted-text.js'
 
-/** What a check of an attestation found. */
+/** The result of the check of an attestation. */
 interface Finding {
   payload: AttestationPayload
   verdict: 'match' | 'mismatch' | 'notFound' | 'wrongSignature'

@@ -274,6 +274,17 @@ const settledPayment = {
   gasUsd: '0.00226',
 }
 
+/** An answer of the routes about one payment. */
+const unknownPayment = {
+  summary: 'A nonce nobody used here',
+  params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
+  status: 404,
+  answer: {
+    error: 'not_found',
+    message: 'No payment of this payer with this nonce was settled here.',
+  },
+}
+
 export const paymentOperation: Operation = {
   id: 'getPayment',
   tag: 'Payments',
@@ -289,15 +300,7 @@ export const paymentOperation: Operation = {
       status: 200,
       answer: settledPayment,
     },
-    unknown: {
-      summary: 'A nonce nobody used here',
-      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
-      status: 404,
-      answer: {
-        error: 'not_found',
-        message: 'No payment of this payer with this nonce was settled here.',
-      },
-    },
+    unknown: unknownPayment,
   },
 }
 
@@ -311,17 +314,7 @@ export const attestationOperation: Operation = {
   query: proofQuery,
   answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
   codes: [httpCodes.notFound, httpCodes.notConfirmed],
-  examples: {
-    unknown: {
-      summary: 'A nonce nobody used here',
-      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
-      status: 404,
-      answer: {
-        error: 'not_found',
-        message: 'No payment of this payer with this nonce was settled here.',
-      },
-    },
-  },
+  examples: { unknown: unknownPayment },
 }
 
 export const receiptOperation: Operation = {
@@ -334,17 +327,7 @@ export const receiptOperation: Operation = {
   query: proofQuery,
   answers: { 200: { description: 'The receipt.', schema: receiptAnswer } },
   codes: [httpCodes.notFound, httpCodes.notConfirmed],
-  examples: {
-    unknown: {
-      summary: 'A nonce nobody used here',
-      params: { network, payer, nonce: `0x${'00'.repeat(32)}` },
-      status: 404,
-      answer: {
-        error: 'not_found',
-        message: 'No payment of this payer with this nonce was settled here.',
-      },
-    },
-  },
+  examples: { unknown: unknownPayment },
 }
 
 export const wellKnownOperation: Operation = {

@@ -42,7 +42,7 @@ export interface Job {
   deliveredAt: number | null
   /** The `Idempotency-Key` of the request that was answered with success. */
   deliveredKey: string | null
-  /** What its kind keeps of the attestation that was signed at its confirmation, JSON; `null` if there is none. */
+  /** The stored part of the attestation that was signed at its confirmation, as JSON; `null` if there is none. */
   attestation: string | null
 }
 
@@ -76,7 +76,7 @@ export interface Outcome {
   gasCost: bigint | null
   /** The index in its block of the transfer that backs a confirmed job: one transfer backs one job. */
   transferLog?: number
-  /** What is kept of the attestation of a confirmed job, JSON. */
+  /** The stored part of the attestation of a confirmed job, as JSON. */
   attestation?: string
 }
 

@@ -4,22 +4,7 @@ import { beforeAll, expect, it } from 'vitest'
 import type { AttestationPayload } from '../../src/x402/attestation.js'
 import { createAttestationDigest } from '../../src/x402/attestation-digest.js'
 import { createKeccak256, type Keccak256 } from '../../src/x402/keccak.js'
-
-/** The types as the draft writes them, not as our source does. */
-const types = {
-  SettlementAttestation: [
-    { name: 'version', type: 'uint256' },
-    { name: 'network', type: 'string' },
-    { name: 'transaction', type: 'string' },
-    { name: 'payer', type: 'string' },
-    { name: 'payee', type: 'string' },
-    { name: 'asset', type: 'string' },
-    { name: 'amount', type: 'uint256' },
-    { name: 'facilitator', type: 'string' },
-    { name: 'facilitatorFee', type: 'uint256' },
-    { name: 'observedAt', type: 'uint256' },
-  ],
-} as const
+import { draftTypes as types } from '../support/an-attestation.js'
 
 const hex = (length: number) =>
   fc

@@ -181,8 +181,8 @@ export const receiptAnswer = z
       .nullable()
       .describe('As the payer stated it, unsigned; `null` if it is not kept.'),
     amount,
-    price: z.string().describe('The amount in whole units of the currency.'),
-    currency: z.string().describe('The symbol of the token.'),
+    price: z.string().describe('The amount in whole units of the token.'),
+    symbol: z.string().describe('Of the token.'),
     network,
     asset: address,
     payer: address,

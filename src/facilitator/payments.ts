@@ -78,7 +78,7 @@ export function createPaymentFinder(options: {
         status: toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
         resourceUrl: readExactDetails(job).resourceUrl,
-        currency: token?.symbol ?? '',
+        symbol: token?.symbol ?? '',
       }
     },
     async byTransaction(transaction) {

@@ -12,12 +12,12 @@ export interface PaymentRecord {
   /** As the payload stated it; `undefined` for an archived payment. */
   resourceUrl: string | undefined
   /** The symbol of the token. */
-  currency: string
+  symbol: string
 }
 
 /** Makes the receipt of a confirmed payment. `merchant` is the name of the listing that speaks for the recipient. */
 export function toReceipt(
-  { status, attestation, resourceUrl, currency }: PaymentRecord,
+  { status, attestation, resourceUrl, symbol }: PaymentRecord,
   merchant: string | undefined,
 ): ReceiptAnswer {
   const { network, asset, payer, payTo, nonce, amount, transaction } = status
@@ -27,7 +27,7 @@ export function toReceipt(
     resource: shown(resourceUrl),
     amount,
     price: formatAtomic(BigInt(amount)),
-    currency,
+    symbol,
     network,
     asset,
     payer,
@@ -60,7 +60,7 @@ export const receiptHeaders = staticPageHeaders(style)
 
 /** Renders a receipt as a page to print or keep. It has no script; what strangers wrote is text, never a link. */
 export function renderReceipt(receipt: ReceiptAnswer): string {
-  const { merchant, resource, price, currency, transaction, explorerUrl, attestation } = receipt
+  const { merchant, resource, price, symbol, transaction, explorerUrl, attestation } = receipt
   const code = (text: string) => `<code>${escapeHtml(text)}</code>`
   const named = merchant === null ? '' : `${escapeHtml(merchant)}<br>`
   const found =
@@ -75,7 +75,7 @@ export function renderReceipt(receipt: ReceiptAnswer): string {
     ['Confirmed', `${time(receipt.confirmedAt)}${block}`],
     ['Accepted', time(receipt.acceptedAt)],
     ['Network', code(receipt.network)],
-    ['Token', `${escapeHtml(currency)} ${code(receipt.asset)}`],
+    ['Token', `${escapeHtml(symbol)} ${code(receipt.asset)}`],
     ['Amount', `${escapeHtml(receipt.amount)} atomic units`],
     ['Transaction', `${code(transaction)}${found}`],
     ['Nonce', code(receipt.nonce)],
@@ -87,8 +87,8 @@ export function renderReceipt(receipt: ReceiptAnswer): string {
       : `<h2>Attestation</h2><p>Signed by ${code(attestation.payload.facilitator)}.</p><pre>${escapeHtml(JSON.stringify(attestation, null, 2))}</pre>`
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="robots" content="noindex"><title>Receipt: ${escapeHtml(`${price} ${currency}`)}</title><style>${style}</style></head>
-<body><main><h1>Receipt</h1><p class="sum">${escapeHtml(`${price} ${currency}`)}</p>
+<meta name="robots" content="noindex"><title>Receipt: ${escapeHtml(`${price} ${symbol}`)}</title><style>${style}</style></head>
+<body><main><h1>Receipt</h1><p class="sum">${escapeHtml(`${price} ${symbol}`)}</p>
 <dl>${list}</dl>${proof}</main></body></html>
 `
 }

@@ -100,7 +100,7 @@ it('a receipt shows the payment and its attestation, as a page without scripts a
   expect(receipt).toMatchObject({
     amount: '1234500',
     price: '1.2345',
-    currency: 'USDC',
+    symbol: 'USDC',
     merchant: null,
     resource: hostile.replace('\u202e', ''),
     payer: getAddress(from as string),

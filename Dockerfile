@@ -10,6 +10,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends python3 make g+
 ENV npm_config_nodedir=/usr/local
 WORKDIR /arcus
 COPY package.json package-lock.json ./
+COPY packages/client/package.json packages/client/
 COPY packages/merchant/package.json packages/merchant/
 RUN npm ci
 COPY . .

@@ -7,6 +7,8 @@ import { precompress } from './scripts/precompress.js'
 /** The console, as `npm run build:dashboard` makes it and the service serves it. */
 export default defineConfig({
   root: 'src/dashboard',
+  // The packages of this repository are built in from their sources.
+  resolve: { tsconfigPaths: true },
   plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 150_000 }), precompress()],
   build: {
     outDir: '../../dist/dashboard',

@@ -14,10 +14,10 @@
  * started with PROBE_ALLOW_PRIVATE_HOSTS=true.
  */
 import { parseArgs } from 'node:util'
+import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import { createListingClient, ListingError } from 'arcus-client/listing-client'
 import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createListingClient, ListingError } from '../src/listing-client/client.js'
-import type { Listing, ListingEndpoint } from '../src/listing-client/listing.js'
 
 const usage = `OWNER_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
 

@@ -1,5 +1,5 @@
+import { listingActions } from 'arcus-client/listing-write'
 import { z } from 'zod'
-import { listingActions } from '../listing-client/listing-write.js'
 import {
   type AnswerOf,
   address,

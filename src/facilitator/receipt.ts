@@ -1,6 +1,6 @@
+import { stripUnwelcome } from 'arcus-client/text'
 import type { PaymentStatus, ReceiptAnswer } from '../api/payments.js'
 import { escapeHtml, staticPageHeaders } from '../http/html.js'
-import { stripUnwelcome } from '../listing-client/text.js'
 import { formatAtomic } from '../x402/amounts.js'
 import type { Attestation } from '../x402/attestation.js'
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createListingClient } from 'arcus-client/listing-client'
 import { type Address, type Hex, toHex } from 'viem'
 import {
   generatePrivateKey,
@@ -10,7 +11,6 @@ import {
 } from 'viem/accounts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
-import { createListingClient } from '../../src/listing-client/client.js'
 import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Listing } from 'arcus-client/listing'
+import { createListingClient, ListingError } from 'arcus-client/listing-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { createListingClient, ListingError } from '../../src/listing-client/client.js'
-import type { Listing } from '../../src/listing-client/listing.js'
 import { anAccount } from '../support/a-channel.js'
 import { startWorld, type World } from '../support/arcus.js'
 

@@ -58,6 +58,8 @@ it('every snippet of the documents compiles by itself, in a strict project', () 
     skipLibCheck: true,
     noEmit: true,
     paths: {
+      'arcus-client': [join(root, 'packages/client/src/client.ts')],
+      'arcus-client/*': [join(root, 'packages/client/src/*.ts')],
       '@arcus/merchant': [join(root, 'packages/merchant/src/x402.ts')],
       '@arcus/merchant/*': [join(root, 'packages/merchant/src/*.ts')],
     },

@@ -1,6 +1,6 @@
+import { createListingClient, ListingError } from 'arcus-client/listing-client'
 import { createWalletClient, custom } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createListingClient, ListingError } from '../../src/listing-client/client.js'
 import {
   aListing,
   anAccount,

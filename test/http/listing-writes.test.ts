@@ -1,8 +1,4 @@
-import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
-import { parseBody } from '../../src/directory/listings/faults.js'
-import { listingBody } from '../../src/listing-client/listing.js'
+import { listingBody } from 'arcus-client/listing'
 import {
   hashBody,
   LISTING_PRIMARY_TYPE,
@@ -11,7 +7,11 @@ import {
   listingTypedData,
   listingWriteTypes,
   toListingWrite,
-} from '../../src/listing-client/listing-write.js'
+} from 'arcus-client/listing-write'
+import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
+import { parseBody } from '../../src/directory/listings/faults.js'
 import {
   aListing,
   anAccount,

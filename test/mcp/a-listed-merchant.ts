@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Listing } from 'arcus-client/listing'
+import { createListingClient } from 'arcus-client/listing-client'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { createListingClient } from '../../src/listing-client/client.js'
-import type { Listing } from '../../src/listing-client/listing.js'
 import type { World } from '../support/arcus.js'
 
 /** The outcome of a call without payment. */

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createListingClient } from 'arcus-client/listing-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
-import { createListingClient } from '../../src/listing-client/client.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World

@@ -1,11 +1,7 @@
+import { hashBody, listingTypedData, toListingWrite } from 'arcus-client/listing-write'
 import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
-import {
-  hashBody,
-  listingTypedData,
-  toListingWrite,
-} from '../../src/listing-client/listing-write.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startMerchant, startService, type TestService } from './a-service.js'
 import { createAnswerCheck, operationsOf } from './described.js'

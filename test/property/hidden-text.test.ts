@@ -1,6 +1,6 @@
+import { cleanText, findHidden, findUnwelcome, stripHidden } from 'arcus-client/text'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanText, findHidden, findUnwelcome, stripHidden } from '../../src/listing-client/text.js'
 
 const ignorable = /\p{Default_Ignorable_Code_Point}/u
 /** Those that may be part of what is seen. */

@@ -1,3 +1,11 @@
+import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import {
+  hashBody,
+  type ListingAction,
+  type ListingWriteJson,
+  listingTypedData,
+  toListingWrite,
+} from 'arcus-client/listing-write'
 import type { FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -19,14 +27,6 @@ import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createTokenBuckets } from '../../src/http/limiter.js'
 import { createServer } from '../../src/http/server.js'
-import type { Listing, ListingEndpoint } from '../../src/listing-client/listing.js'
-import {
-  hashBody,
-  type ListingAction,
-  type ListingWriteJson,
-  listingTypedData,
-  toListingWrite,
-} from '../../src/listing-client/listing-write.js'
 import type { ListingStore } from '../../src/store/listings.js'
 import { createListingStore } from '../../src/store/sql/listings.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'

@@ -1,9 +1,4 @@
 import { open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { type Address, getAddress } from 'viem'
-import { z } from 'zod'
-import { parseAgentId } from '../../directory/identity/registration-file.js'
-import { readQuotedTerms } from '../../directory/probe/payment-required.js'
-import { HOSTED_MERCHANT } from '../../hosted/listing.js'
 import {
   addressField,
   describeIssue,
@@ -13,7 +8,12 @@ import {
   listingLimits as limits,
   merchantIdKind,
   text,
-} from '../../listing-client/listing.js'
+} from 'arcus-client/listing'
+import { type Address, getAddress } from 'viem'
+import { z } from 'zod'
+import { parseAgentId } from '../../directory/identity/registration-file.js'
+import { readQuotedTerms } from '../../directory/probe/payment-required.js'
+import { HOSTED_MERCHANT } from '../../hosted/listing.js'
 import type {
   Endpoint,
   EndpointHealth,

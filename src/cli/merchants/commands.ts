@@ -1,5 +1,5 @@
-import { addressField } from '../../listing-client/listing.js'
-import { findUnwelcome, normalizeText } from '../../listing-client/text.js'
+import { addressField } from 'arcus-client/listing'
+import { findUnwelcome, normalizeText } from 'arcus-client/text'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import type { Block } from '../../store/sql/blocks.js'

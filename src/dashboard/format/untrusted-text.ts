@@ -1,4 +1,4 @@
-import { stripHidden } from '../../listing-client/text.js'
+import { stripHidden } from 'arcus-client/text'
 
 /** Controls and line separators, with and without the line feed. */
 const breaks = /[\p{Cc}\p{Zl}\p{Zp}]+/gu

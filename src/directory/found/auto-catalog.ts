@@ -1,6 +1,6 @@
+import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
 import { createHourlyCounts } from '../../http/limiter.js'
-import { asSentence } from '../../listing-client/text.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { type BazaarStatus, bazaarOf, parseBazaar } from '../../x402/bazaar.js'
 import { draftUnclaimed } from './draft.js'

@@ -1,6 +1,6 @@
+import { endpointBody, listingLimits } from 'arcus-client/listing'
+import { cleanText } from 'arcus-client/text'
 import type { Address } from 'viem'
-import { endpointBody, listingLimits } from '../../listing-client/listing.js'
-import { cleanText } from '../../listing-client/text.js'
 import type {
   DescribedEndpoint,
   ListedEndpoint,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { schemaProblem } from 'arcus-client/listing'
+import { asSentence } from 'arcus-client/text'
 import { LRUCache } from 'lru-cache'
-import { schemaProblem } from '../../listing-client/listing.js'
-import { asSentence } from '../../listing-client/text.js'
 import type { SchemaCheck, SchemaVerdict } from '../listings/schema-check.js'
 
 /** The result of the check; its reason goes to the merchant. */

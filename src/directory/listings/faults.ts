@@ -1,10 +1,10 @@
+import { describeIssue, formatPath } from 'arcus-client/listing'
+import { asSentence } from 'arcus-client/text'
 import type { FastifyInstance } from 'fastify'
 import { getAddress } from 'viem'
 import { z } from 'zod'
 import { RequestFault } from '../../http/errors.js'
 import type { Example } from '../../http/operation.js'
-import { describeIssue, formatPath } from '../../listing-client/listing.js'
-import { asSentence } from '../../listing-client/text.js'
 import type { Merchant } from '../../store/listings.js'
 
 interface WriteCode {

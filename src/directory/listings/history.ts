@@ -1,9 +1,9 @@
+import { listingLimits } from 'arcus-client/listing'
+import { type ListingAction, listingDomain } from 'arcus-client/listing-write'
 import { getAddress } from 'viem'
 import { z } from 'zod'
 import type { HistoryAnswer } from '../../api/listings.js'
 import { integerParameter } from '../../http/query.js'
-import { listingLimits } from '../../listing-client/listing.js'
-import { type ListingAction, listingDomain } from '../../listing-client/listing-write.js'
 import type { ListingReader, SignedWrite } from '../../store/listings.js'
 
 const { defaultEntries, maxEntries } = listingLimits.history

@@ -1,6 +1,6 @@
+import { merchantIdKind } from 'arcus-client/listing'
 import { type Address, getAddress } from 'viem'
 import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
-import { merchantIdKind } from '../../listing-client/listing.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { tellLivePrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf } from '../../store/ownership.js'

@@ -1,11 +1,11 @@
+import { listingBody, listingLimits } from 'arcus-client/listing'
+import type { ListingAction } from 'arcus-client/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { historyAnswer, merchantView, signingAnswer } from '../../api/listings.js'
 import type { Example, Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { listingBody, listingLimits } from '../../listing-client/listing.js'
-import type { ListingAction } from '../../listing-client/listing-write.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
 import {
   answerWithDetails,

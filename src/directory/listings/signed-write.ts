@@ -1,5 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  addressField,
+  agentId,
+  describeIssue,
+  formatPath,
+  listingLimits as limits,
+} from 'arcus-client/listing'
+import {
+  canonicalJson,
+  type ListingAction,
+  type ListingWriteJson,
+  listingActions,
+  listingTypedData,
+  toListingWrite,
+} from 'arcus-client/listing-write'
+import { quote } from 'arcus-client/text'
+import {
   type Address,
   bytesToHex,
   type Hex,
@@ -10,22 +26,6 @@ import {
 } from 'viem'
 import { z } from 'zod'
 import { RpcUnavailableError } from '../../chain/rpc-errors.js'
-import {
-  addressField,
-  agentId,
-  describeIssue,
-  formatPath,
-  listingLimits as limits,
-} from '../../listing-client/listing.js'
-import {
-  canonicalJson,
-  type ListingAction,
-  type ListingWriteJson,
-  listingActions,
-  listingTypedData,
-  toListingWrite,
-} from '../../listing-client/listing-write.js'
-import { quote } from '../../listing-client/text.js'
 import type { ListingReader, Merchant, SignedWrite } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
 import { walkJson } from '../../x402/json.js'

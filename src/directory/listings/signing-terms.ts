@@ -1,12 +1,12 @@
-import type { Address } from 'viem'
-import type { SigningAnswer } from '../../api/listings.js'
-import { listingLimits } from '../../listing-client/listing.js'
+import { listingLimits } from 'arcus-client/listing'
 import {
   LISTING_PRIMARY_TYPE,
   type ListingAction,
   listingDomain,
   listingWriteTypes,
-} from '../../listing-client/listing-write.js'
+} from 'arcus-client/listing-write'
+import type { Address } from 'viem'
+import type { SigningAnswer } from '../../api/listings.js'
 
 const merchantPath = '/api/merchants/{id}'
 const listing =

@@ -1,12 +1,7 @@
+import { type ListingBody, listingBody, listingLimits, merchantIdKind } from 'arcus-client/listing'
+import { canonicalJson } from 'arcus-client/listing-write'
 import type { Address } from 'viem'
 import type { TokenBuckets } from '../../http/limiter.js'
-import {
-  type ListingBody,
-  listingBody,
-  listingLimits,
-  merchantIdKind,
-} from '../../listing-client/listing.js'
-import { canonicalJson } from '../../listing-client/listing-write.js'
 import type {
   Endpoint,
   ListedEndpoint,

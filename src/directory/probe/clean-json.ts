@@ -1,4 +1,4 @@
-import { cleanText } from '../../listing-client/text.js'
+import { cleanText } from 'arcus-client/text'
 
 export interface CleanLimits {
   depth: number

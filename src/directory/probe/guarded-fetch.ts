@@ -1,5 +1,5 @@
+import { cleanText } from 'arcus-client/text'
 import { Client, type Dispatcher } from 'undici'
-import { cleanText } from '../../listing-client/text.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import {
   BlockedTargetError,

@@ -1,5 +1,5 @@
+import { cleanText } from 'arcus-client/text'
 import { type Address, getAddress, isAddress } from 'viem'
-import { cleanText } from '../../listing-client/text.js'
 import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
 import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'

@@ -1,11 +1,11 @@
-import type { Browser } from 'playwright-core'
-import { devnetMerchant } from '../../../src/devnet/accounts.js'
+import type { Listing } from 'arcus-client/listing'
 import {
   createListingClient,
   type ListingClient,
   type ListingSigner,
-} from '../../../src/listing-client/client.js'
-import type { Listing } from '../../../src/listing-client/listing.js'
+} from 'arcus-client/listing-client'
+import type { Browser } from 'playwright-core'
+import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { aSignedPayment, type PaymentWish } from '../../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../../support/arcus.js'
 import { launchChromium } from './chromium.js'

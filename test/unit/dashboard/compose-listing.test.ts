@@ -1,8 +1,8 @@
+import { listingBody } from 'arcus-client/listing'
 import { describe, expect, it } from 'vitest'
 import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
 import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { parseBody } from '../../../src/directory/listings/faults.js'
-import { listingBody } from '../../../src/listing-client/listing.js'
 import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
 
 function problemsOf(draft: ListingDraft) {

@@ -1,3 +1,4 @@
+import { listingBody } from 'arcus-client/listing'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { parseBody } from '../../../../src/directory/listings/faults.js'
 import {
@@ -5,7 +6,6 @@ import {
   type SavedEndpoint,
 } from '../../../../src/directory/listings/save-probes.js'
 import type { Probe } from '../../../../src/directory/probe/probe.js'
-import { listingBody } from '../../../../src/listing-client/listing.js'
 import { aListing, anEndpoint, asset, live, network } from '../../../support/a-directory.js'
 
 const payTo = aListing().payTo

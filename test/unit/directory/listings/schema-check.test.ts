@@ -1,6 +1,6 @@
+import { schemaProblem } from 'arcus-client/listing'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
-import { schemaProblem } from '../../../../src/listing-client/listing.js'
 
 const schemas = createSchemaCheck()
 /** For what is judged by what it says, however busy the machine is. */

@@ -1,8 +1,8 @@
+import { listingBody } from 'arcus-client/listing'
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../../../../src/directory/listings/faults.js'
 import type { SchemaVerdict } from '../../../../src/directory/listings/schema-check.js'
 import { checkSchemas } from '../../../../src/directory/listings/writes.js'
-import { listingBody } from '../../../../src/listing-client/listing.js'
 import type { Endpoint } from '../../../../src/store/listings.js'
 import { aListing, anEndpoint } from '../../../support/a-directory.js'
 

@@ -6,7 +6,7 @@ import {
   listingBody,
   merchantIdKind,
   type QueryValue,
-} from '../../../../listing-client/listing.js'
+} from 'arcus-client/listing'
 import { priceProblem, usdToAtomic } from '../../../format/amounts.js'
 import type { EndpointDraft, ListingDraft } from './draft.js'
 

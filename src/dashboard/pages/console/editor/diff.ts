@@ -1,4 +1,4 @@
-import type { Listing, ListingEndpoint } from '../../../../listing-client/listing.js'
+import type { Listing, ListingEndpoint } from 'arcus-client/listing'
 import { atomicToUsd } from '../../../format/amounts.js'
 
 export interface FieldChange {

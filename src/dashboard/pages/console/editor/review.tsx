@@ -1,6 +1,6 @@
+import type { Listing } from 'arcus-client/listing'
 import { useState } from 'react'
 import { useConnection } from 'wagmi'
-import type { Listing } from '../../../../listing-client/listing.js'
 import { Badge } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
 import { Card, Section } from '../../../components/card.js'

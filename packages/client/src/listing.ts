@@ -5,11 +5,11 @@ import {
   hasWrongChecksum,
   isChannelContract,
   zeroAddress,
-} from '../x402/address.js'
-import { parseUint256 } from '../x402/amounts.js'
-import { isObject, walkJson } from '../x402/json.js'
-import { findOutsideReference, schemaKeywords } from '../x402/json-schema.js'
-import { parseUrl } from '../x402/parse-url.js'
+} from '../../../src/x402/address.js'
+import { parseUint256 } from '../../../src/x402/amounts.js'
+import { isObject, walkJson } from '../../../src/x402/json.js'
+import { findOutsideReference, schemaKeywords } from '../../../src/x402/json-schema.js'
+import { parseUrl } from '../../../src/x402/parse-url.js'
 import { countChars, findUnwelcome, hasVisible, normalizeText, quote } from './text.js'
 
 /*

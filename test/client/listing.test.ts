@@ -1,7 +1,7 @@
+import { listingLimits as limits, listingBody } from 'arcus-client/listing'
 import { describe, expect, it } from 'vitest'
-import { parseBody, WriteFault } from '../../../src/directory/listings/faults.js'
-import { listingLimits as limits, listingBody } from '../../../src/listing-client/listing.js'
-import { aListing, anEndpoint } from '../../support/a-directory.js'
+import { parseBody, WriteFault } from '../../src/directory/listings/faults.js'
+import { aListing, anEndpoint } from '../support/a-directory.js'
 
 /** The sentence a listing is refused with, or `undefined` when it is taken. */
 function refusalOf(listing: unknown): string | undefined {

@@ -1,6 +1,6 @@
+import { canonicalJson, hashBody } from 'arcus-client/listing-write'
 import { keccak256, stringToBytes } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, hashBody } from '../../../src/listing-client/listing-write.js'
 
 describe('canonical JSON', () => {
   it('is that of RFC 8785, section 3.2.2', () => {

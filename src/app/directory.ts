@@ -60,6 +60,7 @@ import { scriptBeside } from '../store/thread.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { PaymentAnswer } from '../x402/payment.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
+import { composeEvents } from './events.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
 export interface ComposedDirectory {
@@ -85,7 +86,7 @@ interface DirectoryWorld {
   token: Token
   /** Every token of that network. */
   tokens: readonly Token[]
-  stores: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
+  stores: Pick<Stores, 'listings' | 'activity' | 'events' | 'sessions' | 'threadSource'>
   /** Whether other processes may use the same database. */
   isShared: boolean
   keccak256: Keccak256
@@ -162,6 +163,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     log,
   })
   const sessions = createSessions(world.stores.sessions, now)
+  const events = composeEvents({ ...world, sessions, network, log })
   const domain = new URL(config.directoryUrl).host
   const place = { sessions, domain, uri: audience }
   const signIn = createSignIn({
@@ -212,12 +214,14 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         now,
       })
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
+      await events.routes(app)
     },
     start() {
       discovery.start()
       schemas.start()
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
+      events.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
@@ -225,6 +229,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       probing.stop()
       stopFollowing()
       identities.stop()
+      await events.stop()
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await Promise.all([schemas.close(), probing.close()])
     },

@@ -15,8 +15,8 @@ export interface ComposedStores {
   /** Whether this process does the work that one process does for all. */
   isKeeper(): boolean
   disk: DiskWatch
-  /** The stores of the directory. To a process that is not the keeper no endpoint is due, and no activity is old. */
-  forDirectory: Pick<Stores, 'listings' | 'activity' | 'sessions' | 'threadSource'>
+  /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, and nothing is old. */
+  forDirectory: Pick<Stores, 'listings' | 'activity' | 'events' | 'sessions' | 'threadSource'>
 }
 
 /** The lease on the work that one process does for all: probes that are due, and sweeps. */
@@ -43,7 +43,7 @@ export async function composeStores(
   teardown.add('leases', () => leases.stop())
   await stores.deliveries.dropLeases()
   const isKeeper = () => leases.held(UPKEEP) !== undefined
-  const { listings, activity, sessions } = stores
+  const { listings, activity, events, sessions } = stores
   const disk = await watchDisk({
     folder: folderOf(config.database),
     minFreeBytes: config.minFreeDiskBytes,
@@ -65,6 +65,11 @@ export async function composeStores(
       activity: {
         ...activity,
         forget: async (before, limit) => (isKeeper() ? activity.forget(before, limit) : 0),
+      },
+      events: {
+        ...events,
+        queued: async (limit) => (isKeeper() ? events.queued(limit) : []),
+        forget: async (before, limit) => (isKeeper() ? events.forget(before, limit) : 0),
       },
     },
   }

@@ -2,6 +2,7 @@ import type { ActivityStore } from './activity.js'
 import type { ArchiveStore } from './archive.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
+import type { EventStore } from './events.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
 import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
@@ -26,6 +27,7 @@ export interface Stores {
   listings: ListingStore
   roster: MerchantRoster
   activity: ActivityStore
+  events: EventStore
   sessions: SessionStore
   hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */

@@ -34,6 +34,8 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'probes', key: ['endpoint_id', 'checked_at'] },
   { name: 'listing_writes', key: ['merchant_id', 'revision'] },
   { name: 'catalog_changes', key: ['sequence'], isNumbered: true },
+  { name: 'event_queue', key: ['sequence'], isNumbered: true },
+  { name: 'events', key: ['id'], isNumbered: true },
   { name: 'activity', key: ['id'], isNumbered: true },
   {
     name: 'activity_sums',

@@ -3,6 +3,7 @@ import { createActivityStore } from '../sql/activity.js'
 import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
+import { createEventStore } from '../sql/events.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
@@ -51,6 +52,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),
+    events: createEventStore(sql),
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),

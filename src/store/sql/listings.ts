@@ -1,10 +1,12 @@
 import type { Address } from 'viem'
+import type { publicEventTypes } from '../events.js'
 import type {
   DescribedEndpoint,
   EndpointHealth,
   EndpointMethod,
   ListingChange,
   ListingStore,
+  ProbeRecord,
   SignedWrite,
   WriteResult,
 } from '../listings.js'
@@ -237,6 +239,7 @@ function* saveProbe(
     lastUpdated: isChanged ? stampAfter(row, now) : row.last_updated,
   })
   yield* keepProbe(endpointId, health)
+  yield* queueNews(row, health)
   // A probe that finds what the last one found changes nothing that anybody reads from an index.
   if (isChanged) yield* noteChange(row.merchant_id, now)
 }
@@ -383,6 +386,7 @@ function* saveEndpoint(
   const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
   yield* updateEndpoint(row.id, columns, { position, lastUpdated })
   yield* keepProbe(row.id, draft)
+  yield* queueNews(row, draft)
   return row.id
 }
 
@@ -411,6 +415,32 @@ function* keepProbe(id: number, { probe }: EndpointHealth): Steps<void> {
        ORDER BY checked_at DESC LIMIT 1 OFFSET ${PROBES_KEPT})`,
     [id],
   )
+}
+
+/** Queues what the owner of an endpoint should hear of its last probe, unless the one before found the same. */
+function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<void> {
+  if (probe === null) return
+  const before: ProbeRecord | null = row.probe === null ? null : JSON.parse(row.probe)
+  const driftOf = ({ warnings, seen }: ProbeRecord) =>
+    warnings.includes('price_drift') ? seen.amount : undefined
+  const drift = driftOf(probe)
+  const news: Record<(typeof publicEventTypes)[number], boolean> = {
+    'endpoint.failing': status === 'failing' && row.status !== 'failing',
+    'endpoint.recovered': status === 'live' && row.status === 'failing',
+    'price.drift': drift !== undefined && drift !== (before && driftOf(before)),
+  }
+  const { merchant_id: merchantId, id: endpointId, url, method, title, price } = row
+  for (const [type, isNews] of Object.entries(news)) {
+    if (!isNews) continue
+    const facts = JSON.stringify({ merchantId, endpointId, url, method, title, price, probe })
+    const at = probe.checkedAt * 1_000
+    yield* run('INSERT INTO event_queue (type, subject, facts, at) VALUES ($1, $2, $3, $4)', [
+      type,
+      String(endpointId),
+      facts,
+      at,
+    ])
+  }
 }
 
 /** Removes what was found in payments to the same address and is listed by its owner now. */

@@ -5,6 +5,7 @@ import { createActivityStore } from '../sql/activity.js'
 import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
+import { createEventStore } from '../sql/events.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
@@ -44,6 +45,7 @@ export function openSqliteStores(
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),
+    events: createEventStore(sql),
     sessions: createMemorySessions(),
     hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,

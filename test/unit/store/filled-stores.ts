@@ -56,6 +56,8 @@ export async function fillStores(stores: Stores): Promise<void> {
     },
     { kind: 'save', merchant, endpoints: [anEndpoint(), anEndpoint({ url: 'https://b.example' })] },
   )
+  const event = { merchantId: 'weather', type: 'payment.settled', at: noon, data: '{}' } as const
+  await stores.events.keep([{ ...event, key: 'payment.settled/paid' }], [])
   await activity.append([
     anActivity(),
     anActivity({ amount: 10n ** 30n, resource: null, settlementId: 'paid' }),

@@ -8,6 +8,7 @@ import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { describeActivity } from './activity-contract.js'
 import { describeArchive } from './archive-contract.js'
+import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 
@@ -43,6 +44,7 @@ async function openEngine(): Promise<Engine> {
 
 describeStore('SQLite', openEngine)
 describeListings('SQLite', openEngine)
+describeEvents('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 describeArchive('SQLite', openEngine)
 

@@ -12,6 +12,7 @@ import type { Stores } from '../../../src/store/stores.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres.js'
 import { describeActivity } from './activity-contract.js'
 import { describeArchive } from './archive-contract.js'
+import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 
@@ -63,6 +64,7 @@ async function emptyAll(url: string): Promise<void> {
 
 describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
+describeEvents('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 describeArchive('PostgreSQL', openEngine)
 

@@ -1,0 +1,154 @@
+import type { Address } from 'viem'
+import type { EventStore, NewEvent, QueuedNews } from '../../store/events.js'
+import type { ListingReader } from '../../store/listings.js'
+import type { Attributor } from '../activity/attribution.js'
+import { canonicalResource, readResource } from '../activity/attribution.js'
+
+/** A payment as its job in the journal states it; addresses are lower-case. */
+export interface JournalPayment {
+  asset: Address
+  payer: Address
+  payTo: Address
+  /** Atomic units. */
+  value: string
+  nonce: string
+  resourceUrl?: string
+}
+
+interface EventCollectorOptions {
+  store: EventStore
+  attributor: Attributor
+  listings: Pick<ListingReader, 'findMerchant'>
+  readPayment: (job: NonNullable<QueuedNews['job']>) => JournalPayment
+  /** Listings are about this network. */
+  network: string
+  checksum: (address: Address) => Address
+  /** The queue waits while the disk is nearly full. */
+  isDiskLow: () => boolean
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+}
+
+export interface EventCollector {
+  start(): void
+  stop(): Promise<void>
+}
+
+const TICK_MS = 1_000
+/** News of one commit, few enough for a turn of the loop. */
+const SLICE = 100
+const SWEEP_MS = 60_000
+const SWEEP_ROWS = 200
+/** Events are kept for so long, and so many of a merchant. */
+const KEPT_MS = 30 * 86_400_000
+const KEPT_ROWS = 10_000
+/** A feed is cut again after so many events. */
+const TRIM_EVERY = 500
+const MAX_COUNTED = 10_000
+
+/**
+ * Moves news from the queue into the feeds of merchants, off the way of payments. Taking news in twice changes nothing,
+ * so that a crash at any point neither loses nor repeats an event.
+ */
+export function createEventCollector(options: EventCollectorOptions): EventCollector {
+  const { store, attributor, network, now, log } = options
+  /** Events of each merchant since its feed was cut. */
+  const counts = new Map<string, number>()
+  let timer: NodeJS.Timeout | undefined
+  let working: Promise<void> | undefined
+  let sweepAt = 0
+  let isStopped = false
+
+  async function toEvent(news: QueuedNews): Promise<NewEvent | undefined> {
+    return news.facts === null ? paymentEvent(news) : endpointEvent(news, news.facts)
+  }
+
+  async function paymentEvent({ type, at, job }: QueuedNews): Promise<NewEvent | undefined> {
+    // A failed payment may have been reopened meanwhile: its next outcome is in the queue, or will be.
+    const wanted = type === 'payment.settled' ? 'confirmed' : 'failed'
+    if (job === null || job.network !== network || job.state !== wanted) return undefined
+    const { asset, payer, payTo, value, nonce, resourceUrl } = options.readPayment(job)
+    const url = readResource(resourceUrl)
+    const found = await attributor.find(payTo, url)
+    if (found === undefined || found.owner === null) return undefined
+    const { merchantId, endpointId } = found
+    const { transaction, reason } = job
+    const data = JSON.stringify({
+      ...{ merchantId, endpointId, resource: canonicalResource(url), network },
+      asset: options.checksum(asset),
+      payer: options.checksum(payer),
+      payTo: options.checksum(payTo),
+      ...{ amount: value, nonce, transaction, reason },
+    })
+    return { merchantId, type, key: `${type}/${job.id}`, at, data }
+  }
+
+  async function endpointEvent(news: QueuedNews, facts: string): Promise<NewEvent | undefined> {
+    const { merchantId, endpointId, probe, ...endpoint } = JSON.parse(facts)
+    const merchant = await options.listings.findMerchant(merchantId)
+    if (merchant === undefined || merchant.owner === null || merchant.deletedAt !== null) return
+    const { verdict, message, seen, checkedAt } = probe
+    const data = { merchantId, endpointId, ...endpoint, verdict, message, seen }
+    const key = `${news.type}/${endpointId}/${checkedAt}`
+    return { merchantId, type: news.type, key, at: news.at, data: JSON.stringify(data) }
+  }
+
+  async function collect(): Promise<void> {
+    for (let isMore = true; isMore && !isStopped; ) {
+      const news = options.isDiskLow() ? [] : await store.queued(SLICE)
+      isMore = news.length === SLICE
+      if (news.length === 0) continue
+      await attributor.refresh()
+      const events: NewEvent[] = []
+      for (const one of news) {
+        const event = await toEvent(one)
+        if (event !== undefined) events.push(event)
+      }
+      await store.keep(
+        events,
+        news.map(({ sequence }) => sequence),
+      )
+      await trim(events)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  async function trim(events: readonly NewEvent[]): Promise<void> {
+    if (counts.size > MAX_COUNTED) counts.clear()
+    for (const { merchantId } of events) {
+      const count = counts.get(merchantId) ?? TRIM_EVERY
+      counts.set(merchantId, count >= TRIM_EVERY ? 0 : count + 1)
+      if (count >= TRIM_EVERY) await store.trim(merchantId, KEPT_ROWS)
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    if (now() < sweepAt) return
+    sweepAt = now() + SWEEP_MS
+    while (!isStopped && (await store.forget(now() - KEPT_MS, SWEEP_ROWS)) > 0) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  function tick(): void {
+    working ??= collect()
+      .then(sweep)
+      .catch((err) => log.warn({ err }, 'news could not be put into the feeds; trying again'))
+      .finally(() => {
+        working = undefined
+      })
+  }
+
+  return {
+    start() {
+      timer = setInterval(tick, TICK_MS)
+      tick()
+    },
+    async stop() {
+      isStopped = true
+      clearInterval(timer)
+      await working
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { type EventsAnswer, eventsAnswer } from '../../api/events.js'
+import { SESSION_COOKIE } from '../../api/session.js'
+import type { Operation } from '../../http/operation.js'
+import { describedAs } from '../../http/operation.js'
+import { integerParameter, readQuery } from '../../http/query.js'
+import {
+  type EventStore,
+  merchantEventTypes,
+  publicEventTypes,
+  type StoredEvent,
+} from '../../store/events.js'
+import { ownerCodes } from '../activity/routes.js'
+import {
+  answerWithDetails,
+  ofMerchant,
+  presentInPublic,
+  unknownMerchant,
+  writeCodes,
+} from '../listings/faults.js'
+import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
+
+const MAX_EVENTS = 200
+
+const eventsQuery = z.strictObject({
+  since: integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
+    .prefault('0')
+    .describe('`next` of the page before; 0 is the oldest event that is kept.'),
+  limit: integerParameter({ min: 1, max: MAX_EVENTS })
+    .prefault('100')
+    .describe('Events of a page.'),
+})
+
+const eventsOperation: Operation = {
+  id: 'listEvents',
+  tag: 'Activity',
+  summary: 'The feed of a merchant, oldest first: what its webhooks tell',
+  description:
+    'With the session of the owner every event, payments included. Without a session only what the catalog shows to everybody: endpoints that fail or recover, and prices that drift. Events are kept for 30 days, and 10,000 of a merchant.',
+  params: ofMerchant,
+  query: eventsQuery,
+  answers: { 200: { description: 'A page.', schema: eventsAnswer } },
+  codes: [...ownerCodes, writeCodes.merchantHidden],
+  examples: { unknown: unknownMerchant },
+}
+
+interface EventRoutesOptions extends OwnerCheckOptions {
+  store: Pick<EventStore, 'list'>
+}
+
+/** Serves the feed of a merchant by pull. */
+export async function eventRoutes(
+  app: FastifyInstance,
+  options: EventRoutesOptions,
+): Promise<void> {
+  answerWithDetails(app)
+  app.get<WithId>(
+    '/api/merchants/:id/events',
+    describedAs(eventsOperation),
+    async (request, reply): Promise<EventsAnswer> => {
+      const { since, limit } = readQuery(eventsQuery, request.query)
+      reply.header('cache-control', 'no-store')
+      const isOwner = request.cookies[SESSION_COOKIE] !== undefined
+      const { id } = isOwner
+        ? await requireOwner(request, options)
+        : presentInPublic(await options.listings.findMerchant(request.params.id))
+      const types = isOwner ? merchantEventTypes : publicEventTypes
+      const found = await options.store.list({ merchantId: id, types, since, limit: limit + 1 })
+      const page = found.slice(0, limit)
+      return {
+        merchant: id,
+        scope: isOwner ? 'owner' : 'public',
+        events: page.map((event) => ({ cursor: event.id, ...toNotice(event) })),
+        next: page.at(-1)?.id ?? since,
+        hasMore: found.length > limit,
+      }
+    },
+  )
+}
+
+/** Returns an event as it is told, by pull and by webhook. Its id comes from what happened, so that it outlives a restore. */
+export function toNotice({ key, type, at, data }: StoredEvent) {
+  return {
+    id: `evt_${createHash('sha256').update(key).digest('base64url').slice(0, 24)}`,
+    type: type as EventsAnswer['events'][number]['type'],
+    timestamp: new Date(at).toISOString(),
+    data: JSON.parse(data) as Record<string, unknown>,
+  }
+}

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { merchantEventTypes, type NewEvent } from '../../../src/store/events.js'
+import type { EndpointHealth, ProbeRecord } from '../../../src/store/listings.js'
+import type { Stores } from '../../../src/store/stores.js'
+import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
+import { aJob, anOutcome, type Engine, network, noon } from './store-contract.js'
+
+function anEvent(over: Partial<NewEvent> = {}): NewEvent {
+  const key = over.key ?? 'payment.settled/1'
+  return {
+    merchantId: 'weather',
+    type: 'payment.settled',
+    at: noon,
+    data: '{"a":"ä 💸"}',
+    key,
+    ...over,
+  }
+}
+
+const ofWeather = { merchantId: 'weather', types: merchantEventTypes, since: 0, limit: 99 }
+
+/** What every engine must do with feeds. */
+export function describeEvents(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  let stores: Stores
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    stores = await engine.empty()
+  })
+
+  const queued = async () =>
+    (await stores.events.queued(99)).map(({ type, job, facts }) => [
+      type,
+      job?.id ?? JSON.parse(facts ?? '').endpointId,
+    ])
+
+  async function decide(id: string, round = 0, state: 'confirmed' | 'failed' = 'confirmed') {
+    const backed = { transaction: `0x${id.padStart(64, '0')}` as const, transferLog: 1 }
+    const outcome = anOutcome({ state, ...(state === 'confirmed' && backed) })
+    await stores.journal.resolve({ outcomes: [{ id, round, outcome }], now: noon + 5 })
+  }
+
+  describe(`feeds on ${name}`, () => {
+    it('hear of each decided payment in the commit that decides it, and of nothing else', async () => {
+      for (const id of ['1', '2', '3']) await stores.journal.claim(aJob({ id }), undefined, noon)
+      await stores.journal.claim(aJob({ id: '4', kind: 'batch-claim' }), undefined, noon)
+      expect(await queued()).toEqual([])
+      for (const id of ['2', '4', '1']) await decide(id)
+      // The second outcome of one job changes nothing.
+      await decide('2', 0, 'failed')
+      await decide('3', 0, 'failed')
+      expect(await queued()).toEqual([
+        ['payment.settled', '2'],
+        ['payment.settled', '1'],
+        ['payment.failed', '3'],
+      ])
+      const [first] = await stores.events.queued(1)
+      expect(first).toMatchObject({ at: noon + 5, facts: null })
+      expect(first?.job).toMatchObject({ state: 'confirmed', network, details: '{"payer":"p"}' })
+    })
+
+    it('hear of a payment that failed and settled after all twice', async () => {
+      await stores.journal.claim(aJob({ id: '7' }), undefined, noon)
+      await decide('7', 0, 'failed')
+      const failed = await stores.journal.findJob('exact', network, aJob({ id: '7' }).key)
+      if (failed === undefined) throw new Error('no job')
+      await stores.journal.reopen(failed, aJob({ id: '7' }), noon)
+      await decide('7', 1)
+      expect(await queued()).toEqual([
+        ['payment.failed', '7'],
+        ['payment.settled', '7'],
+      ])
+    })
+
+    it('hear when an endpoint fails, drifts or recovers, and not of each probe', async () => {
+      const id = await anEndpointId()
+      const probe = (over: Partial<ProbeRecord>): ProbeRecord => ({
+        ...{ verdict: 'live', message: 'm', warnings: [], seen: {}, checkedAt: 2_000 },
+        ...over,
+      })
+      const save = async (over: Partial<EndpointHealth>) => {
+        const { accepts, extras } = anEndpoint()
+        const health = { accepts, extras, failures: 0, nextProbeAt: null }
+        await stores.listings.saveProbe(id, { ...health, status: 'live', probe: null, ...over }, 2)
+      }
+      await save({ probe: probe({}) })
+      const down = { status: 'failing', probe: probe({ verdict: 'unreachable' }) } as const
+      await save(down)
+      await save(down)
+      const drift = (amount: string) => ({
+        probe: probe({ warnings: ['price_drift'], seen: { amount } }),
+      })
+      await save(drift('9000000'))
+      await save(drift('9000000'))
+      await save(drift('9000001'))
+      await save({ probe: probe({}) })
+      expect(await queued()).toEqual([
+        ['endpoint.failing', id],
+        ['endpoint.recovered', id],
+        ['price.drift', id],
+        ['price.drift', id],
+      ])
+      const [failing] = await stores.events.queued(1)
+      expect(failing?.at).toBe(2_000_000)
+      expect(JSON.parse(failing?.facts ?? '')).toMatchObject({
+        merchantId: 'weather',
+        price: '10000',
+        probe: { verdict: 'unreachable' },
+      })
+    })
+
+    it('take an event in once, in the order of their numbers, and leave the queue with it', async () => {
+      for (const id of ['1', '2']) {
+        await stores.journal.claim(aJob({ id }), undefined, noon)
+        await decide(id)
+      }
+      const [first, second] = await stores.events.queued(9)
+      const taken = [first?.sequence as number]
+      const other = anEvent({ key: 'x', merchantId: 'other' })
+      await stores.events.keep(
+        [anEvent(), other, anEvent({ key: 'y', type: 'price.drift' })],
+        taken,
+      )
+      // A process that died before it knew does the same again.
+      await stores.events.keep([anEvent(), anEvent({ key: 'z' })], taken)
+      expect((await stores.events.queued(9)).map(({ sequence }) => sequence)).toEqual([
+        second?.sequence,
+      ])
+      const feed = await stores.events.list(ofWeather)
+      expect(feed.map(({ key }) => key)).toEqual(['payment.settled/1', 'y', 'z'])
+      expect(feed[0]).toEqual({ ...anEvent(), id: expect.any(Number) })
+      const [, { id: since } = { id: 0 }] = feed
+      const after = await stores.events.list({ ...ofWeather, since })
+      expect(after.map(({ key }) => key)).toEqual(['z'])
+      const drifts = await stores.events.list({ ...ofWeather, types: ['price.drift'], limit: 1 })
+      expect(drifts.map(({ key }) => key)).toEqual(['y'])
+    })
+
+    it('forget the oldest, by age and by number', async () => {
+      const events = Array.from({ length: 9 }, (_, i) => anEvent({ key: `${i}`, at: noon + i }))
+      await stores.events.keep(events, [])
+      const keys = async () => (await stores.events.list(ofWeather)).map(({ key }) => key).join('')
+      expect(await stores.events.forget(noon + 4, 3)).toBe(3)
+      expect(await stores.events.forget(noon + 4, 3)).toBe(1)
+      expect(await keys()).toBe('45678')
+      await stores.events.trim('weather', 2)
+      expect(await keys()).toBe('78')
+      await stores.events.trim('weather', 2)
+      await stores.events.trim('other', 0)
+      expect(await keys()).toBe('78')
+    })
+  })
+
+  async function anEndpointId(): Promise<number> {
+    const merchant = { name: 'Weather', description: '', network, asset, payTo: owner }
+    const write = { merchantId: 'weather', revision: 1, owner, acceptedAt: 1_000 } as const
+    const signed = { nonce: '0x1', action: 'listing.create', message: '{}', body: '{}' } as const
+    await stores.listings.applyWrite(
+      { ...write, ...signed, signature: '0x' },
+      { kind: 'save', merchant, endpoints: [anEndpoint()] },
+    )
+    const [endpoint] = await stores.listings.endpointsOf('weather')
+    return endpoint?.id as number
+  }
+}

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Compiles contracts/ with npm's solc to contracts/artifacts and src/chain/payment-facts-bytecode.ts.
+// Compiles contracts/ with npm's solc to contracts/artifacts and the modules in src/chain that hold creation code.
 // With --check it writes nothing, and fails when the existing files differ from the compiled sources.
 
 type Contract = {
@@ -18,7 +18,21 @@ type Solc = { compile(input: string): string }
 const solc: Solc = createRequire(import.meta.url)('solc')
 const root = fileURLToPath(new URL('..', import.meta.url))
 const artifactsFolder = 'contracts/artifacts'
-const readerCode = 'src/chain/payment-facts-bytecode.ts'
+/** The contracts whose creation code the service itself needs. */
+const modules: Record<string, { path: string; source: string; constant: string; about: string }> = {
+  PaymentFacts: {
+    path: 'src/chain/payment-facts-bytecode.ts',
+    source: 'PaymentFacts.yul',
+    constant: 'paymentFactsCode',
+    about: 'Creation code that returns the facts of the payments appended to it.',
+  },
+  RelayerMulticall: {
+    path: 'src/chain/relayer-multicall-bytecode.ts',
+    source: 'RelayerMulticall.sol',
+    constant: 'relayerMulticallCode',
+    about: 'Creation code of the contract, without the array of relayers that is appended to it.',
+  },
+}
 
 const settings = {
   evmVersion: 'cancun',
@@ -52,12 +66,12 @@ function artifact(contractName: string, { abi = [], evm }: Contract): string {
   return `${JSON.stringify({ contractName, abi, bytecode, deployedBytecode }, null, 2)}\n`
 }
 
-function readerModule(code: string): string {
-  return `// Written by scripts/compile-contracts.ts from contracts/PaymentFacts.yul; do not edit.
+function moduleOf({ source, constant, about }: (typeof modules)[string], code: string): string {
+  return `// Written by scripts/compile-contracts.ts from contracts/${source}; do not edit.
 import type { Hex } from 'viem'
 
-/** Creation code that returns the facts of the payments appended to it. */
-export const paymentFactsCode: Hex =
+/** ${about} */
+export const ${constant}: Hex =
   '0x${code}'
 `
 }
@@ -77,7 +91,8 @@ function generate(): Map<string, string> {
     // A library without external functions is compiled into its users, and an interface has no code.
     if (contract.abi?.length === 0 || contract.evm.bytecode.object === '') continue
     files.set(`${artifactsFolder}/${name}.json`, artifact(name, contract))
-    if (name === 'PaymentFacts') files.set(readerCode, readerModule(contract.evm.bytecode.object))
+    const module = modules[name]
+    if (module) files.set(module.path, moduleOf(module, contract.evm.bytecode.object))
   }
   return files
 }

@@ -89,8 +89,12 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const verified = createVerifiedPayments()
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
-  const canSettle = (network: string, sender?: Address) =>
-    relayers.get(network)?.canSend(sender) ?? false
+  const canSettle = (network: string, facilitator?: Address) => {
+    const relayer = relayers.get(network)
+    // Any wallet may send what goes through the multicall.
+    const isWallet = facilitator !== undefined && relayer?.addresses.includes(facilitator)
+    return relayer?.canSend(isWallet ? facilitator : undefined) ?? false
+  }
   const verifying = { verified, checksum, canSettle }
   const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
   const exact = {
@@ -123,7 +127,8 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
         { scheme: 'exact', network, extra: { ...extra, assetTransferMethods } },
       ]
       if (isOffered('upto')) {
-        const facilitatorAddress = nextWallet(relayer)
+        const multicall = served.permit2.multicall()
+        const facilitatorAddress = multicall ? checksum(multicall) : nextWallet(relayer)
         kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
       }
       if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })

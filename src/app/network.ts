@@ -8,6 +8,7 @@ import { createBlockFeed } from '../chain/blocks.js'
 import { type DeploymentWatch, watchContracts } from '../chain/contract-watch.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2.js'
+import { relayerMulticallOf } from '../chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
 import {
   readHasMulticall3,
@@ -51,6 +52,8 @@ const contractsOf = {
   'exact by Permit2': [permit2Contracts.permit2, permit2Contracts.exactProxy],
   upto: [permit2Contracts.permit2, permit2Contracts.uptoProxy],
 } as const satisfies Record<string, readonly Address[]>
+/** With the multicall of the relayers, payments of `upto` share transactions. */
+const SHARED_UPTO = 'upto in shared transactions'
 
 /** One network of the settings: its chain, its tokens, its relayers. */
 export interface ComposedNetwork {
@@ -136,6 +139,7 @@ export async function composeNetwork(
     gas,
     now,
   })
+  const { address: multicall } = relayerMulticallOf(signers.map(({ address }) => address))
   const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
   const relayer = createRelayer({
     network,
@@ -147,7 +151,13 @@ export async function composeNetwork(
     leases: shared.leases,
     kinds: {
       [EXACT]: createExactKind(findUse, readFacts, isOurs, shared.attestor),
-      [PERMIT2]: createPermit2Kind(findPermit2Use, readPermit2Facts, isOurs, shared.attestor),
+      [PERMIT2]: createPermit2Kind({
+        findUse: findPermit2Use,
+        readFacts: readPermit2Facts,
+        isOurs,
+        multicall,
+        attestor: shared.attestor,
+      }),
       ...createBatchKinds(rpc, findUse, readFacts),
     },
     signers,
@@ -163,10 +173,12 @@ export async function composeNetwork(
     log,
   })
   shared.teardown.add('relayer', () => relayer.stop())
-  const contracts = await watchContracts(rpc, contractsOf, log)
+  const watchedContracts = { ...contractsOf, [SHARED_UPTO]: [multicall] }
+  const contracts = await watchContracts(rpc, watchedContracts, log)
   shared.teardown.add('watch of the contracts', () => contracts.stop())
   const batchWatch = contracts.of('batch-settlement')
   const permit2Watches = { exact: contracts.of('exact by Permit2'), upto: contracts.of('upto') }
+  const multicallWatch = contracts.of(SHARED_UPTO)
   const tokenWatches = new Map(
     tokens.map((token) => [token.address, watchToken(rpc, shared.keccak256, token, log)]),
   )
@@ -186,6 +198,8 @@ export async function composeNetwork(
       chainId,
       tokens: new Map(tokens.map((token) => [token.address, token])),
       isRelayer: (address) => own.has(address),
+      isFacilitator: (address) =>
+        own.has(address) || (address === multicall && multicallWatch.isDeployed()),
       isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
       isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     },
@@ -196,6 +210,7 @@ export async function composeNetwork(
       readFacts: readPermit2Facts,
       findUse: findPermit2Use,
       isOffered: (scheme) => permit2Watches[scheme].isDeployed(),
+      multicall: () => (multicallWatch.isDeployed() ? multicall : undefined),
     },
     headBlock,
     chainSeconds,

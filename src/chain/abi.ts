@@ -31,6 +31,7 @@ export const topics = {
   nonceInvalidation: '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d',
   settled: '0x97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6',
   settledWithPermit: '0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8',
+  called: '0xc2368ee5963dcb4fc1cfc7433d5600952f1febe21b72311df060b8d4d403fba7',
 } as const satisfies Record<string, Hex>
 
 /** Multicall3 has this address on every chain that has it. */
@@ -65,10 +66,11 @@ export function encodeIsValidSignature(digest: Hex, signature: Hex): Hex {
   return `${selectors.isValidSignature}${digest.slice(2)}${wordOf(64)}${bytesWords(signature)}`
 }
 
-/** Encodes a call of Multicall3 `aggregate3` in which every member may fail alone. */
+/** Encodes a call of `aggregate3`; of several members each may fail alone. */
 export function encodeAggregate3(calls: readonly { to: Address; data: Hex }[]): Hex {
+  const mayFail = wordOf(calls.length > 1 ? 1 : 0)
   const members = calls.map(
-    (call) => `${addressWord(call.to)}${wordOf(1)}${wordOf(96)}${bytesWords(call.data)}`,
+    (call) => `${addressWord(call.to)}${mayFail}${wordOf(96)}${bytesWords(call.data)}`,
   )
   let offset = calls.length * 32
   const offsets = members.map((member) => {

@@ -1,4 +1,4 @@
-import { type Address, type Hex, toFunctionSelector } from 'viem'
+import { type Address, type Hex, keccak256, toFunctionSelector } from 'viem'
 import { permit2Contracts } from '../x402/address.js'
 import type { TokenPermit } from '../x402/payment.js'
 import {
@@ -67,31 +67,45 @@ function settleWords(transfer: Permit2Transfer): string {
     : `${permit}${wordOf(value)}${addressWord(payer)}${addressWord(payTo)}${addressWord(facilitator)}${wordOf(validAfter)}`
 }
 
+/** The words of a token's permit before those of the settlement. */
+const PERMIT_WORDS = 5
+
 function wordsOfPermit({ amount, deadline, signature }: TokenPermit): string {
   const v = signature.slice(130).padStart(64, '0')
   return `${wordOf(amount)}${wordOf(deadline)}${signature.slice(2, 130)}${v}`
 }
 
 /**
- * Returns the log indexes of the transfers that a proxy made for payments like this one. The proxies log that they settled
- * without saying what, right after the asset has logged the transfer: so of the logs of asset and proxy, a transfer counts
- * if the next one is the proxy's.
+ * Returns the log index of the transfer by which this call settled the payment. The proxies log that they settled without
+ * saying what, right after the asset has logged the transfer: so of the logs of asset and proxy, a transfer counts if the
+ * next one is the proxy's. A multicall of the relayers logs the hash of each call that succeeded right after that, and then
+ * only the transfer before the hash of this call counts. Elsewhere `place` chooses among transfers that look the same.
  */
-export function findPermit2Transfers(logs: readonly Log[], expected: Permit2Transfer): number[] {
-  const { asset } = expected
+export function findPermit2Transfer(
+  logs: readonly Log[],
+  expected: Permit2Transfer,
+  calldata: Hex,
+  place = 0,
+): number | undefined {
+  const { asset, facilitator } = expected
   const proxy = proxyOf(expected)
   const isSettled = ({ address, topics: [topic] }: Log) =>
     address === proxy && (topic === topics.settled || topic === topics.settledWithPermit)
   const isTransfer = ({ address, topics: [topic] }: Log) =>
     address === asset && topic === topics.transfer
+  const isCalled = ({ address, topics: [topic] }: Log) =>
+    address === facilitator && topic === topics.called
   const concerned = logs
-    .filter((log) => isSettled(log) || isTransfer(log))
+    .filter((log) => isSettled(log) || isTransfer(log) || isCalled(log))
     .sort((a, b) => a.index - b.index)
-  return concerned.flatMap((log, i) => {
+  const found = concerned.flatMap((log, i) => {
     const next = concerned[i + 1]
     const isOwn = next !== undefined && isSettled(next) && isExpectedTransfer(log, expected)
-    return isOwn ? [log.index] : []
+    return isOwn ? [{ index: log.index, call: concerned[i + 2]?.topics[1] }] : []
   })
+  if (!concerned.some(isCalled)) return found[Math.min(place, found.length - 1)]?.index
+  const hash = keccak256(calldata)
+  return found.find(({ call }) => call === hash)?.index
 }
 
 function isExpectedTransfer(
@@ -150,7 +164,8 @@ async function findSettlement(
     for (const [j, transaction] of part.entries()) {
       const place = placeAmongTwins(inputs[j] ?? '', expected)
       if (place === undefined) continue
-      const use = await readUse(rpc, expected, transaction, place)
+      const call = settleCallIn(inputs[j] as string, expected)
+      const use = await readUse(rpc, expected, transaction, { call, place })
       if (use !== undefined) return { blockNumber: candidates.get(transaction) as number, use }
     }
   }
@@ -189,14 +204,28 @@ function placeAmongTwins(input: string, expected: Permit2Transfer): number | und
   return [...input.slice(0, own).matchAll(twin)].length
 }
 
-async function readUse(rpc: Rpc, expected: Permit2Transfer, transaction: Hex, place: number) {
+/** Returns the call of the proxy in the input of a transaction that has the words of this settlement. */
+function settleCallIn(input: string, expected: Permit2Transfer): Hex {
+  const words = input.indexOf(settleWords(expected))
+  const hasSelector = input.slice(words - 8, words) === selectors.settleUpto.slice(2)
+  const start = hasSelector ? words - 8 : words - 8 - PERMIT_WORDS * 64
+  // In a multicall the length of the call, in bytes, stands before it.
+  const length = start > 64 ? Number(`0x${input.slice(start - 64, start)}`) : Number.MAX_VALUE
+  return `0x${input.slice(start, start + length * 2)}`
+}
+
+async function readUse(
+  rpc: Rpc,
+  expected: Permit2Transfer,
+  transaction: Hex,
+  { call, place }: { call: Hex; place: number },
+) {
   // A receipt without the log that led to it belongs to another transaction.
   const receipt = await findReceiptAnywhere(rpc, transaction, ({ logs }) =>
     logs.some((log) => isExpectedTransfer(log, expected)),
   )
   if (receipt === undefined) return { state: 'unread', transaction } as const
-  const transfers = findPermit2Transfers(receipt.logs, expected)
-  const transferLog = transfers[Math.min(place, transfers.length - 1)]
+  const transferLog = findPermit2Transfer(receipt.logs, expected, call, place)
   // The call failed, and the transfer belongs to something else in the transaction.
   if (transferLog === undefined) return undefined
   const block = await readBlock(rpc, receipt.blockNumber)

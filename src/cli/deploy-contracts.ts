@@ -1,14 +1,15 @@
 import { createInterface } from 'node:readline/promises'
 import { x402Deployments } from '../chain/deployments.js'
-import { createRpc } from '../chain/rpc.js'
+import { relayerMulticallOf } from '../chain/relayer-multicall.js'
+import { createRpc, type Rpc } from '../chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../chain/rpc-errors.js'
 import { type Config, type NetworkConfig, readConfig } from '../config/config.js'
 import { readKeyOf, readSecrets } from '../config/secrets.js'
 import { createLocalSigner, type Signer, SignerError } from '../relayer/signer.js'
-import { openSigners } from '../relayer/signers.js'
+import { type OpenSigners, openSigners } from '../relayer/signers.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import { parseArguments, print, UsageError } from './command-line.js'
-import { findCode } from './deploy-contracts/creation-code.js'
+import { type FoundCode, findCode } from './deploy-contracts/creation-code.js'
 import {
   carryOut,
   dollars,
@@ -21,9 +22,10 @@ import { CommandError, runCommand } from './operator-command.js'
 
 const help = `npm run deploy-contracts -- --network mainnet|testnet --code PLACE [OPTIONS]
 
-Puts x402's contracts that Arc is still without at their addresses, through the CREATE2 deployer: the settlement contract
-of batch-settlement, its two collectors, and the proxy for exact payments by Permit2. Without --code it only says which of
-them are missing. It shows the cost and asks before it sends. What is there already is left alone.
+Puts contracts that Arc is still without at their addresses, through the CREATE2 deployer: those of x402, which are the
+settlement contract of batch-settlement, its two collectors and the proxy for exact payments by Permit2, and the multicall
+of your relayer wallets, through which payments of upto share transactions. x402's code is yours to bring, with --code. The
+command shows the cost and asks before it sends. What is there already is left alone.
 
   --network    mainnet or testnet, whose nodes the settings name
   --code       a file with creation code (hex, or the artifact of a compiler), a folder with such files, or x402's
@@ -83,33 +85,11 @@ function readOptions() {
   }
 }
 
-async function deploy(
-  rpc: ReturnType<typeof createRpc>,
-  { place, config, options }: { place: NetworkConfig; config: Config; options: Options },
-): Promise<void> {
-  const { chainId } = place
-  await requireChain(rpc, chainId)
-  const missing = await readMissing(rpc, x402Deployments)
-  for (const { name, address } of x402Deployments) {
-    const isMissing = missing.some((it) => it.address === address)
-    print(`${isMissing ? 'missing' : 'there  '}  ${address}  ${name}`)
-  }
-  if (missing.length === 0) return print('Every contract is there: nothing is sent.')
-  if (options.code.length === 0) {
-    throw new CommandError(
-      'Name their creation code with --code; docs/operations.md says where it is.',
-    )
-  }
-  const code = findCode(options.code, missing)
-  const { signer, close } = await openSigner(options.keyFile)
+async function deploy(rpc: Rpc, work: Omit<Work, 'relayers'>): Promise<void> {
+  await requireChain(rpc, work.place.chainId)
+  const { signers, close } = await openRelayers()
   try {
-    const maxFeePerGas = config.maxFeePerGasWei
-    const plan = await planDeployments(rpc, code, signer.address, { chainId, maxFeePerGas })
-    show(plan, signer)
-    if (!(options.yes || (await isAgreed()))) throw new CommandError('Nothing was sent.')
-    await carryOut(rpc, plan, signer, ({ address, name }, hash) =>
-      print(`sent     ${address}  ${name}  in ${hash}`),
-    )
+    await deployMissing(rpc, { ...work, relayers: signers })
   } catch (error) {
     if (error instanceof SignerError) {
       throw new CommandError(`The wallet cannot sign: ${error.message}.`)
@@ -118,24 +98,67 @@ async function deploy(
   } finally {
     await close()
   }
-  const left = missing.filter((deployment) => !code.has(deployment)).map(({ name }) => name)
-  if (left.length > 0) throw new CommandError(`--code had no code of ${left.join(', ')}.`)
-  print('A running service names what they make possible in /supported within a minute.')
 }
 
-/** Opens the wallet that pays: the one of the file, else the first of the relayers. */
-async function openSigner(
-  keyFile: string | undefined,
-): Promise<{ signer: Signer; close: () => Promise<void> }> {
-  const keccak256 = await createKeccak256()
-  if (keyFile !== undefined) {
-    const signer = createLocalSigner(readKeyOf('--key-file', keyFile), keccak256)
-    return { signer, close: async () => {} }
+/** Opens the relayer wallets of the settings. There need be none beside --key-file. */
+async function openRelayers(): Promise<OpenSigners> {
+  const isSet = Object.entries(process.env).some(([name, it]) => /^RELAYER_/.test(name) && it)
+  if (!isSet) return { signers: [], close: async () => {} }
+  return openSigners(readSecrets(process.env), await createKeccak256())
+}
+
+interface Work {
+  place: NetworkConfig
+  config: Config
+  options: Options
+  relayers: readonly Signer[]
+}
+
+async function deployMissing(rpc: Rpc, work: Work): Promise<void> {
+  const { options, relayers } = work
+  const multicall = relayerMulticallOf(relayers.map(({ address }) => address))
+  const wanted = relayers.length > 0 ? [...x402Deployments, multicall] : x402Deployments
+  const missing = await readMissing(rpc, wanted)
+  for (const deployment of wanted) {
+    const state = missing.includes(deployment) ? 'missing' : 'there  '
+    print(`${state}  ${deployment.address}  ${deployment.name}`)
   }
-  const { signers, close } = await openSigners(readSecrets(process.env), keccak256)
-  const [signer] = signers
+  if (missing.length === 0) return print('Every contract is there: nothing is sent.')
+  const foreign = missing.filter((deployment) => deployment !== multicall)
+  const code = findCode(options.code, foreign)
+  if (missing.includes(multicall)) code.set(multicall, multicall.creationCode)
+  if (code.size > 0) await send(rpc, code, work)
+  const left = foreign.filter((deployment) => !code.has(deployment)).map(({ name }) => name)
+  if (left.length === 0) {
+    return print('A running service names what they make possible in /supported within a minute.')
+  }
+  throw new CommandError(
+    options.code.length > 0
+      ? `--code had no code of ${left.join(', ')}.`
+      : `The code of ${left.join(', ')} is x402's: name it with --code; docs/operations.md says where it is.`,
+  )
+}
+
+async function send(rpc: Rpc, code: FoundCode, work: Work): Promise<void> {
+  const { place, config, options } = work
+  const signer = await payerOf(work)
+  const limits = { chainId: place.chainId, maxFeePerGas: config.maxFeePerGasWei }
+  const plan = await planDeployments(rpc, code, signer.address, limits)
+  show(plan, signer)
+  if (!(options.yes || (await isAgreed()))) throw new CommandError('Nothing was sent.')
+  await carryOut(rpc, plan, signer, ({ address, name }, hash) =>
+    print(`sent     ${address}  ${name}  in ${hash}`),
+  )
+}
+
+/** Returns the wallet that pays: the one of the file, else the first of the relayers. */
+async function payerOf({ options: { keyFile }, relayers }: Work): Promise<Signer> {
+  if (keyFile !== undefined) {
+    return createLocalSigner(readKeyOf('--key-file', keyFile), await createKeccak256())
+  }
+  const [signer] = relayers
   if (signer === undefined) throw new CommandError('No relayer wallet is set: use --key-file.')
-  return { signer, close }
+  return signer
 }
 
 function show({ steps, expectedCost, maxCost }: Plan, { address }: Signer): void {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, type Address, encodeFunctionData, type Hex, toHex } from 'viem'
+import { create2Deployer, encodeDeployment } from '../chain/deployments.js'
+import { relayerMulticallOf } from '../chain/relayer-multicall.js'
 import { call, callBatch } from './rpc.js'
 
 /** Addresses of the contracts, the same as in Arc's genesis, so that client code needs no devnet addresses. */
@@ -67,12 +69,16 @@ export async function fundNative(url: string, address: Address, wei: bigint): Pr
   await call(url, 'anvil_setBalance', [address, toHex(wei)])
 }
 
-let minting: Promise<void> = Promise.resolve()
+let sending: Promise<unknown> = Promise.resolve()
 
-/**
- * Mints mock USDC to an address, in 6 decimals. It works in every mining mode. Calls go one after another, because anvil
- * gives the same nonce to transactions of one account that come at once.
- */
+/** Runs the sends of the minter one after another, because anvil gives the same nonce to those that come at once. */
+function inTurn<T>(send: () => Promise<T>): Promise<T> {
+  const sent = sending.then(send)
+  sending = sent.catch(() => {})
+  return sent
+}
+
+/** Mints mock USDC to an address, in 6 decimals. It works in every mining mode. */
 export function mintUsdc(url: string, address: Address, atomic: bigint): Promise<void> {
   return mintToken(url, devnetContracts.usdc, address, atomic)
 }
@@ -84,9 +90,7 @@ export function mintToken(
   address: Address,
   atomic: bigint,
 ): Promise<void> {
-  const minted = minting.then(() => mint(url, token, address, atomic))
-  minting = minted.catch(() => {})
-  return minted
+  return inTurn(() => mint(url, token, address, atomic))
 }
 
 async function mint(url: string, token: Address, address: Address, atomic: bigint): Promise<void> {
@@ -95,13 +99,30 @@ async function mint(url: string, token: Address, address: Address, atomic: bigin
     functionName: 'mint',
     args: [address, atomic],
   })
+  const { status } = await sendFromMinter(url, token, data)
+  if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
+}
+
+async function sendFromMinter(url: string, to: Address, data: Hex): Promise<Receipt> {
   await fundNative(url, minter, minterGas)
   await call(url, 'anvil_impersonateAccount', [minter])
   const maxFeePerGas = toHex(minterMaxFeeWei)
-  const transaction = { from: minter, to: token, data, maxFeePerGas }
-  const hash = await call<Hex>(url, 'eth_sendTransaction', [transaction])
-  const { status } = await minedReceipt(url, hash)
-  if (status !== '0x1') throw new Error(`minting ${atomic} to ${address} reverted`)
+  const transaction = { from: minter, to, data, maxFeePerGas }
+  return minedReceipt(url, await call<Hex>(url, 'eth_sendTransaction', [transaction]))
+}
+
+/** Has the multicall that only these wallets may call deployed, and returns its address. */
+export async function deployRelayerMulticall(
+  url: string,
+  relayers: readonly Address[],
+): Promise<Address> {
+  const deployment = relayerMulticallOf(relayers)
+  const data = encodeDeployment(deployment, deployment.creationCode)
+  // On a forked chain it may be there already, and then the transaction fails.
+  await inTurn(() => sendFromMinter(url, create2Deployer, data))
+  const code = await call<Hex>(url, 'eth_getCode', [deployment.address, 'latest'])
+  if (code === '0x') throw new Error('the multicall of the relayers could not be deployed')
+  return deployment.address
 }
 
 /** Reads the mock USDC of an address, in 6 decimals. */

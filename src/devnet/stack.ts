@@ -14,6 +14,7 @@ import {
 import { startAnvil, startBlockProducer } from './anvil.js'
 import {
   clearCode,
+  deployRelayerMulticall,
   devnetContracts,
   fundNative,
   mintToken,
@@ -112,7 +113,9 @@ async function startChain({ rpcPort, forkUrl }: StackOptions, stops: Stops) {
     url,
     accounts.map(({ address }) => address),
   )
-  for (const { address } of devnetRelayers) await fundNative(url, address, relayerFundsWei)
+  const relayers = devnetRelayers.map(({ address }) => address)
+  for (const address of relayers) await fundNative(url, address, relayerFundsWei)
+  await deployRelayerMulticall(url, relayers)
   // A payer of x402 needs no gas, so the devnet's payer has none.
   await fundNative(url, devnetPayer.address, 0n)
   await mintUsdc(url, devnetPayer.address, payerFundsAtomic)

@@ -22,6 +22,8 @@ export interface Terms {
   /** By lower-case address; the first is the default one. */
   tokens: ReadonlyMap<Address, AcceptedToken>
   isRelayer(address: Address): boolean
+  /** Tells whether payers of `upto` may name the address: a relayer, or their multicall while it is deployed. */
+  isFacilitator(address: Address): boolean
   isPayerBlocked(payer: Address): boolean
   isPayToBlocked(payTo: Address): boolean
 }

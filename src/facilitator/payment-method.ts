@@ -39,6 +39,8 @@ export interface Permit2Access {
   findUse: FindAuthorizationUse<Permit2Transfer>
   /** Tells whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
   isOffered(scheme: Payment['scheme']): boolean
+  /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
+  multicall(): Address | undefined
 }
 
 /** The facts that are needed to claim a payment. */

@@ -96,11 +96,11 @@ function spender({ permit2 }: Payment): Rejection | undefined {
 }
 
 function facilitator({ permit2 }: Payment, terms: Terms): Rejection | undefined {
-  const wallet = permit2?.facilitator
-  if (wallet === undefined || terms.isRelayer(wallet)) return undefined
+  const named = permit2?.facilitator
+  if (named === undefined || terms.isFacilitator(named)) return undefined
   return reject(
     'uptoFacilitatorMismatch',
-    `The witness names ${wallet}, which is no relayer of this facilitator; take extra.facilitatorAddress from /supported.`,
+    `The witness names ${named}, which is no relayer of this facilitator; take extra.facilitatorAddress from /supported.`,
   )
 }
 

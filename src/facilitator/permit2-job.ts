@@ -3,7 +3,7 @@ import type { FindAuthorizationUse } from '../chain/authorization-uses.js'
 import type { ReadPaymentFacts } from '../chain/payment-facts.js'
 import {
   encodePermit2Settle,
-  findPermit2Transfers,
+  findPermit2Transfer,
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
@@ -105,22 +105,25 @@ function expectedTransfer(job: Job): Permit2Transfer {
   }
 }
 
+export interface Permit2KindOptions {
+  findUse: FindAuthorizationUse<Permit2Transfer>
+  readFacts: ReadPaymentFacts
+  isOurs: IsOurs
+  /** The multicall of the relayers, whether or not it is deployed. */
+  multicall: Address
+  attestor: Attestor | undefined
+}
+
 /** Makes the handler of payments by Permit2 for the relayer. */
-export function createPermit2Kind(
-  findUse: FindAuthorizationUse<Permit2Transfer>,
-  readFacts: ReadPaymentFacts,
-  isOurs: IsOurs,
-  attestor?: Attestor,
-): JobKind {
+export function createPermit2Kind(options: Permit2KindOptions): JobKind {
+  const { findUse, readFacts, isOurs, multicall, attestor } = options
   return {
     profile(job) {
       const { isAlone, payer, payTo, nonce, value, facilitator, hasPermit } =
         readPermit2Details(job)
       return {
         isAlone,
-        // The logs of a proxy name no payment: in a transaction of its own, its logs are about this one.
-        isSingle: true,
-        ...(facilitator && { sender: facilitator }),
+        ...wayOf(facilitator, multicall),
         payer,
         payTo,
         nonce,
@@ -131,7 +134,7 @@ export function createPermit2Kind(
     },
     validAfter: (job) => toSafeSeconds(BigInt(readPermit2Details(job).validAfter)),
     findSettled(job, { logs }) {
-      const [transferLog] = findPermit2Transfers(logs, expectedTransfer(job))
+      const transferLog = findPermit2Transfer(logs, expectedTransfer(job), job.calldata)
       return transferLog === undefined ? undefined : { transferLog }
     },
     movedIn: (job) => BigInt(readPermit2Details(job).value),
@@ -145,6 +148,15 @@ export function createPermit2Kind(
         return checkAllowance(BigInt(value), facts.allowance, readPermit2Details(job).payer)
       }),
   }
+}
+
+/**
+ * Returns who makes the call. The logs of a proxy name no payment, so they are about this one in a transaction of its own,
+ * and in one of the relayers' multicall, which names its calls.
+ */
+function wayOf(facilitator: Address | undefined, multicall: Address) {
+  if (facilitator === multicall) return { through: multicall }
+  return { isSingle: true, ...(facilitator && { sender: facilitator }) }
 }
 
 /** Checks that Permit2 may take what the payment moves. */

@@ -22,7 +22,7 @@ interface VerifierOptions {
   /** Returns the URL where anybody can look a payment up. */
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   /** Tells whether a relayer, or the very one that is named, can send transactions on this network at present. */
-  canSettle: (network: string, sender?: Address) => boolean
+  canSettle: (network: string, facilitator?: Address) => boolean
   now: () => number
   /** Tells whether this process is answering a caller with the job's success at this moment. */
   isDelivering: (jobId: string) => boolean
@@ -59,8 +59,8 @@ export function createVerifier(options: VerifierOptions): Verify {
       }
     }
     const result = await checkPayment(payment, purpose)
-    const sender = payment.permit2?.facilitator
-    if (result.state === 'valid' && !options.canSettle(payment.network, sender)) {
+    const facilitator = payment.permit2?.facilitator
+    if (result.state === 'valid' && !options.canSettle(payment.network, facilitator)) {
       return verifyUnavailable(payer)
     }
     const isTaken = await isBoundElsewhere(identified.id, payment, result)

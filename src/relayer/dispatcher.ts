@@ -92,7 +92,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     for (const lane of freeLanes()) {
       const isFor = (entry: TrackedJob) => maySend(lane, entry)
       if (isGathering(lane, isFor)) continue
-      const batch = queue.take(maxMembers(), (entry) => isFor(entry) && mayGo(entry))
+      const batch = queue.take(maxMembers, (entry) => isFor(entry) && mayGo(entry))
       if (batch.length > 0) return { lane, batch }
     }
     return undefined
@@ -106,9 +106,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** Returns whether the queue should grow a little first; if so, sets the next dispatch itself. */
   function isGathering(lane: Lane, isFor: (entry: TrackedJob) => boolean): boolean {
-    if (queue.length() >= maxMembers()) return false
+    const head = queue.entries().find(isFor)
     // A job that shares its transaction with none has nobody to wait for.
-    if (queue.entries().find(isFor)?.isSingle) return false
+    if (head === undefined || head.isSingle || queue.length() >= maxMembers(head)) return false
     const left = leaveAt(lane) - now()
     if (left <= 0) return false
     gathering ??= setTimeout(() => {
@@ -125,9 +125,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return expected > 0 ? Math.max(paced, oldest + COMPANY_MS) : paced
   }
 
-  function maxMembers(): number {
-    if (!options.hasMulticall3) return 1
-    return Math.min(options.maxBatch, gas.maxMembers(feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS))
+  /** Returns how many jobs like this one a transaction may carry. */
+  function maxMembers({ through, expectedGas }: Partial<TrackedJob> = {}): number {
+    if (through === undefined && !options.hasMulticall3) return 1
+    const blockGas = feed.latest()?.gasLimit ?? USUAL_BLOCK_GAS
+    return Math.min(options.maxBatch, gas.maxMembers(blockGas, expectedGas))
   }
 
   /** Prepares, signs, keeps and sends; on trouble before the signature the jobs go back to the queue. */

@@ -54,14 +54,14 @@ export function bumpFees(
 
 /** Gas limits of one network, learnt from its receipts. Units: gas. */
 export interface GasModel {
-  /** Returns the limit of a Multicall3 transaction with these members. */
-  batchLimit(members: readonly { payTo: string }[]): bigint
+  /** Returns the limit of a multicall with these members. */
+  batchLimit(members: readonly { payTo: string; expectedGas?: bigint }[]): bigint
   /** Returns the limit of a plain call whose simulation used this much. */
   singleLimit(simulated: bigint): bigint
   /** Returns the most a payment that is sent alone is expected to be given. */
   aloneLimit(): bigint
-  /** Returns how many members a transaction may carry. */
-  maxMembers(blockGasLimit: bigint): number
+  /** Returns how many members a transaction may carry, each of which takes as much gas as a payment unless said. */
+  maxMembers(blockGasLimit: bigint, expectedGas?: bigint): number
   /** Learns from a mined transaction that paid these recipients. */
   learn(gasUsed: bigint, payTos: readonly string[]): void
   /** Returns what one payment takes at present, for prices and forecasts. */
@@ -92,15 +92,16 @@ export function createGasModel(plainTransferGas?: bigint): GasModel {
 
   return {
     batchLimit(members) {
-      const body = (perMember * BigInt(members.length) * MARGIN_PERCENT) / 100n
+      const sum = members.reduce((sum, { expectedGas = perMember }) => sum + expectedGas, 0n)
+      const body = (sum * MARGIN_PERCENT) / 100n
       return body + newAccounts(members) * NEW_ACCOUNT_GAS + BATCH_OVERHEAD
     },
     singleLimit,
     // A payment alone takes more than what is learnt from shared transactions.
     aloneLimit: () => singleLimit(perMember > FIRST_GUESS ? perMember : FIRST_GUESS),
-    maxMembers(blockGasLimit) {
+    maxMembers(blockGasLimit, expectedGas = perMember) {
       const room = (blockGasLimit * BLOCK_SHARE_PERCENT) / 100n - BATCH_OVERHEAD
-      const each = (perMember * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
+      const each = (expectedGas * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
       return Math.max(1, Number(room / each))
     },
     learn(gasUsed, payTos) {

@@ -37,6 +37,8 @@ export interface JobProfile {
   isSingle?: boolean
   /** The wallet that alone can send it; absent where any can. Such a job is single. */
   sender?: Address
+  /** The multicall of the relayers that must make its call. It shares a transaction with jobs of the same one. */
+  through?: Address
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */
   expectedGas?: bigint
   /** The account that is charged for gas spent without a settlement. */

@@ -68,7 +68,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
     const simulated = await simulate(from, await dropHopeless(batch))
     const members = await dropHopeless(keepPlain(simulated.members))
     if (members.length === 0) return undefined
-    return { members, ...toTransaction(members.map(callOf)), gasLimit: simulated.gasLimit }
+    return { members, ...toTransaction(members), gasLimit: simulated.gasLimit }
   }
 
   async function dropHopeless(members: TrackedJob[]): Promise<TrackedJob[]> {
@@ -97,7 +97,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
     if (members.length === 1) return simulateAlone(from, only)
     const gasLimit = gas.batchLimit(members)
     const [results] = await Promise.all([
-      simulateBatch(rpc, from, members.map(callOf), gasLimit),
+      simulateBatch(rpc, from, members, gasLimit),
       budgets.readCodes(members),
     ])
     return { members: dropFailed(members, results), gasLimit }
@@ -106,7 +106,7 @@ export function createPreparation(options: PreparationOptions): Preparation {
   async function simulateAlone(from: Address, only: TrackedJob) {
     const cap = only.gas?.most ?? (only.isAlone ? WALLET_GAS_CAP : SINGLE_GAS_CAP)
     const [result, gain] = await Promise.all([
-      simulateSingle(rpc, from, callOf(only), cap),
+      simulateSingle(rpc, from, toTransaction([only]), cap),
       only.kind.gain?.(only.job),
       budgets.readCodes([only]),
     ])
@@ -180,10 +180,6 @@ function isEarly(revert = ''): boolean {
   return /not yet valid/i.test(revert) || revert.includes(PAYMENT_TOO_EARLY)
 }
 
-function callOf({ job }: TrackedJob): Call {
-  return { to: job.to, data: job.calldata }
-}
-
 interface Call {
   to: Address
   data: Hex
@@ -197,11 +193,16 @@ type CallResult =
 
 const SIMULATION_TIMEOUT_MS = 3_000
 
-/** Wraps several calls into one Multicall3 transaction in which each may fail alone; one call stays as it is. */
-function toTransaction(calls: readonly Call[]): Call {
+/**
+ * Wraps several calls into one transaction of a multicall in which each may fail alone; one call stays as it is, unless the
+ * multicall of the relayers must make it.
+ */
+function toTransaction(members: readonly TrackedJob[]): Call {
+  const calls = members.map(({ job }) => ({ to: job.to, data: job.calldata }))
   const [only] = calls
-  if (calls.length === 1 && only !== undefined) return only
-  return { to: multicall3Address, data: encodeAggregate3(calls) }
+  const through = members[0]?.through
+  if (calls.length === 1 && only !== undefined && through === undefined) return only
+  return { to: through ?? multicall3Address, data: encodeAggregate3(calls) }
 }
 
 /** Simulates a plain call and returns the gas it takes. Throws `RpcUnavailableError`. */
@@ -228,20 +229,20 @@ export async function simulateSingle(
 async function simulateBatch(
   rpc: Rpc,
   from: Address,
-  calls: readonly Call[],
+  batch: readonly TrackedJob[],
   gasLimit: bigint,
 ): Promise<CallResult[]> {
-  const transaction = { from, ...toTransaction(calls), gas: toQuantity(gasLimit) }
+  const transaction = { from, ...toTransaction(batch), gas: toQuantity(gasLimit) }
   try {
     const answer = await rpc.request('eth_call', [transaction, 'latest'], {
       timeoutMs: SIMULATION_TIMEOUT_MS,
     })
     const members = decodeAggregate3(answer as Hex)
-    if (members.length !== calls.length) throw new RpcUnavailableError('a simulation lacks members')
+    if (members.length !== batch.length) throw new RpcUnavailableError('a simulation lacks members')
     return members.map(({ ok, data }) => (ok ? { ok } : { ok, revert: decodeRevert(data) }))
   } catch (error) {
     if (error instanceof RpcResponseError)
-      return calls.map(() => ({ ok: false, revert: undefined }))
+      return batch.map(() => ({ ok: false, revert: undefined }))
     throw error
   }
 }

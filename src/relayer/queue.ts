@@ -11,7 +11,10 @@ export interface JobQueue {
    * Takes in hand the first job that may go: alone if it must be sent alone, else with as many others as may share its
    * transaction; empty when none may go.
    */
-  take(maxMembers: number, mayGo?: (entry: TrackedJob) => boolean): TrackedJob[]
+  take(
+    maxMembers: (head: TrackedJob) => number,
+    mayGo?: (entry: TrackedJob) => boolean,
+  ): TrackedJob[]
   /** Takes this job in hand; returns whether it waited here. */
   takeOut(entry: TrackedJob): boolean
   /** Lets a job wait again that the caller has in hand, at once or after a rest of so many milliseconds. */
@@ -81,9 +84,10 @@ export function createJobQueue(): JobQueue {
     take(maxMembers, mayGo = () => true) {
       const head = waiting.find(mayGo)
       if (head === undefined) return []
-      if (isAlone(head) || maxMembers === 1) return takeWhere((entry) => entry === head)
-      let room = maxMembers
-      return takeWhere((entry) => room > 0 && !isAlone(entry) && mayGo(entry) && room-- > 0)
+      let room = isAlone(head) ? 1 : maxMembers(head)
+      if (room === 1) return takeWhere((entry) => entry === head)
+      const mayShare = (entry: TrackedJob) => !isAlone(entry) && entry.through === head.through
+      return takeWhere((entry) => room > 0 && mayShare(entry) && mayGo(entry) && room-- > 0)
     },
     takeOut: (entry) => takeWhere((it) => it === entry).length > 0,
     putBack,

@@ -13,6 +13,7 @@ import {
   permit2Address,
   x402Deployments,
 } from '../../src/chain/deployments.js'
+import { relayerMulticallOf } from '../../src/chain/relayer-multicall.js'
 import { createRpc, type Rpc } from '../../src/chain/rpc.js'
 import { findCode } from '../../src/cli/deploy-contracts/creation-code.js'
 import {
@@ -202,8 +203,9 @@ describe('creation code', () => {
 })
 
 describe('npm run deploy-contracts', () => {
-  const run = async (...args: string[]) => {
-    const env = { PATH: process.env.PATH, MAINNET_RPC_URLS: anvil.url }
+  const run = (...args: string[]) => runWith({}, ...args)
+  const runWith = async (settings: Record<string, string>, ...args: string[]) => {
+    const env = { PATH: process.env.PATH, MAINNET_RPC_URLS: anvil.url, ...settings }
     const script = compiled('src/cli/deploy-contracts.ts')
     const options = { cwd: folder, env }
     return promisify(execFile)(process.execPath, [script, ...args], options).then(
@@ -217,7 +219,7 @@ describe('npm run deploy-contracts', () => {
     const { code, text } = await run(...mainnet)
     expect(text).toMatch(/there {4}0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003 {2}x402BatchSettl/)
     expect(text).toMatch(/missing {2}0x4020425faf3b746c082c2f942b4e5159887b0005 {2}Permit2Deposit/)
-    expect(text).toContain('Name their creation code with --code')
+    expect(text).toMatch(/The code of Permit2DepositCollector is x402's: name it with --code/)
     expect(code).toBe(1)
     const file = join(folder, 'ours.hex')
     writeFileSync(file, readArtifact('BatchSettlement').bytecode)
@@ -237,5 +239,21 @@ describe('npm run deploy-contracts', () => {
       text: '--network wants mainnet or testnet; try --help.\n',
     })
     expect((await run('--network', 'testnet')).text).toContain('set TESTNET_RPC_URLS')
+  })
+
+  it('deploys the multicall of the relayers that are set, in whatever order', async () => {
+    const keys = devnetRelayers.map(({ privateKey }) => privateKey)
+    await aSigner()
+    const settings = { RELAYER_PRIVATE_KEYS: keys.join(',') }
+    const { code, text } = await runWith(settings, '--network', 'mainnet', '--yes')
+    const { address } = relayerMulticallOf(devnetRelayers.map((it) => it.address))
+    expect(text).toMatch(new RegExp(`sent {5}${address} {2}RelayerMulticall {2}in 0x`))
+    expect([code, await codeAt(address)]).toEqual([
+      0,
+      readArtifact('RelayerMulticall').deployedBytecode,
+    ])
+    const reversed = { RELAYER_PRIVATE_KEYS: keys.reverse().join(',') }
+    const again = await runWith(reversed, '--network', 'mainnet', '--yes')
+    expect(again.text).toContain('Every contract is there: nothing is sent.')
   })
 })

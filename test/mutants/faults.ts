@@ -1020,6 +1020,28 @@ const permit2Logs = faultsOf(
       "addressOf(to ?? '') === payTo &&",
       'payTo !== undefined &&',
     ],
+    [
+      'the multicall names the call whose transfer it is',
+      'found.find(({ call }) => call === hash)?.index',
+      'found.find(({ call }) => call !== undefined)?.index',
+    ],
+    [
+      'only the multicall that the payer signed for names calls',
+      'address === facilitator && topic === topics.called',
+      'address !== asset && topic === topics.called',
+    ],
+  ],
+)
+
+const sharedUpto = faultsOf(
+  true,
+  ['test/unit/relayer/queue.test.ts'],
+  [
+    [
+      'jobs share a transaction only through the same contract',
+      '!isAlone(entry) && entry.through === head.through',
+      '!isAlone(entry)',
+    ],
   ],
 )
 
@@ -1034,8 +1056,8 @@ const permit2Payments = faultsOf(
     ],
     [
       'a payment by upto names a wallet of ours',
-      'if (wallet === undefined || terms.isRelayer(wallet)) return undefined',
-      'if (wallet === undefined || terms !== undefined) return undefined',
+      'if (named === undefined || terms.isFacilitator(named)) return undefined',
+      'if (named === undefined || terms !== undefined) return undefined',
     ],
     [
       'no more is charged than the payer permitted',
@@ -1074,6 +1096,7 @@ export const faults: readonly Fault[] = [
   ...attribution,
   ...permit2Logs,
   ...permit2Payments,
+  ...sharedUpto,
   ...namedWallets,
   ...receipts,
   ...outcomes,

@@ -61,6 +61,7 @@ const events: Record<keyof typeof topics, string> = {
   nonceInvalidation: 'UnorderedNonceInvalidation(address,uint256,uint256)',
   settled: 'Settled()',
   settledWithPermit: 'SettledWithPermit()',
+  called: 'Called(bytes32)',
 }
 
 /** Lengths around the 32-byte word. */
@@ -110,11 +111,12 @@ describe('calls encoded by hand', () => {
       to: address(i + 1),
       data: bytes(lengths[i % lengths.length] as number),
     }))
+    const allowFailure = count > 1
     expect(encodeAggregate3(calls)).toBe(
       encodeFunctionData({
         abi: multicall3Abi,
         functionName: 'aggregate3',
-        args: [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))],
+        args: [calls.map(({ to, data }) => ({ target: to, allowFailure, callData: data }))],
       }),
     )
   })

@@ -1,10 +1,10 @@
 import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
-import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { type Address, encodeFunctionData, type Hex, keccak256 } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { addressTopic, topics, wordOf } from '../../../src/chain/abi.js'
 import {
   encodePermit2Settle,
-  findPermit2Transfers,
+  findPermit2Transfer,
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
@@ -76,7 +76,7 @@ describe('the call of a proxy', () => {
   })
 })
 
-describe('the transfers of a payment', () => {
+describe('the transfer of a payment', () => {
   const transfer = (index: number, changes: Partial<Permit2Transfer> = {}): Log => {
     const { asset, payer, payTo, value } = { ...upto, ...changes }
     const named = [topics.transfer, addressTopic(payer), addressTopic(payTo)]
@@ -85,31 +85,61 @@ describe('the transfers of a payment', () => {
   const settled = (index: number, from = proxyOf(upto), topic: Hex = topics.settled): Log => {
     return { address: from, index, topics: [topic], data: '0x' }
   }
-  const found = (...logs: Log[]) => findPermit2Transfers(logs, upto)
+  const calldata = encodePermit2Settle(upto, signature)
+  const called = (index: number, call: Hex, from = upto.facilitator as Address): Log => {
+    return { address: from, index, topics: [topics.called, keccak256(call)], data: '0x' }
+  }
+  const found = (...logs: Log[]) => findPermit2Transfer(logs, upto, calldata)
 
-  it('are those that the event of the proxy follows directly', () => {
-    expect(found(transfer(3), settled(4))).toEqual([3])
-    expect(found(transfer(3), settled(4, undefined, topics.settledWithPermit))).toEqual([3])
-    expect(found(settled(4), transfer(3))).toEqual([3])
-    expect(found(transfer(1), settled(2), transfer(5), settled(6))).toEqual([1, 5])
+  it('is the one that the event of the proxy follows directly', () => {
+    expect(found(transfer(3), settled(4))).toBe(3)
+    expect(found(transfer(3), settled(4, undefined, topics.settledWithPermit))).toBe(3)
+    expect(found(settled(4), transfer(3))).toBe(3)
   })
 
-  it('are none without the event, before it is due, or with another transfer in between', () => {
-    expect(found(transfer(3))).toEqual([])
-    expect(found(settled(2), transfer(3))).toEqual([])
-    expect(found(transfer(3), transfer(4, { value: 1n }), settled(5))).toEqual([])
+  it('is the one at its place among twins, or the last there is', () => {
+    const twins = [transfer(1), settled(2), transfer(5), settled(6)]
+    const places = [0, 1, 2].map((place) => findPermit2Transfer(twins, upto, calldata, place))
+    expect(places).toEqual([1, 5, 5])
   })
 
-  it('are none of another proxy, token, payer, recipient or amount', () => {
+  it('is the one before the hash of its call, where a multicall of the relayers made it', () => {
+    const [own, other] = [calldata, `${calldata}00` as Hex]
+    const twins = (first: Hex, second: Hex) =>
+      found(
+        ...[transfer(1), settled(2), called(3, first)],
+        ...[transfer(4), settled(5), called(6, second)],
+      )
+    expect(twins(own, other)).toBe(1)
+    expect(twins(other, own)).toBe(4)
+    expect(twins(other, other)).toBeUndefined()
+    expect(found(transfer(1), settled(2), called(3, other))).toBeUndefined()
+    // Anybody may log the same from elsewhere.
+    const stranger = address('5')
+    expect(
+      found(
+        ...[transfer(1), settled(2), called(3, other), called(4, own, stranger)],
+        ...[transfer(5), settled(6), called(7, own)],
+      ),
+    ).toBe(5)
+  })
+
+  it('is none without the event, before it is due, or with another transfer in between', () => {
+    expect(found(transfer(3))).toBeUndefined()
+    expect(found(settled(2), transfer(3))).toBeUndefined()
+    expect(found(transfer(3), transfer(4, { value: 1n }), settled(5))).toBeUndefined()
+  })
+
+  it('is none of another proxy, token, payer, recipient or amount', () => {
     const { exactProxy } = permit2Contracts
-    expect(found(transfer(3), settled(4, exactProxy))).toEqual([])
+    expect(found(transfer(3), settled(4, exactProxy))).toBeUndefined()
     for (const changes of [
       { asset: address('1') },
       { payer: address('1') },
       { payTo: address('1') },
       { value: 701n },
     ]) {
-      expect(found(transfer(3, changes), settled(4))).toEqual([])
+      expect(found(transfer(3, changes), settled(4))).toBeUndefined()
     }
   })
 })

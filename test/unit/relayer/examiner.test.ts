@@ -210,7 +210,7 @@ describe('a job whose transaction is under way', () => {
     const watching = watch()
     entry.liveSlots = 0
     queue.putBack(entry)
-    const [taken] = queue.take(1)
+    const [taken] = queue.take(() => 1)
     answer()
     await watching
     expect([taken, world.outcome, queue.length()]).toEqual([entry, undefined, 0])

@@ -1,0 +1,151 @@
+import { encodeFunctionData, type Hex } from 'viem'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import {
+  deployRelayerMulticall,
+  devnetContracts,
+  mintUsdc,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
+import { anAccount } from '../support/a-channel.js'
+import {
+  aPermit2Nonce,
+  aPermit2Payment,
+  approvePermit2,
+  charging,
+  type Permit2Body,
+  sendAs,
+} from '../support/a-permit2-payment.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+const network = 'eip155:5042'
+const relayers = devnetRelayers.map(({ address }) => address)
+
+let world: World
+let multicall: Hex
+beforeAll(async () => {
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0' },
+    async between(chainUrl) {
+      multicall = await deployRelayerMulticall(chainUrl, relayers)
+      return chainUrl
+    },
+  })
+  await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 15n)
+})
+afterAll(() => world.stop())
+
+const aPayment = (wish: Parameters<typeof aPermit2Payment>[0] = {}) =>
+  aPermit2Payment({ facilitator: multicall, ...wish })
+const settle = (body: unknown) => world.post('/settle', body)
+const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
+const stateOf = async ({ paymentPayload: { payload } }: Permit2Body) => {
+  const { from, nonce } = payload.permit2Authorization
+  return (await world.get(`/payments/${network}/${from}/${nonce}`)).body
+}
+
+async function aPayer() {
+  const signer = anAccount()
+  await mintUsdc(world.chainUrl, signer.address, 1_000_000n)
+  await approvePermit2(world.chainUrl, signer.address, 1_000_000n)
+  return { signer, from: signer.address }
+}
+
+/** Sends a call of a payer who outbids the relayers, without a block for it. */
+async function outbid(from: Hex, to: Hex, data: Hex): Promise<void> {
+  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
+  await call(world.chainUrl, 'anvil_setBalance', [from, '0xffffffffffffffff'])
+  const price = { maxFeePerGas: '0x2540be4000', maxPriorityFeePerGas: '0x2540be400' }
+  await call(world.chainUrl, 'eth_sendTransaction', [{ from, to, data, gas: '0x7a120', ...price }])
+}
+
+it('is what upto names as facilitator', async () => {
+  const { body } = await world.get('/supported')
+  const upto = body.kinds.find(({ scheme }: { scheme: string }) => scheme === 'upto')
+  expect(upto.extra.facilitatorAddress.toLowerCase()).toBe(multicall)
+})
+
+it('settles equal payments at once, in few transactions, each for its own transfer', async () => {
+  const before = await merchantBalance()
+  const payments = await Promise.all(Array.from({ length: 60 }, () => aPayment()))
+  const answers = await Promise.all(payments.map((it) => settle(charging(it, 700n))))
+  expect(answers.map(({ body }) => [body.success, body.amount])).toEqual(
+    answers.map(() => [true, '700']),
+  )
+  expect(new Set(answers.map(({ body }) => body.transaction)).size).toBeLessThan(45)
+  expect((await merchantBalance()) - before).toBe(42_000n)
+})
+
+it('tells of equal payments in one transaction which one failed', async () => {
+  const payer = await aPayer()
+  const nonces = [aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce(), aPermit2Nonce()]
+  const payments = await Promise.all(nonces.map((nonce) => aPayment({ ...payer, nonce })))
+  await call(world.chainUrl, 'evm_setAutomine', [false])
+  // The first goes alone; the others wait for it and share the next transaction.
+  const answers = payments.map(settle)
+  await expect
+    .poll(async () => (await Promise.all(payments.map(stateOf))).map(({ state }) => state))
+    .toEqual(payments.map(() => 'submitted'))
+  const cancelled = nonces[2] as bigint
+  const { abi } = readArtifact('Permit2')
+  const args = [cancelled >> 8n, 1n << (cancelled & 255n)]
+  const functionName = 'invalidateUnorderedNonces'
+  const data = encodeFunctionData({ abi, functionName, args })
+  await outbid(payer.from, devnetContracts.permit2, data)
+  await call(world.chainUrl, 'evm_setAutomine', [true])
+  await call(world.chainUrl, 'evm_mine')
+  const told = (await Promise.all(answers)).map(({ body }) => body.success)
+  expect(told).toEqual([true, true, false, true])
+  expect(await usdcBalance(world.chainUrl, payer.from)).toBe(970_000n)
+})
+
+it('settles a payment that waits alone through it', async () => {
+  const answer = await settle(await aPayment())
+  expect(answer.body).toMatchObject({ success: true })
+  const { to } = await call<{ to: Hex }>(world.chainUrl, 'eth_getTransactionByHash', [
+    answer.body.transaction,
+  ])
+  expect(to).toBe(multicall)
+})
+
+it('still sends what names a wallet by that wallet', async () => {
+  const [, second] = relayers as [Hex, Hex]
+  const payments = await Promise.all([
+    aPermit2Payment({ facilitator: second }),
+    ...Array.from({ length: 4 }, () => aPayment()),
+  ])
+  const answers = await Promise.all(payments.map(settle))
+  expect(answers.map(({ body }) => body.success)).toEqual(answers.map(() => true))
+  const { from } = await call<{ from: Hex }>(world.chainUrl, 'eth_getTransactionByHash', [
+    answers[0]?.body.transaction,
+  ])
+  expect(from).toBe(second.toLowerCase())
+})
+
+it('refuses the calls of strangers, and the multicall of other wallets', async () => {
+  const { abi } = readArtifact('RelayerMulticall')
+  const data = encodeFunctionData({ abi, functionName: 'aggregate3', args: [[]] })
+  await expect(sendAs(world.chainUrl, anAccount().address, multicall, data)).rejects.toThrow()
+  const other = await deployRelayerMulticall(world.chainUrl, relayers.slice(1))
+  const { body } = await world.post('/verify', await aPermit2Payment({ facilitator: other }))
+  expect(body.invalidReason).toBe('upto_facilitator_mismatch')
+})
+
+it('finds on chain what a journal of another settled through it', async () => {
+  const payments = await Promise.all(Array.from({ length: 3 }, () => aPayment()))
+  const hashes = (await Promise.all(payments.map(settle))).map(({ body }) => body.transaction)
+  const other = await startWorld({ between: async () => world.chainUrl })
+  try {
+    for (const [i, payment] of payments.entries()) {
+      expect((await other.post('/settle', payment)).body).toMatchObject({
+        success: false,
+        errorReason: 'permit2_invalid_nonce',
+        transaction: hashes[i],
+      })
+    }
+  } finally {
+    await other.stop()
+  }
+})

@@ -110,6 +110,8 @@ function save(number: number): Promise<void> {
     description: 'The weather of the next days at a place, by its name or its coordinates.',
     pricing: 'fixed' as const,
     price: BigInt(1_000 * (i + 1)),
+    asset,
+    symbol: 'USDC',
     tags: ['weather', 'forecast'],
     example: { queryParams: { place: 'Lisbon', days: 3 } },
     inputSchema: {

@@ -77,6 +77,8 @@ function save(title: string): Promise<void> {
     description: 'A place by its name.',
     pricing: 'fixed' as const,
     price: 1_000n,
+    asset,
+    symbol: 'USDC',
     tags: ['place'],
     example: { queryParams: { name: 'Lisbon' } },
     inputSchema: null,

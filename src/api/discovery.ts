@@ -5,14 +5,15 @@ import {
   amount,
   anyObject,
   callExample,
+  currency,
   endpointStatus,
+  listedPrice,
   livePrice,
   livePriceUsd,
   method,
   network,
   pricing,
   seconds,
-  usd,
 } from './fields.js'
 
 const quotedRequirement = z
@@ -52,6 +53,7 @@ const discoveryItem = z
           .describe('The ERC-8004 agent of the merchant.'),
       }),
       pricing,
+      ...listedPrice,
       hostedByArcus: z.boolean(),
       input: z
         .looseObject({ type: z.literal('http'), method: z.string() })
@@ -126,8 +128,7 @@ const card = z
     description: z.string(),
     tags: z.array(z.string()),
     pricing,
-    price: amount.describe('As listed.'),
-    priceUsd: usd,
+    ...listedPrice,
     livePrice,
     livePriceUsd,
     hosted: z.boolean(),
@@ -191,6 +192,8 @@ export const validation = z.object({
       pricing,
       price: z.string(),
       asset: z.string(),
+      symbol: z.string(),
+      currency,
       payTo: z.string(),
       network: z.string(),
       title: z.string().optional(),

@@ -18,7 +18,8 @@ export const amount = z
   .regex(/^(0|[1-9][0-9]*)$/)
   .meta({
     id: 'Amount',
-    description: 'Atomic units of the stablecoin (6 decimals): 10000 is a cent.',
+    description:
+      'Atomic units of a stablecoin (6 decimals): 10000 is a cent, of a dollar or a euro.',
   })
 
 export const usd = z
@@ -26,13 +27,29 @@ export const usd = z
   .regex(/^[0-9]+(\.[0-9]+)?$/)
   .meta({ id: 'Usd', description: 'Dollars as an exact decimal.' })
 
+export const currency = z
+  .string()
+  .nullable()
+  .describe('Currency of the token, ISO 4217; `null` if not known.')
+
+/** A price with the token it is in. */
+export const listedPrice = {
+  price: amount.describe('As listed, in atomic units of the asset.'),
+  priceUsd: usd.optional().describe('Absent where the price is not in dollars.'),
+  asset: address.describe('Token of the price.'),
+  symbol: z.string().describe('Symbol of the token, such as `EURC`.'),
+  currency,
+}
+
 export const livePrice = amount
   .nullable()
   .describe(
-    'The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known.',
+    'The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known.',
   )
 
-export const livePriceUsd = usd.nullable().describe('The same in dollars.')
+export const livePriceUsd = usd
+  .nullable()
+  .describe('The same in dollars; `null` for a price that is not in dollars.')
 
 export const network = z
   .string()

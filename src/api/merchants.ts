@@ -2,9 +2,9 @@ import { z } from 'zod'
 import {
   type AnswerOf,
   address,
-  amount,
   anyObject,
   endpointStatus,
+  listedPrice,
   livePrice,
   method,
   network,
@@ -13,8 +13,8 @@ import {
 
 /** Prices as catalogs have them: dollars as the nearest number. */
 const prices = {
-  price: amount,
-  priceUsd: z.number(),
+  ...listedPrice,
+  priceUsd: z.number().optional().describe('Absent where the price is not in dollars.'),
   livePrice,
   livePriceUsd: z.number().nullable(),
 }
@@ -36,7 +36,7 @@ const catalogMerchant = z.object({
   id: z.string(),
   name: z.string(),
   network,
-  asset: address,
+  asset: address.describe('Token of the first endpoint; each endpoint names its own.'),
   endpoints: z.array(catalogEndpoint),
   description: z.string(),
   payTo: address,
@@ -68,7 +68,6 @@ const toolCall = z.object({
   pricing,
   ...prices,
   network,
-  asset: address,
   payTo: address,
   status: endpointStatus,
 })

@@ -38,7 +38,6 @@ import { createProbe, type Probe } from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
 import { createValidator, validateRoutes } from '../directory/probe/validate.js'
-import type { Expected } from '../directory/probe/verdict.js'
 import { sessionRoutes } from '../directory/session/session-routes.js'
 import { createSessions, createSignIn } from '../directory/session/sign-in.js'
 import { createDiscoveryAnswers, type DiscoveryAnswers } from '../discovery/answers.js'
@@ -83,9 +82,8 @@ interface DirectoryWorld {
   ownCalls: OwnCalls
   /** The network listings are about: the mainnet where it is served. */
   rpc: Rpc
-  token: Token
-  /** Every token of that network. */
-  tokens: readonly Token[]
+  /** Every token of that network; the first is the default one. */
+  tokens: readonly [Token, ...Token[]]
   stores: Pick<Stores, 'listings' | 'activity' | 'events' | 'sessions' | 'threadSource'>
   /** Whether other processes may use the same database. */
   isShared: boolean
@@ -105,14 +103,13 @@ interface DirectoryWorld {
 
 /** Builds every value of discovery and directory. */
 export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
-  const { config, rpc, token, checksum, now } = world
-  const { network, chainId } = token
+  const { config, rpc, tokens, checksum, now } = world
+  const { network, chainId } = tokens[0]
   const log = world.log.child({ module: 'directory' })
   const { listings: store, activity } = world.stores
-  const asset = { address: token.address, name: token.name, version: token.version }
   const audience = new URL(config.directoryUrl).origin
 
-  const probing = composeProbing({ ...world, store, network, asset, log })
+  const probing = composeProbing({ ...world, store, network, log })
   const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
 
   const identities = composeIdentities({ ...world, store, fetch, log })
@@ -122,7 +119,6 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const writes = composeWrites({
     ...world,
     store,
-    asset,
     audience,
     probe,
     schemas,
@@ -138,7 +134,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const catalog = createCatalog({ store, checksum })
   const bazaar = createAutoCatalog({
     store,
-    networks: new Map([[network, { asset: token.address }]]),
+    networks: new Map([[network, tokens]]),
     infoCheck,
     probeSoon: schedule.probeSoon,
     targetRules: rules,
@@ -152,7 +148,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const recorder = createActivityRecorder({
     onRecorded: feed.announce,
     store: activity,
-    asset: token.address,
+    asset: dollarsAmong(tokens),
     attributor: createAttributor(store),
     isRelayer: world.isRelayer,
     isDiskLow: world.isDiskLow,
@@ -199,14 +195,15 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
           audience,
           network,
           chainId,
-          asset: checksum(token.address),
+          tokens,
+          checksum,
           now,
         }),
       })
       await app.register(probeRoutes, { store, schedule, budget })
       await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
       await app.register(activityRoutes, {
-        tokens: world.tokens,
+        tokens,
         store: activity,
         listings: store,
         sessions,
@@ -236,18 +233,23 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   }
 }
 
+/** Returns the token that sums of activity are in; `undefined` where no dollars are settled. */
+function dollarsAmong(tokens: readonly Token[]): Address | undefined {
+  return tokens.find(({ currency }) => currency === 'USD')?.address
+}
+
 /** Builds the watch of ERC-8004 identities. */
 function composeIdentities({
   config,
   rpc,
-  token,
+  tokens,
   store,
   fetch,
   now,
   log,
 }: DirectoryWorld & { store: ListingStore; fetch: GuardedFetch }) {
   const registry = createIdentityRegistry({
-    rpc: token.network === IDENTITY_NETWORK ? rpc : undefined,
+    rpc: tokens[0].network === IDENTITY_NETWORK ? rpc : undefined,
     registry: config.identityRegistry,
   })
   const readIdentity = createIdentityReader({
@@ -261,7 +263,6 @@ function composeIdentities({
 
 interface WritesWorld extends DirectoryWorld {
   store: ListingStore
-  asset: Expected['asset']
   /** Origin of the directory. */
   audience: string
   probe: Probe
@@ -275,9 +276,9 @@ type AsksContract = (claim: Parameters<typeof isContractSignature>[1]) => Promis
 
 /** Builds the signed writes of listings with all their checks. */
 function composeWrites(world: WritesWorld) {
-  const { config, token, store, asset, audience, probe, schemas, now } = world
+  const { config, tokens, store, audience, probe, schemas, now } = world
   const { keccak256, recovery, asksContract } = world
-  const { network, chainId } = token
+  const { network, chainId } = tokens[0]
   return createWrites({
     listings: {
       ...store,
@@ -301,7 +302,7 @@ function composeWrites(world: WritesWorld) {
       now,
     }),
     schemas,
-    probe: createSaveProbes({ probe, network, asset, now }),
+    probe: createSaveProbes({ probe, network, tokens, now }),
     allowance: createTokenBuckets({ ...saveAllowance, now }),
     quota: createWriteQuota({
       listings: store,
@@ -310,7 +311,7 @@ function composeWrites(world: WritesWorld) {
       now,
     }),
     network,
-    asset: token.address,
+    tokens,
     now,
   })
 }
@@ -321,7 +322,7 @@ interface ProbingWorld {
   store: ListingStore
   /** CAIP-2. */
   network: string
-  asset: Expected['asset']
+  tokens: readonly Token[]
   /** Unix milliseconds. */
   now: () => number
   log: Logger
@@ -329,13 +330,13 @@ interface ProbingWorld {
 
 /** Builds everything that calls addresses of strangers, with one guard, one pace and one budget for all of it. */
 function composeProbing(world: ProbingWorld) {
-  const { config, ownCalls, store, network, asset, now, log } = world
+  const { config, ownCalls, store, network, tokens, now, log } = world
   const { baseUrl, directoryUrl, probeAllowPrivateHosts: allowPrivateHosts } = config
   const stopping = new AbortController()
   const rules = { allowPrivateHosts, ownOrigins: [baseUrl, directoryUrl] }
   const guarded = createGuardedFetch({ ...rules, baseUrl, signal: stopping.signal })
   const fetch = ownCalls.around(guarded)
-  const probe = createProbe({ fetch, network, asset, now })
+  const probe = createProbe({ fetch, network, tokens, now })
   const pace = createHostPace(now)
   const budget = createCallBudget({ now })
   // Strangers' schemas must not keep owners waiting.
@@ -350,8 +351,8 @@ function composeProbing(world: ProbingWorld) {
     budget,
     infoCheck,
     schedule: createProbeSchedule({ store, probe, effectOf, now, pace, log }),
-    validator: createValidator({ fetch, rules, network, asset, now }),
-    liveTerms: createLiveTerms({ fetch, budget, pace, network, asset }),
+    validator: createValidator({ fetch, rules, network, tokens, now }),
+    liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
     /** Aborts every call under way. */
     stop: () => stopping.abort(),
     /** Call it after the last probe. */

@@ -14,6 +14,7 @@ import { listHosted, type ProbeHosted, unlistHosted } from '../hosted/listing.js
 import { createChannelStorage, dropReservations, openRefundRecords } from '../hosted/records.js'
 import type { ListingStore } from '../store/listings.js'
 import type { HostedRecords } from '../store/sql/hosted-records.js'
+import type { Stablecoin } from '../x402/currencies.js'
 import type { Network } from '../x402/networks.js'
 
 /** The hosted endpoints, built and not yet started. */
@@ -34,7 +35,8 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   probe: ProbeHosted
   findPayment: PaymentFinder['byNonce']
   network: Network
-  asset: Address
+  /** The token of the prices. */
+  token: Stablecoin
   /** Tells whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: DeploymentWatch
   readFees: ReadFees
@@ -57,7 +59,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     }
   }
   const { payTo } = config.hosted
-  const { network, asset, probe } = world
+  const { network, token, probe } = world
   const log = world.log.child({ module: 'hosted' })
   const { refunds, channels, facilitator, begin, giveUp } = await openPayments(
     world,
@@ -71,7 +73,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
       probe,
       baseUrl: config.baseUrl,
       network,
-      asset,
+      token,
       payTo,
       now,
     })
@@ -87,7 +89,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
         channels,
         serviceName: 'Arcus',
       })
-      mountEndpoints(app, world.readFees)
+      mountEndpoints(app, world.readFees, token)
     },
     async start() {
       begin()
@@ -157,6 +159,7 @@ async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, 
     signer,
     storage,
     network,
+    asset: world.token.address,
     claimSeconds,
     isOffered,
     isTurn: isKeeper,

@@ -1,6 +1,7 @@
 import type { IndexedEndpoint, Merchant } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
 import { waitsForProbe } from '../store/ownership.js'
+import { currencyOf } from '../x402/currencies.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 
@@ -24,6 +25,7 @@ export interface Quote {
   network: string
   /** In lower case. */
   payTo: string
+  asset: string
 }
 
 /** The searchable parts of an endpoint of a listed merchant. */
@@ -41,8 +43,12 @@ export interface ListedEndpoint
   /** The keys of the item's `extensions`. */
   extensions: readonly string[]
   quotes: readonly Quote[]
-  /** The price of its live 402, or the listed price if none is known, in atomic units. */
+  /** The price of its live 402, or the listed price if none is known, in atomic units of `asset`. */
   price: number
+  /** In lower case. */
+  asset: string
+  /** ISO 4217; `null` if not known. */
+  currency: string | null
 }
 
 /** A merchant as the store has it now. */
@@ -184,20 +190,32 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     extensions: isObject(extensions) ? Object.keys(extensions) : NOTHING,
     quotes: quotesOf(row, merchant.endpoints.at(-1)?.quotes),
     price: Number(dearestAsked(row.accepts, row) ?? row.price),
+    asset: shared(row.asset),
+    currency: currencyOf(row.symbol),
   }
 }
 
 const NOTHING: readonly string[] = []
 
+/** Tokens are few, and endpoints many: one text each saves memory. */
+const assets = new Map<string, string>()
+
+function shared(asset: string): string {
+  const known = assets.get(asset)
+  if (known === undefined) assets.set(asset, asset)
+  return known ?? asset
+}
+
 /** Returns the quotes of an endpoint; those of the endpoint before, when they are the same, to save memory. */
 function quotesOf({ accepts }: IndexedEndpoint, before: readonly Quote[] = []): readonly Quote[] {
-  const quotes = accepts.flatMap(({ scheme, network, payTo }) =>
+  const quotes = accepts.flatMap(({ scheme, network, payTo, asset }) =>
     typeof scheme === 'string' && typeof network === 'string' && typeof payTo === 'string'
-      ? [{ scheme, network, payTo: payTo.toLowerCase() }]
+      ? [{ scheme, network, payTo: payTo.toLowerCase(), asset: String(asset).toLowerCase() }]
       : [],
   )
-  const isSame = ({ scheme, network, payTo }: Quote, i: number) =>
-    before[i]?.scheme === scheme && before[i].network === network && before[i].payTo === payTo
+  const names = ['scheme', 'network', 'payTo', 'asset'] as const
+  const isSame = (quote: Quote, i: number) =>
+    names.every((name) => before[i]?.[name] === quote[name])
   return quotes.length === before.length && quotes.every(isSame) ? before : quotes
 }
 

@@ -4,16 +4,22 @@ import { fold } from './fold.js'
 /** Everything that narrows a search besides words. An absent member narrows nothing. */
 export interface CatalogFilter {
   merchant?: string
-  /** One and the same entry of `accepts` must have these three; `payTo` in any case of its letters. */
+  /** One and the same entry of `accepts` must have these four; addresses in any case of their letters. */
   payTo?: string
   scheme?: string
   network?: string
+  asset?: string
+  /** The currency of the price, ISO 4217. */
+  currency?: string
   /** A key of the item's `extensions`. */
   extension?: string
   tag?: string
   method?: string
   pricing?: string
-  /** Atomic units that the price of the endpoint must not exceed: what its 402 asks for on the listed network. */
+  /**
+   * Atomic units that the price of the endpoint must not exceed: what its 402 asks for on the listed network. They are
+   * of the currency of the filter, else of its asset, else dollars, and prices in other money do not pass.
+   */
   maxPrice?: number
   /** Whether the last probe saw the endpoint's own 402 as it is listed. */
   verified?: boolean
@@ -39,10 +45,18 @@ export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
 /** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
 export function testOf(filter: CatalogFilter): EndpointTest {
   const { extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
+  const asset = filter.asset?.toLowerCase()
   const tests: EndpointTest[] = isAddressed(filter) ? [] : [isListedByDefault]
   if (method !== undefined) tests.push((endpoint) => endpoint.method === method)
   if (pricing !== undefined) tests.push((endpoint) => endpoint.pricing === pricing)
-  if (maxPrice !== undefined) tests.push(({ price }) => price <= maxPrice)
+  // An amount means nothing without its money: that of the filter, or else dollars.
+  const isInDollars = maxPrice !== undefined && asset === undefined
+  const currency = filter.currency?.toUpperCase() ?? (isInDollars ? 'USD' : undefined)
+  if (currency !== undefined) tests.push((endpoint) => endpoint.currency === currency)
+  if (maxPrice !== undefined) {
+    tests.push(({ price }) => price <= maxPrice)
+    if (currency === undefined) tests.push((endpoint) => endpoint.asset === asset)
+  }
   if (verified !== undefined) tests.push(({ status }) => (status === 'live') === verified)
   if (official !== undefined) tests.push(({ merchant }) => merchant.isOfficial === official)
   if (hasSchema !== undefined) tests.push((endpoint) => endpoint.hasSchema === hasSchema)
@@ -64,14 +78,11 @@ function hasTag(tag: string): EndpointTest {
   return ({ tags }) => tags.includes(folded)
 }
 
-function quoteTest({ payTo, scheme, network }: CatalogFilter): EndpointTest | undefined {
-  if (payTo === undefined && scheme === undefined && network === undefined) return undefined
-  const paid = payTo?.toLowerCase()
-  return ({ quotes }) =>
-    quotes.some(
-      (quote) =>
-        (paid === undefined || quote.payTo === paid) &&
-        (scheme === undefined || quote.scheme === scheme) &&
-        (network === undefined || quote.network === network),
-    )
+function quoteTest({ payTo, scheme, network, asset }: CatalogFilter): EndpointTest | undefined {
+  const wanted = { payTo: payTo?.toLowerCase(), scheme, network, asset: asset?.toLowerCase() }
+  const names = (['payTo', 'scheme', 'network', 'asset'] as const).filter(
+    (name) => wanted[name] !== undefined,
+  )
+  if (names.length === 0) return undefined
+  return ({ quotes }) => quotes.some((quote) => names.every((name) => quote[name] === wanted[name]))
 }

@@ -9,9 +9,8 @@ import type {
   PublishedEntry,
   PublishedMerchant,
 } from '../store/listings.js'
-import { tellLivePrice } from '../store/live-price.js'
+import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed } from '../store/ownership.js'
-import { formatAtomic } from '../x402/amounts.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
@@ -29,6 +28,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
       provider: text(merchant.name),
       merchant: JSON.stringify(membersOf(merchant)),
       pricing: text(endpoint.pricing),
+      ...priceOf(endpoint),
       hostedByArcus: endpoint.isHosted,
       input: inputOf(endpoint),
       inputSchema: toolSchemaOf(endpoint),
@@ -49,6 +49,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
   const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
   const published: PublishedEndpoint = {
     ...endpoint,
+    price: endpoint.price.toString(),
     tags: JSON.stringify(tags),
     example: JSON.stringify(example),
     inputSchema: inputSchema && JSON.stringify(inputSchema),
@@ -62,7 +63,7 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
 export function toCard({ endpoint, merchant }: CatalogEntry): EndpointCard {
-  const { id, url, method, title, description, tags, pricing, price } = endpoint
+  const { id, url, method, title, description, tags, pricing } = endpoint
   const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
     id,
@@ -72,8 +73,7 @@ export function toCard({ endpoint, merchant }: CatalogEntry): EndpointCard {
     description,
     tags,
     pricing,
-    price: price.toString(),
-    priceUsd: formatAtomic(price),
+    ...tellPrice(endpoint),
     ...tellLivePrice(endpoint, merchant),
     hosted: isHosted,
     hasSchema: inputSchema !== null,
@@ -142,6 +142,20 @@ function membersOf(merchant: PublishedMerchant): DiscoveryItem['metadata']['merc
 /** Returns the agent, if it was proven that the merchant's owner controls it. */
 function identityOf({ identity }: PublishedMerchant): { agentId: string } | null {
   return identity?.checks.control.passed === true ? { agentId: identity.agentId } : null
+}
+
+function priceOf(endpoint: PublishedEndpoint) {
+  const { price, priceUsd, asset, symbol, currency } = tellPrice({
+    ...endpoint,
+    price: BigInt(endpoint.price),
+  })
+  return {
+    price: text(price),
+    priceUsd: textOf(priceUsd),
+    asset: text(asset),
+    symbol: text(symbol),
+    currency: JSON.stringify(currency),
+  }
 }
 
 /** Writes how to call the endpoint. An example has one member, which comes last here. */

@@ -36,6 +36,8 @@ const standardFilter = {
     .describe('Address that is paid. Endpoints that are not live are listed too.'),
   scheme: nameParameter().optional().describe('Scheme that is accepted, such as `exact`.'),
   network: nameParameter().optional().describe('Network of the payment, such as `eip155:5042`.'),
+  asset: nameParameter().optional().describe('Address of a token that is taken.'),
+  currency: nameParameter().optional().describe('Currency of the price (ISO 4217), such as `EUR`.'),
   extensions: nameParameter()
     .optional()
     .describe('Extension that the endpoint offers, such as `bazaar`.'),
@@ -47,7 +49,9 @@ const wideFilter = {
   pricing: choiceParameter(['fixed', 'metered']).optional().describe('Pricing of the endpoint.'),
   maxPrice: anyInteger()
     .optional()
-    .describe('Highest price that the 402 may ask for on the listed network, in atomic units.'),
+    .describe(
+      'Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known.',
+    ),
   verified: flagParameter()
     .optional()
     .describe('Whether the last probe saw the 402 as it is listed.'),

@@ -54,6 +54,11 @@ const searchOperation: Operation = {
       query: { query: 'weather', maxPrice: '20000' },
       status: 200,
     },
+    euros: {
+      summary: 'Priced in euros, at most €0.05',
+      query: { query: 'weather', currency: 'EUR', maxPrice: '50000' },
+      status: 200,
+    },
     misspelled: { summary: 'A typing error', query: { query: 'wether' }, status: 200 },
     nothingFound: {
       summary: 'Words nobody wrote',

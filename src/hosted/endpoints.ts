@@ -1,6 +1,7 @@
 import type { RoutePrice } from '@arcus/merchant'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import { formatNative, formatUnits } from '../x402/amounts.js'
+import type { Stablecoin } from '../x402/currencies.js'
 
 /** Every hosted path begins with this. */
 export const HOSTED_PREFIX = '/hosted/'
@@ -14,8 +15,8 @@ export interface HostedEndpoint {
   path: string
   title: string
   tags: string[]
-  price: RoutePrice & { price: `$${string}`; description: string; pricing: 'fixed' | 'metered' }
-  /** Atomic units of the stablecoin. */
+  price: Omit<RoutePrice, 'price'> & { description: string; pricing: 'fixed' | 'metered' }
+  /** Atomic units of the token in which it is sold. */
   amount: bigint
   example: { queryParams: Record<string, unknown> } | { body: Record<string, unknown> }
   inputSchema: Record<string, unknown>
@@ -26,7 +27,7 @@ export interface HostedEndpoint {
 const STEP_CHARS = 5_000
 /** Steps up to the ceiling of the price. */
 const MAX_STEPS = 4
-const STEP_DOLLARS_MILLIS = 5
+const STEP_ATOMIC = 5_000
 const MAX_SENTENCES = 20
 /** Gas of a settlement that is alone in its transaction. */
 const SETTLE_GAS = 113_000n
@@ -43,9 +44,8 @@ const summaryEndpoint: HostedEndpoint = {
   tags: ['text', 'summary'],
   amount: 20_000n,
   price: {
-    price: '$0.02',
     pricing: 'metered',
-    description: `Picks the most important sentences of a text. Half a cent for each ${STEP_CHARS} characters begun.`,
+    description: `Picks the most important sentences of a text. Half a cent of its currency for each ${STEP_CHARS} characters begun.`,
     mimeType: 'application/json',
     maxTimeoutSeconds: 60,
   },
@@ -67,7 +67,7 @@ const summaryEndpoint: HostedEndpoint = {
   handle: () => async (request) => {
     const { text, sentences = 3 } = request.body as SummaryBody
     const steps = Math.max(1, Math.ceil([...text].length / STEP_CHARS))
-    request.payment?.charge(`$0.${String(steps * STEP_DOLLARS_MILLIS).padStart(3, '0')}`)
+    request.payment?.charge(String(steps * STEP_ATOMIC))
     return summarize(text, sentences)
   },
 }
@@ -79,7 +79,6 @@ const feesEndpoint: HostedEndpoint = {
   tags: ['arc', 'gas'],
   amount: 5_000n,
   price: {
-    price: '$0.005',
     pricing: 'fixed',
     description: 'Base fee of the newest block, and the gas cost of one settlement in dollars.',
     mimeType: 'application/json',
@@ -104,9 +103,15 @@ const feesEndpoint: HostedEndpoint = {
 export const hostedEndpoints: readonly HostedEndpoint[] = [summaryEndpoint, feesEndpoint]
 
 /** Mounts the hosted endpoints. The plugin that sells them must be registered in this scope before. */
-export function mountEndpoints(app: FastifyInstance, readFees: ReadFees): void {
+export function mountEndpoints(
+  app: FastifyInstance,
+  readFees: ReadFees,
+  { address, name, version }: Stablecoin,
+): void {
   for (const endpoint of hostedEndpoints) {
-    const { method, path, price, inputSchema, handle } = endpoint
+    const { method, path, amount, inputSchema, handle } = endpoint
+    const asked = { amount: amount.toString(), asset: address, extra: { name, version } }
+    const price = { ...endpoint.price, price: asked }
     const schema = method === 'GET' ? { querystring: inputSchema } : { body: inputSchema }
     app.route({
       method,

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { EndpointHealth, ListedEndpoint, ListingStore } from '../store/listings.js'
+import type { Stablecoin } from '../x402/currencies.js'
 import { hostedEndpoints } from './endpoints.js'
 
 /** The merchant id of hosted endpoints, which is reserved. */
@@ -20,7 +21,7 @@ export interface HostedListingOptions {
   probe: ProbeHosted
   baseUrl: string
   network: string
-  asset: Address
+  token: Stablecoin
   payTo: Address
   /** Unix seconds. */
   now: () => number
@@ -31,7 +32,8 @@ const PROBE_AGAIN_SECONDS = 6 * 3_600
 
 /** Lists the hosted endpoints under an official merchant, with the payment terms that each endpoint answers itself. */
 export async function listHosted(options: HostedListingOptions): Promise<void> {
-  const { store, probe, baseUrl, network, asset, payTo, now } = options
+  const { store, probe, baseUrl, network, token, payTo, now } = options
+  const asset = token.address
   const endpoints = await Promise.all(
     hostedEndpoints.map(
       async ({ method, path, title, tags, price, amount, example, inputSchema }) => {
@@ -42,6 +44,8 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
           description: price.description,
           pricing: price.pricing,
           price: amount,
+          asset,
+          symbol: token.symbol,
           tags,
           example,
           inputSchema,
@@ -68,7 +72,7 @@ export async function listHosted(options: HostedListingOptions): Promise<void> {
     name: 'Arcus',
     description: 'Endpoints that the operator of this facilitator hosts.',
     network,
-    asset: asset.toLowerCase() as Address,
+    asset,
     payTo: payTo.toLowerCase() as Address,
     isOfficial: true,
     isPartner: false,

@@ -34,7 +34,12 @@ const searchInput = {
     .int()
     .min(0)
     .optional()
-    .describe('in millionths of a dollar: 10000 is $0.01'),
+    .describe('in millionths of a dollar, or of the currency: 10000 is $0.01'),
+  currency: z
+    .string()
+    .max(8)
+    .optional()
+    .describe('of the price, as EUR; without it maxPrice finds dollars'),
   official: z.boolean().optional().describe('only merchants run by the operator'),
   verified: z.boolean().optional().describe('only resources whose 402 was seen to be as listed'),
   tag: z.string().min(1).max(200).optional(),
@@ -115,7 +120,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
     {
       title: 'Search paid APIs',
       description:
-        'Searches the catalog of paid APIs by words, best first. Prices are in accepts. correctedQuery is there when nothing had the words as typed.',
+        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency. correctedQuery is there when nothing had the words as typed.',
       inputSchema: searchInput,
       annotations,
     },

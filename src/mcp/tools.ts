@@ -1,6 +1,8 @@
 import { RequestFault } from '../http/errors.js'
 import type { CatalogEntry, EndpointMethod, ListingReader } from '../store/listings.js'
 import { formatAtomic } from '../x402/amounts.js'
+import { circleTokens, currencyOf, findToken, moneyOf } from '../x402/currencies.js'
+import { isNetwork, type Network } from '../x402/networks.js'
 
 type JsonObject = Record<string, unknown>
 /** The parameters of a URL. */
@@ -101,9 +103,10 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
         listed: {
           payTo: merchant.payTo,
           network: merchant.network,
-          asset: merchant.asset,
+          asset: endpoint.asset,
           pricing: endpoint.pricing,
           amount: String(endpoint.price),
+          price: moneyText(endpoint.price, endpoint.symbol),
         },
       }
     },
@@ -153,6 +156,8 @@ interface Item {
     description: string
     merchant: { id: string; name: string; official: boolean }
     pricing: string
+    asset: string
+    symbol: string
     hostedByArcus: boolean
     input: { method: string }
   }
@@ -175,14 +180,27 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
       network,
       asset,
       amount,
-      ...priceOf(amount),
+      ...priceOf({ network, asset, amount }, metadata),
     })),
     ...(tags === undefined ? {} : { tags }),
   }
 }
 
-/** Returns the price in dollars; every asset of the catalog is the stablecoin. */
-function priceOf(amount: unknown): { usd?: string } {
+/** Returns the price with its currency, and in dollars only where it is in dollars; neither for a token that is not known. */
+function priceOf(
+  { network, asset, amount }: Item['accepts'][number],
+  listed: Item['metadata'],
+): { price?: string; usd?: string } {
   if (typeof amount !== 'string' || !/^\d{1,78}$/.test(amount)) return {}
-  return { usd: formatAtomic(BigInt(amount)) }
+  const known = isNetwork(String(network)) ? circleTokens[network as Network] : []
+  const own = { address: listed.asset.toLowerCase(), symbol: listed.symbol }
+  const token = findToken([own, ...known], String(asset))
+  if (token === undefined) return {}
+  const isDollars = currencyOf(token.symbol) === 'USD'
+  const price = moneyText(BigInt(amount), token.symbol)
+  return { price, ...(isDollars && { usd: formatAtomic(BigInt(amount)) }) }
+}
+
+function moneyText(amount: bigint, symbol: string): string {
+  return `${formatAtomic(amount)} ${moneyOf(symbol)}`
 }

@@ -30,8 +30,11 @@ export interface ListedEndpoint {
   title: string
   description: string
   pricing: Pricing
-  /** Atomic units, six decimals. With `metered` it is a ceiling. */
+  /** Atomic units of the asset, six decimals. With `metered` it is a ceiling. */
   price: bigint
+  /** The token of the price, in lower case, and its symbol. */
+  asset: Address
+  symbol: string
   tags: string[]
   /** `queryParams` by name for GET, the JSON body for POST. */
   example: { queryParams: Record<string, unknown> } | { body: unknown }
@@ -86,6 +89,7 @@ export interface Merchant {
   name: string
   description: string
   network: string
+  /** The token of its first price, in lower case. */
   asset: Address
   payTo: Address
   /** The revision of the last accepted write; 0 before the first. */
@@ -181,8 +185,8 @@ export type EndpointHead = Pick<
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'price' | 'tags' | 'extras' | 'accepts'>,
-    Pick<Merchant, 'network' | 'asset'> {
+    Pick<Endpoint, 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>,
+    Pick<Merchant, 'network'> {
   hasSchema: boolean
 }
 
@@ -193,7 +197,11 @@ export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 export type JsonText = string
 
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
-export interface PublishedEndpoint extends EndpointHead, Pick<Endpoint, 'lastUpdated'> {
+export interface PublishedEndpoint
+  extends EndpointHead,
+    Pick<Endpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+  /** Decimal digits. */
+  price: string
   tags: JsonText
   example: JsonText
   inputSchema: JsonText | null

@@ -1,10 +1,12 @@
+import { type Address, getAddress } from 'viem'
 import { formatAtomic } from '../x402/amounts.js'
+import { currencyOf } from '../x402/currencies.js'
 import type { Endpoint, Merchant, QuotedRequirement } from './listings.js'
 
 /** The schemes that Arcus settles, preferred first. A buyer's client may take any of them. */
 export const settledSchemes: readonly unknown[] = ['exact', 'upto', 'batch-settlement']
 
-type Terms = Pick<Merchant, 'network' | 'asset'>
+type Terms = Pick<Merchant, 'network'> & Pick<Endpoint, 'asset'>
 
 /**
  * Returns the highest amount that the requirements ask for on the network and in the asset of a listing: a buyer's client
@@ -26,24 +28,43 @@ export function dearestAsked(
   return amounts.get(true) ?? amounts.get(false)
 }
 
+type Priced = Pick<Endpoint, 'accepts' | 'price' | 'asset' | 'symbol' | 'status'>
+
 /**
  * Returns the price of a call as the endpoint's own 402 last quoted it, whatever is listed; `null` where it is not known.
  * An endpoint that was never live stores the price of its listing, which proves nothing.
  */
 export function livePriceOf(
-  { accepts, price, status }: Pick<Endpoint, 'accepts' | 'price' | 'status'>,
-  merchant: Terms,
+  { accepts, price, asset, status }: Omit<Priced, 'symbol'>,
+  { network }: Pick<Merchant, 'network'>,
 ): bigint | null {
-  const asked = dearestAsked(accepts, merchant)
+  const asked = dearestAsked(accepts, { network, asset })
   return asked === undefined || (status !== 'live' && asked === price) ? null : asked
 }
 
 /** Returns the live price as answers show it beside the listed one. */
 export function tellLivePrice(
-  endpoint: Parameters<typeof livePriceOf>[0],
-  merchant: Terms,
+  endpoint: Priced,
+  merchant: Pick<Merchant, 'network'>,
 ): { livePrice: string | null; livePriceUsd: string | null } {
   const price = livePriceOf(endpoint, merchant)
   if (price === null) return { livePrice: null, livePriceUsd: null }
-  return { livePrice: price.toString(), livePriceUsd: formatAtomic(price) }
+  return { livePrice: price.toString(), livePriceUsd: dollarsOf(price, endpoint.symbol) ?? null }
+}
+
+/** Returns a listed price as answers show it: with its token and currency, and in dollars only where it is in dollars. */
+export function tellPrice({ price, asset, symbol }: Pick<Endpoint, 'price' | 'asset' | 'symbol'>): {
+  price: string
+  asset: Address
+  symbol: string
+  currency: string | null
+  priceUsd?: string
+} {
+  const priceUsd = dollarsOf(price, symbol)
+  const named = { price: price.toString(), asset: getAddress(asset), symbol }
+  return { ...named, currency: currencyOf(symbol), ...(priceUsd && { priceUsd }) }
+}
+
+function dollarsOf(amount: bigint, symbol: string): string | undefined {
+  return currencyOf(symbol) === 'USD' ? formatAtomic(amount) : undefined
 }

@@ -406,6 +406,8 @@ describe('a member that is missing', () => {
           description: '',
           pricing: 'fixed',
           price: 10_000n,
+          asset: null,
+          currency: null,
           tags: [],
           example: { body: {} },
           inputSchema: null,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
-import { aQuote, network, payTo, save, whenReady } from '../unit/discovery/a-catalog.js'
+import { aQuote, inEuros, network, payTo, save, whenReady } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
 
 let app: FastifyInstance
@@ -425,6 +425,30 @@ describe('GET /discovery/search', () => {
       ...numbers(2, 5),
       'endpoint later',
     ])
+  })
+
+  it('narrows by currency and by token, and never compares euros with dollars', async () => {
+    const { asset } = inEuros
+    await save(store, { id: 'a' }, [
+      { title: 'dollars', price: 10_000n, accepts: [aQuote(), aQuote({ asset, amount: '9000' })] },
+      { title: 'euros', ...inEuros, price: 9_000n, accepts: [aQuote({ asset, amount: '8000' })] },
+      { title: 'unseen euros', ...inEuros, price: 20_000n, status: 'unverified', accepts: [] },
+    ])
+    const titles = async (query: string) => (await found(`query=s&${query}`)).sort()
+    expect(await titles('')).toEqual(['dollars', 'euros', 'unseen euros'])
+    expect(await titles('currency=EUR')).toEqual(['euros', 'unseen euros'])
+    expect(await titles('currency=usd')).toEqual(['dollars'])
+    expect(await titles('currency=GBP')).toEqual([])
+    expect(await titles(`asset=${asset.toUpperCase().replace('0X', '0x')}`)).toEqual([
+      'dollars',
+      'euros',
+    ])
+    expect(await titles(`asset=${asset}&network=eip155:1`)).toEqual([])
+    expect(await titles('maxPrice=10000')).toEqual(['dollars'])
+    expect(await titles('maxPrice=9999')).toEqual([])
+    expect(await titles('maxPrice=8000&currency=EUR')).toEqual(['euros'])
+    expect(await titles('maxPrice=7999&currency=EUR')).toEqual([])
+    expect(await titles(`maxPrice=10000&asset=${asset}`)).toEqual(['euros'])
   })
 
   it('narrows by method, pricing, price, tag, schema, verified and official', async () => {

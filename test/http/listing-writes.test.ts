@@ -1,4 +1,3 @@
-import { listingBody } from 'arcus-client/listing'
 import {
   hashBody,
   LISTING_PRIMARY_TYPE,
@@ -11,7 +10,6 @@ import {
 import { type Hex, hashTypedData, recoverTypedDataAddress, zeroAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
-import { parseBody } from '../../src/directory/listings/faults.js'
 import {
   aListing,
   anAccount,
@@ -19,6 +17,7 @@ import {
   aSignedWrite,
   chainId,
   directoryUrl,
+  endpointsOf,
   type SignedRequest,
   send,
   startDirectory,
@@ -622,7 +621,7 @@ describe('ownership', () => {
 
   it('of what was found in payments is claimed by the key that is paid, and by no other', async () => {
     const id = `payto-${owner.address.toLowerCase()}`
-    const [endpoint] = parseBody(listingBody, aListing()).endpoints
+    const [endpoint] = endpointsOf(aListing())
     if (endpoint === undefined) throw new Error('no endpoint')
     const health = {
       accepts: [],

@@ -9,7 +9,15 @@ import { probeRoutes } from '../../src/directory/probe/probe-routes.js'
 import type { ProbeSchedule } from '../../src/directory/probe/probe-schedule.js'
 import { createValidator, validateRoutes } from '../../src/directory/probe/validate.js'
 import type { EndpointHealth } from '../../src/store/listings.js'
-import { aRequirement, ask, asset, bazaar, network, payTo } from '../unit/directory/probe/a-402.js'
+import {
+  aRequirement,
+  ask,
+  asset,
+  bazaar,
+  network,
+  payTo,
+  tokens,
+} from '../unit/directory/probe/a-402.js'
 import { aListingStore, aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'
 import { aLocalFetch, aTarget, type Target } from '../unit/directory/probe/a-target.js'
 import { anEdgesServer, type Edges } from './edges-server.js'
@@ -25,7 +33,7 @@ async function aServer(budget: Partial<CallBudgetOptions> = {}) {
   const edges = await anEdgesServer({
     routes: (app) => {
       void app.register(validateRoutes, {
-        validator: createValidator({ fetch: aLocalFetch(rules), rules, network, asset, now }),
+        validator: createValidator({ fetch: aLocalFetch(rules), rules, network, tokens, now }),
         budget: createCallBudget({ now, ...budget }),
         pace: createHostPace(now, 0),
       })
@@ -69,6 +77,8 @@ describe('POST /discovery/validate', () => {
         pricing: 'fixed',
         price: '10000',
         asset: asset.address,
+        symbol: 'USDC',
+        currency: 'USD',
         payTo,
         network,
         title: 'Weather',

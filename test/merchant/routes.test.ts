@@ -212,6 +212,9 @@ describe('the plugin', () => {
 
 /** An address whose last digit should be 5. */
 const mistyped = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A66'
+const eurc = '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1'
+const testEurc = '0x89B50855Aa3bE2F677cD6303Cec089B5F319D72a'
+const usdc = { name: 'USDC', version: '2' }
 
 describe('a mistake in the options', () => {
   const start = async (more: Record<string, unknown>, route: Record<string, unknown> = {}) => {
@@ -240,20 +243,26 @@ describe('a mistake in the options', () => {
     [{ routes: { 'GET quote': '$1' } }, /routes are named/],
     [{ routes: { 'GET /other': '$1' } }, /"GET \/other" in routes is no route/],
     [{ routes: { 'POST /quote': '$1' } }, /"POST \/quote" in routes is no route/],
-    [{ routes: { 'GET /quote': '1' } }, /GET \/quote: a price in dollars/],
+    [{ routes: { 'GET /quote': '1' } }, /GET \/quote: a price reads/],
   ])('stops the server at its start: %j', async (more, message) => {
     await expect(start(more)).rejects.toThrow(message)
   })
 
   it.each([
-    [{ price: '0.01' }, /a price in dollars reads "\$0.01"/],
-    [{ price: '$0,01' }, /a price in dollars reads "\$0.01"/],
-    [{ price: '$1,000' }, /a price in dollars/],
+    [{ price: '0.01' }, /a price reads "\$0.01", "€0.05" or "0.05 EUR"/],
+    [{ price: '$0,01' }, /a price reads "\$0.01", "€0.05" or "0.05 EUR"/],
+    [{ price: '$1,000' }, /a price reads/],
     [{ price: '$0' }, /above zero/],
     [{ price: '$0.0000001' }, /at most 6 decimals/],
-    [{ price: '$-1' }, /a price in dollars/],
-    [{ price: '$1e3' }, /a price in dollars/],
-    [{ price: '$0x10' }, /a price in dollars/],
+    [{ price: '$-1' }, /a price reads/],
+    [{ price: '$1e3' }, /a price reads/],
+    [{ price: '$0x10' }, /a price reads/],
+    [{ price: '0.05 GBP' }, /a price reads/],
+    [{ price: '€0.05 EUR' }, /a price reads/],
+    [{ price: '€0.0000001' }, /at most 6 decimals/],
+    [{ price: '0 EUR' }, /above zero/],
+    [{ price: { amount: '1', asset: eurc, extra: usdc } }, /is EURC, so extra must be name "EURC"/],
+    [{ price: { amount: '1', asset: testEurc } }, /is EURC on eip155:5042002, not on eip155:5042/],
     [{ price: 1 }, /amount must be/],
     [{ price: null }, /amount must be/],
     [{ price: { amount: '0' } }, /amount must be/],

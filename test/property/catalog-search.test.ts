@@ -8,7 +8,14 @@ import {
   type RankedPlace,
 } from '../../src/discovery/search.js'
 import type { CatalogEntry, ListingStore } from '../../src/store/listings.js'
-import { aCatalog, anEndpoint, aQuote, save, whenReady } from '../unit/discovery/a-catalog.js'
+import {
+  aCatalog,
+  anEndpoint,
+  aQuote,
+  inEuros,
+  save,
+  whenReady,
+} from '../unit/discovery/a-catalog.js'
 
 const letters = fc.constantFrom(...'aAbß%_ \n', 'é', 'e\u0301', 'Σ', 'ς', '天', '\u{1f327}', ' ')
 const text = fc.string({ unit: letters, maxLength: 12 })
@@ -16,28 +23,35 @@ const anyWords = fc.string({ unit: letters, maxLength: 3 })
 const anyPayTo = fc.constantFrom('0xAa', '0xbB')
 const anyScheme = fc.constantFrom('exact', 'batch-settlement')
 const anyNetwork = fc.constantFrom('eip155:5042', 'eip155:5042002')
+const dollars = '0x3600000000000000000000000000000000000000'
+const anyAsset = fc.constantFrom(dollars, inEuros.asset)
+const anyToken = fc.constantFrom({}, inEuros)
 const anyStatus = fc.constantFrom('live' as const, 'unverified' as const, 'failing' as const)
 
-const anyDraft = fc.record({
-  url: fc.constantFrom('a', 'b', 'c', 'd').map((path) => `https://api.example.com/${path}`),
-  title: text,
-  description: text,
-  tags: fc.array(text, { maxLength: 2 }),
-  method: fc.constantFrom('GET' as const, 'POST' as const),
-  status: anyStatus,
-  extras: fc.constantFrom({}, { extensions: { bazaar: {} } }),
-  accepts: fc.array(
-    fc
-      .record({
-        payTo: anyPayTo,
-        scheme: anyScheme,
-        network: anyNetwork,
-        amount: fc.constantFrom('5', '50'),
-      })
-      .map(aQuote),
-    { maxLength: 2 },
-  ),
-})
+const anyDraft = fc
+  .record({
+    token: anyToken,
+    url: fc.constantFrom('a', 'b', 'c', 'd').map((path) => `https://api.example.com/${path}`),
+    title: text,
+    description: text,
+    tags: fc.array(text, { maxLength: 2 }),
+    method: fc.constantFrom('GET' as const, 'POST' as const),
+    status: anyStatus,
+    extras: fc.constantFrom({}, { extensions: { bazaar: {} } }),
+    accepts: fc.array(
+      fc
+        .record({
+          payTo: anyPayTo,
+          scheme: anyScheme,
+          network: anyNetwork,
+          amount: fc.constantFrom('5', '50'),
+          asset: anyAsset,
+        })
+        .map(aQuote),
+      { maxLength: 2 },
+    ),
+  })
+  .map(({ token, ...draft }) => ({ ...draft, ...token }))
 
 /** The last one was found in payments. */
 const foundId = `payto-0x${'3'.repeat(40)}`
@@ -85,6 +99,8 @@ const anyFilter: fc.Arbitrary<CatalogFilter> = fc
       fc.record({ extension: fc.constantFrom('bazaar', 'toString') }),
       fc.record({ method: fc.constantFrom('GET', 'POST') }),
       fc.record({ maxPrice: fc.constantFrom(4, 5, 50) }),
+      fc.record({ currency: fc.constantFrom('USD', 'EUR') }),
+      fc.record({ asset: anyAsset }),
       fc.record({ verified: fc.boolean() }),
       fc.record({ official: fc.boolean() }),
     ),
@@ -96,15 +112,21 @@ const anyFilter: fc.Arbitrary<CatalogFilter> = fc
 function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: CatalogFilter): boolean {
   const texts = [endpoint.title, endpoint.description, merchant.name, merchant.description]
   const words = fold(q).split(/\s+/).filter(Boolean)
-  const { payTo, scheme, network, extension, maxPrice } = filter
+  const { payTo, scheme, network, extension, maxPrice, asset, currency } = filter
   const isQuoted = (quote: Record<string, unknown>) =>
     (payTo === undefined || String(quote.payTo).toLowerCase() === payTo.toLowerCase()) &&
     (scheme === undefined || quote.scheme === scheme) &&
-    (network === undefined || quote.network === network)
+    (network === undefined || quote.network === network) &&
+    (asset === undefined || quote.asset === asset)
   const isShown =
     endpoint.status === 'live' || (endpoint.status === 'unverified' && merchant.owner !== null)
-  const hasQuoteFilter = [payTo, scheme, network].some((it) => it !== undefined)
-  const listed = endpoint.accepts.filter(({ network }) => network === merchant.network)
+  const hasQuoteFilter = [payTo, scheme, network, asset].some((it) => it !== undefined)
+  const listed = endpoint.accepts.filter(
+    (quote) => quote.network === merchant.network && quote.asset === endpoint.asset,
+  )
+  const own = endpoint.asset === inEuros.asset ? 'EUR' : 'USD'
+  const isComparable =
+    currency !== undefined ? true : asset === undefined ? own === 'USD' : asset === endpoint.asset
   const amounts = listed.map(({ amount }) => Number(amount))
   const price = amounts.length === 0 ? Number(endpoint.price) : Math.max(...amounts)
   return (
@@ -114,7 +136,8 @@ function isFound({ endpoint, merchant }: CatalogEntry, q: string, filter: Catalo
     (!hasQuoteFilter || endpoint.accepts.some(isQuoted)) &&
     (extension === undefined || Object.hasOwn(Object(endpoint.extras.extensions), extension)) &&
     (filter.method === undefined || endpoint.method === filter.method) &&
-    (maxPrice === undefined || price <= maxPrice) &&
+    (currency === undefined || own === currency) &&
+    (maxPrice === undefined || (isComparable && price <= maxPrice)) &&
     (filter.verified === undefined || (endpoint.status === 'live') === filter.verified) &&
     (filter.official === undefined || merchant.isOfficial === filter.official)
   )

@@ -1,4 +1,4 @@
-import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import { type Listing, type ListingEndpoint, listingBody } from 'arcus-client/listing'
 import {
   hashBody,
   type ListingAction,
@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { createLogger } from '../../src/app/logger.js'
+import { parseBody } from '../../src/directory/listings/faults.js'
 import { createHistoryReader } from '../../src/directory/listings/history.js'
 import { createMerchantView } from '../../src/directory/listings/merchant-view.js'
 import { writeRoutes } from '../../src/directory/listings/routes.js'
@@ -27,18 +28,20 @@ import type { Probe, ProbeResult } from '../../src/directory/probe/probe.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import { createTokenBuckets } from '../../src/http/limiter.js'
 import { createServer } from '../../src/http/server.js'
-import type { ListingStore } from '../../src/store/listings.js'
+import type { ListedEndpoint, ListingStore } from '../../src/store/listings.js'
 import { createListingStore } from '../../src/store/sql/listings.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../src/store/sqlite/sql.js'
+import { circleTokens } from '../../src/x402/currencies.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
 import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
 
 export const directoryUrl = 'https://directory.example'
 export const network = 'eip155:5042'
 export const chainId = 5042
-export const asset: Address = '0x3600000000000000000000000000000000000000'
+export const tokens = circleTokens[network]
+export const asset: Address = tokens[0].address
 export const startSeconds = 1_800_000_000
 
 export interface TestDirectory {
@@ -98,7 +101,7 @@ export async function startDirectory(
     probe: createSaveProbes({
       probe,
       network,
-      asset: { address: asset, name: 'USDC', version: '2' },
+      tokens,
       now,
       random: () => 0.5,
     }),
@@ -110,7 +113,7 @@ export async function startDirectory(
       now,
     }),
     network,
-    asset,
+    tokens,
     now,
   })
   const app = createServer({
@@ -125,7 +128,14 @@ export async function startDirectory(
     listings: store,
     view: createMerchantView(store, getAddress, now),
     readHistory: createHistoryReader(store, chainId),
-    signingTerms: createSigningTerms({ audience, network, chainId, asset, now }),
+    signingTerms: createSigningTerms({
+      audience,
+      network,
+      chainId,
+      tokens,
+      checksum: getAddress,
+      now,
+    }),
   })
   return {
     app,
@@ -175,6 +185,15 @@ export function aListing(wish: Partial<Listing> = {}): Listing {
     endpoints: [anEndpoint()],
     ...wish,
   }
+}
+
+/** Returns the endpoints of a listing as the directory keeps them, in dollars. */
+export function endpointsOf(listing: Listing): ListedEndpoint[] {
+  return parseBody(listingBody, listing).endpoints.map(({ currency: _, ...endpoint }) => ({
+    ...endpoint,
+    asset,
+    symbol: 'USDC',
+  }))
 }
 
 export interface SignedRequest {

@@ -24,8 +24,12 @@ interface ListingEndpointBase {
   description?: string
   /** `fixed` by default. With `metered` the price is a ceiling. */
   pricing?: 'fixed' | 'metered'
-  /** Decimal digits, in millionths of a dollar: "10000" is one cent. */
+  /** Decimal digits, in millionths of a dollar or of another unit of money: "10000" is one cent. */
   price: string
+  /** The token of the price. Without it, and without a currency, it is the directory's default one: dollars. */
+  asset?: Address | null
+  /** The currency of the price, ISO 4217, instead of the token or to go with it. */
+  currency?: string | null
   tags?: string[]
   /** JSON Schema 2020-12 of the parameters, an object schema. */
   inputSchema?: Record<string, unknown> | null
@@ -243,7 +247,8 @@ const price = z
   .transform((digits, context) => {
     const { min, max } = limits.price
     if (PRICE.test(digits) && digits.length <= max.length) return BigInt(digits)
-    refuse(context, [], `must be a whole number of millionths of a dollar, ${min} to ${max}`)
+    const rule = 'must be a whole number of millionths of a dollar, or of the unit of its asset,'
+    refuse(context, [], `${rule} ${min} to ${max}`)
     return 0n
   })
   .meta({ wire: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } })
@@ -297,6 +302,16 @@ export const endpointBody = z
     ),
     pricing: z.enum(['fixed', 'metered']).default('fixed'),
     price,
+    asset: addressField
+      .nullable()
+      .default(null)
+      .describe('Token of the price; the default one if it is absent.'),
+    currency: z
+      .string()
+      .regex(/^[A-Z]{3}$/, { error: 'must be a currency such as EUR (ISO 4217)' })
+      .nullable()
+      .default(null)
+      .describe('Currency of the price, with the token or in its place.'),
     tags: tags.default([]),
     example: z
       .unknown()

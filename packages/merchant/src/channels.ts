@@ -28,8 +28,10 @@ export interface ChannelsOptions {
   signer: ClientEvmSigner
   /** A folder, or a storage of your own. A lost storage is lost money. */
   storage: string | ChannelStorage
-  /** Default `eip155:5042`. Channels are in its stablecoin. */
+  /** Default `eip155:5042`. */
   network?: Network
+  /** The token of all channels, such as the address of EURC. Default: dollars (USDC). */
+  asset?: string
   /** Interval at which earnings are claimed and settled. Default 3600, at most half of `withdrawDelaySeconds`. */
   claimSeconds?: number
   /** Delay for a buyer who withdraws the deposit on chain. 900 to 2,592,000; default a day. */
@@ -45,6 +47,7 @@ export interface ChannelsOptions {
 export interface Channels {
   readonly payTo: string
   readonly network: Network
+  readonly asset: string
   /** The official scheme, which keeps the vouchers. */
   readonly scheme: SchemeNetworkServer
   /** Tells whether calls may be paid by channel now. */
@@ -89,13 +92,15 @@ export function createChannels(options: ChannelsOptions): Channels {
     withdrawDelay,
     enforceMinDeposit: true,
   })
-  const { asset } = stablecoinOf(network)
+  const asset = options.asset ?? stablecoinOf(network).address
+  checkAddress('asset', asset)
   const manager = scheme.createChannelManager(facilitator, network, asset as `0x${string}`)
   const rounds = createClaimRounds({ manager, claimSeconds, isOffered, isTurn, log })
 
   return {
     payTo,
     network,
+    asset,
     scheme,
     isOffered,
     offer(exact) {

@@ -1,4 +1,4 @@
-import { parsePrice } from './price.js'
+import { findStablecoin, parseMoney } from './price.js'
 import type { NewRefund, PlannedRefund, Refunds } from './refunds.js'
 import type { Refusal, ResourceServer, Settled } from './resource-server.js'
 import type { Offer } from './terms.js'
@@ -22,7 +22,7 @@ export function createMeter({ requirements, terms: { isMetered } }: Offer): Mete
     charge(amount) {
       if (!isMetered) throw new Error('x402: only a route with pricing "metered" may charge less')
       if (isClosed) throw new Error('x402: the payment is settled already; charge before')
-      const wanted = parseAmount(amount, requirements.network)
+      const wanted = parseAmount(amount, requirements)
       if (wanted > price) throw new Error(`x402: ${amount} is more than the buyer agreed to`)
       charged = wanted
     },
@@ -34,11 +34,15 @@ export function createMeter({ requirements, terms: { isMetered } }: Offer): Mete
   }
 }
 
-/** Reads dollars as in a price, or atomic units. Unlike a price it may be zero. */
-function parseAmount(amount: string, network: string): bigint {
-  if (/^\d{1,78}$/.test(amount)) return BigInt(amount)
-  if (/^\$0+(\.0{1,6})?$/.test(amount)) return 0n
-  return BigInt(parsePrice(amount as `$${string}`, network as 'eip155:5042').amount)
+/** Reads money as in a price, or atomic units. Unlike a price it may be zero. Throws for other money than was asked for. */
+function parseAmount(text: string, { asset, network }: Offer['requirements']): bigint {
+  if (/^\d{1,78}$/.test(text)) return BigInt(text)
+  const { currency, amount } = parseMoney(text)
+  const token = findStablecoin(asset, network)
+  if (token?.currency === currency) return amount
+  throw new Error(
+    `x402: ${text} cannot be charged, because the price is in ${token?.symbol ?? asset}`,
+  )
 }
 
 const PENDING = 'settlement_pending'

@@ -78,7 +78,7 @@ export interface RoutePrice {
 /** The payment of a request, as the handler of a priced route finds it in `request.payment`. */
 export interface Payment {
   payer: string
-  /** Atomic units of the asset. Arc's stablecoin has a million to the dollar. */
+  /** Atomic units of the asset. USDC has a million to the dollar, EURC a million to the euro. */
   amount: string
   asset: string
   network: string
@@ -86,8 +86,8 @@ export interface Payment {
   /** `exact`, `upto` or `batch-settlement`. */
   scheme: string
   /**
-   * Sets how much of a metered price is charged, in dollars such as `"$0.004"` or in atomic units. The last call counts.
-   * With `"$0"` nothing is settled. Throws for more than the price.
+   * Sets how much of a metered price is charged, in its own money such as `"$0.004"` or `"€0.004"`, or in atomic units.
+   * The last call counts. With zero nothing is settled. Throws for more than the price, and for other money.
    */
   charge(amount: string): void
   /**

@@ -3,7 +3,7 @@ import type { PaymentRequired } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formatAtomic } from '../../../src/x402/amounts.js'
 import { isNetwork, networks } from '../../../src/x402/networks.js'
-import { isStablecoin } from './price.js'
+import { findStablecoin } from './price.js'
 import type { Refusal } from './resource-server.js'
 import { paymentRequired, type Terms } from './terms.js'
 
@@ -117,8 +117,9 @@ ${rows.map(([name = '', value = '']) => `<dt>${escapeHtml(name)}</dt><dd>${escap
 }
 
 function describePrice(amount: string, asset: string, network: string): string {
-  if (!isStablecoin(asset, network)) return `${amount} atomic units of the token ${asset}`
-  return `$${formatAtomic(BigInt(amount))} in USDC`
+  const token = findStablecoin(asset, network)
+  if (token === undefined) return `${amount} atomic units of the token ${asset}`
+  return `${token.currency === 'EUR' ? '€' : '$'}${formatAtomic(BigInt(amount))} in ${token.symbol}`
 }
 
 const entities: Record<string, string> = {

@@ -1,13 +1,17 @@
 import { addressProblem } from '../../../src/x402/address.js'
+import { circleTokens, findToken, type Stablecoin } from '../../../src/x402/currencies.js'
 import type { Network } from '../../../src/x402/networks.js'
 
 /**
- * Price of one call: dollars of Arc's stablecoin such as `"$0.01"`, with at most six decimals, or atomic units of a
- * token with the EIP-712 domain that its contract uses.
+ * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or
+ * `"0.05 EUR"`, or atomic units of a token. A token that is neither USDC nor EURC needs the EIP-712 domain that its
+ * contract uses.
  */
 export type Price =
-  | `$${string}`
-  | { amount: string; asset: string; extra: { name: string; version: string } }
+  | Money
+  | { amount: string; asset: string; extra?: { name: string; version: string } }
+
+type Money = `$${string}` | `€${string}` | `${string} USD` | `${string} EUR`
 
 /** A price as a payment requirement states it. */
 interface PriceTerms {
@@ -17,28 +21,27 @@ interface PriceTerms {
   extra: { name: string; version: string }
 }
 
-/** The stablecoin of each Arc network, with the EIP-712 domain of its contract. It has six decimals on both. */
-const stablecoins: Record<Network, Omit<PriceTerms, 'amount'>> = {
-  'eip155:5042': {
-    asset: '0x3600000000000000000000000000000000000000',
-    extra: { name: 'USDC', version: '2' },
-  },
-  'eip155:5042002': {
-    asset: '0x3600000000000000000000000000000000000000',
-    extra: { name: 'USDC', version: '2' },
-  },
+const DECIMALS = 6
+
+/** Returns the token of dollars. */
+export function stablecoinOf(network: Network): Stablecoin {
+  return circleTokens[network][0]
 }
 
-const STABLECOIN_DECIMALS = 6
-
-export function stablecoinOf(network: Network): Omit<PriceTerms, 'amount'> {
-  return stablecoins[network]
+/** Finds the known token of an address in any case. */
+export function findStablecoin(asset: string, network: string): Stablecoin | undefined {
+  return findToken(circleTokens[network as Network] ?? [], asset)
 }
 
 /** Reads a price without rounding. Throws with the problem in the price. */
 export function parsePrice(price: Price, network: Network): PriceTerms {
   if (typeof price === 'string') {
-    return { ...stablecoins[network], amount: parseDollars(price) }
+    const { currency, amount } = parseMoney(price)
+    if (amount === 0n) {
+      throw new Error(`a price is above zero, got "${price}"; leave a free route out`)
+    }
+    const token = circleTokens[network].find((it) => it.currency === currency) as Stablecoin
+    return { amount: amount.toString(), asset: token.address, extra: domainOf(token) }
   }
   const { amount, asset, extra } = price ?? {}
   if (!/^[1-9]\d{0,77}$/.test(amount)) {
@@ -46,24 +49,50 @@ export function parsePrice(price: Price, network: Network): PriceTerms {
   }
   const problem = addressProblem(asset)
   if (problem !== undefined) throw new Error(`asset ${problem}, got "${asset}"`)
+  return { amount, asset, extra: readDomain(asset, network, extra) }
+}
+
+function domainOf({ name, version }: Stablecoin): PriceTerms['extra'] {
+  return { name, version }
+}
+
+/** Returns the EIP-712 domain of a price. Throws where it is not the one of the token, or the token is of another network. */
+function readDomain(
+  asset: string,
+  network: Network,
+  extra: Partial<PriceTerms['extra']> | undefined,
+): PriceTerms['extra'] {
+  const known = findStablecoin(asset, network)
+  for (const [other, tokens] of Object.entries(circleTokens)) {
+    const foreign = known === undefined ? findToken(tokens, asset) : undefined
+    if (foreign === undefined) continue
+    throw new Error(`asset "${asset}" is ${foreign.symbol} on ${other}, not on ${network}`)
+  }
+  if (extra === undefined && known !== undefined) return domainOf(known)
   if (!extra?.name || !extra.version) {
     throw new Error('extra must give name and version of the EIP-712 domain of the asset')
   }
-  return { amount, asset, extra: { name: extra.name, version: extra.version } }
-}
-
-function parseDollars(price: string): string {
-  const [, whole, fraction = ''] = /^\$(\d{1,12})(?:\.(\d+))?$/.exec(price) ?? []
-  if (whole === undefined) throw new Error(`a price in dollars reads "$0.01", got "${price}"`)
-  if (fraction.length > STABLECOIN_DECIMALS) {
-    throw new Error(`a price has at most ${STABLECOIN_DECIMALS} decimals, got "${price}"`)
+  const { name, version } = extra
+  if (known !== undefined && (name !== known.name || version !== known.version)) {
+    throw new Error(
+      `asset "${asset}" is ${known.symbol}, so extra must be name "${known.name}" and version "${known.version}", got "${name}" and "${version}"`,
+    )
   }
-  const units = BigInt(whole + fraction.padEnd(STABLECOIN_DECIMALS, '0'))
-  if (units === 0n) throw new Error(`a price is above zero, got "${price}"; leave a free route out`)
-  return units.toString()
+  return { name, version }
 }
 
-/** Tells whether atomic units of this asset are millionths of a dollar. */
-export function isStablecoin(asset: string, network: string): boolean {
-  return stablecoins[network as Network]?.asset === asset.toLowerCase()
+/** Reads money as a person writes it, zero as well. Throws for anything else. */
+export function parseMoney(text: string): { currency: 'USD' | 'EUR'; amount: bigint } {
+  const [, sign, signed, plain, code] =
+    /^(?:([$€])(\d{1,12}(?:\.\d+)?)|(\d{1,12}(?:\.\d+)?) (USD|EUR))$/.exec(text) ?? []
+  const decimal = signed ?? plain
+  if (decimal === undefined) {
+    throw new Error(`a price reads "$0.01", "€0.05" or "0.05 EUR", got "${text}"`)
+  }
+  const [whole = '', fraction = ''] = decimal.split('.')
+  if (fraction.length > DECIMALS) {
+    throw new Error(`a price has at most ${DECIMALS} decimals, got "${text}"`)
+  }
+  const currency = sign === '€' || code === 'EUR' ? 'EUR' : 'USD'
+  return { currency, amount: BigInt(whole + fraction.padEnd(DECIMALS, '0')) }
 }

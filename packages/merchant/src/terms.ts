@@ -236,14 +236,14 @@ function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirem
 
 function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
   const { channels } = defaults
-  const wanted = own.schemes ?? defaultSchemes(own, defaults)
+  const exact = requirementsOf(own, defaults)
+  const wanted = own.schemes ?? defaultSchemes(own, defaults, exact.asset)
   const unknown = wanted.find((scheme) => !schemes.includes(scheme))
   if (unknown !== undefined || wanted.length === 0) {
     throw new Error(
       `schemes are ${schemes.map((it) => `"${it}"`).join(', ')}, got "${unknown ?? ''}"`,
     )
   }
-  const exact = requirementsOf(own, defaults)
   const offers = schemes
     .filter((scheme) => wanted.includes(scheme))
     .map((scheme) => {
@@ -257,13 +257,22 @@ function offersOf(own: RoutePrice, defaults: X402Options): Terms['accepts'] {
   return offers as [PaymentRequirements, ...PaymentRequirements[]]
 }
 
-/** By `exact` a metered price needs refunds, so without them the other schemes are offered. */
-function defaultSchemes({ pricing }: RoutePrice, { channels, refunds }: X402Options): Scheme[] {
+/**
+ * By `exact` a metered price needs refunds, so without them the other schemes are offered. Channels hold one token, and
+ * prices in another are not offered by them.
+ */
+function defaultSchemes(
+  { pricing }: RoutePrice,
+  { channels, refunds }: X402Options,
+  asset: string,
+): Scheme[] {
   const isMetered = pricing === 'metered'
   return [
     ...(isMetered ? (['upto'] as const) : []),
     ...(isMetered && refunds === undefined ? [] : (['exact'] as const)),
-    ...(channels === undefined ? [] : (['batch-settlement'] as const)),
+    ...(channels?.asset.toLowerCase() === asset.toLowerCase()
+      ? (['batch-settlement'] as const)
+      : []),
   ]
 }
 

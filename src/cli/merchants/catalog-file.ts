@@ -22,6 +22,7 @@ import type {
   QuotedRequirement,
 } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
+import { circleTokens, currencyOf, findToken, moneyOf } from '../../x402/currencies.js'
 import { CommandError } from '../operator-command.js'
 import { everyMerchant, type OperatorStores, officialProblem, record } from './operator-stores.js'
 
@@ -80,7 +81,7 @@ async function readText(path: string): Promise<string> {
 
 function readFiled({ config }: OperatorStores, path: string, content: string): FiledMerchant[] {
   const parsed = parseMerchants(content, {
-    assets: new Map(config.networks.map(({ network, assets }) => [network, assets.slice(0, 1)])),
+    assets: new Map(config.networks.map(({ network, assets }) => [network, assets])),
     officialProblem: (payTo) => officialProblem(payTo, config.buybackAddress),
   })
   if (parsed.ok) return parsed.merchants
@@ -125,8 +126,8 @@ async function save(
 
 /** Returns the state of an endpoint as the file states it, which is shown until the service has probed it, at once. */
 function healthOf(
-  { accepts, extras, price, status, failures, probe }: FiledMerchant['endpoints'][number],
-  { network, asset, payTo }: FiledMerchant['merchant'],
+  { accepts, extras, price, asset, status, failures, probe }: FiledMerchant['endpoints'][number],
+  { network, payTo }: FiledMerchant['merchant'],
   now: number,
 ): EndpointHealth {
   const listed = {
@@ -216,10 +217,11 @@ function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
 }
 
 function toFiledEndpoint(endpoint: Endpoint) {
-  const { url, method, title, description, pricing, price, tags } = endpoint
+  const { url, method, title, description, pricing, price, asset, symbol, tags } = endpoint
   const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
   const { status, failures, probe } = endpoint
-  const listed = { url, method, title, description, pricing, price: price.toString(), tags }
+  const money = { price: price.toString(), asset, symbol }
+  const listed = { url, method, title, description, pricing, ...money, tags }
   const health = { status, failures, probe }
   return { ...listed, example, inputSchema, output, isHosted, extras, accepts, ...health }
 }
@@ -238,7 +240,7 @@ interface FiledMerchant {
 
 /** The settings that a file must agree with. */
 interface FileRules {
-  /** The token of the listings on each served network. */
+  /** The tokens that are settled on each served network. */
   assets: ReadonlyMap<string, readonly Address[]>
   /** Returns the reason why a merchant with this payTo cannot be official, to be put after a colon. */
   officialProblem: (payTo: Address) => string | undefined
@@ -281,9 +283,18 @@ const accepts = z
 
 /** An endpoint: the members that owners write, under the same rules, and those that only the operator sets. */
 const endpoint = z.looseObject({}).transform((members, context) => {
-  const { isHosted, extras: extra, accepts: quoted, status, failures, probe, ...listed } = members
+  const {
+    isHosted,
+    extras: extra,
+    accepts: quoted,
+    status,
+    failures,
+    probe,
+    symbol,
+    ...listed
+  } = members
   const body = endpointBody.safeParse(listed, { error: describeIssue })
-  const own = { isHosted, extras: extra, accepts: quoted, status, failures, probe }
+  const own = { isHosted, extras: extra, accepts: quoted, status, failures, probe, symbol }
   const rest = restOfEndpoint.safeParse(own, { error: describeIssue })
   for (const parsed of [body, rest]) {
     for (const { path, message } of parsed.error?.issues ?? []) {
@@ -309,6 +320,7 @@ const probe = z
   })
 
 const restOfEndpoint = z.object({
+  symbol: text({ kind: 'one-line', minChars: 1, maxChars: 20 }).optional(),
   isHosted: z.boolean().default(false),
   extras,
   accepts,
@@ -374,7 +386,13 @@ function parseMerchants(content: string, rules: FileRules): ParsedFile {
   if (problems.length > 0) return wrong(problems)
   return {
     ok: true,
-    merchants: merchants.map(({ endpoints, ...rest }) => ({ merchant: rest, endpoints })),
+    merchants: merchants.map(({ endpoints, ...rest }) => ({
+      merchant: rest,
+      endpoints: endpoints.map(({ currency: _, ...endpoint }) => ({
+        ...endpoint,
+        ...tokenOf(endpoint, rest),
+      })),
+    })),
   }
 }
 
@@ -399,9 +417,7 @@ const problemsOf =
     const isFound = merchantIdKind(read.id) === 'found'
     return [
       ...(taken === undefined ? [`${at}.network must be ${served}, got "${read.network}".`] : []),
-      ...(taken !== undefined && !taken.includes(read.asset)
-        ? [`${at}.asset must be a stablecoin of ${read.network}: ${taken.join(' or ')}.`]
-        : []),
+      ...(taken === undefined ? [] : tokenProblems(read, at, taken)),
       ...(official === undefined ? [] : [`${at}.isOfficial must not be true: ${official}.`]),
       ...(isFound && read.owner === null && read.id !== `payto-${read.payTo}`
         ? [`${at}.id must be payto- and its payTo while nobody owns it.`]
@@ -409,6 +425,40 @@ const problemsOf =
       ...repeatedEndpoints(read, at),
     ]
   }
+
+/** Returns the token of a price. Files from before prices named it are in the token of their merchant, and in dollars. */
+function tokenOf(
+  { asset, symbol }: Pick<Read['endpoints'][number], 'asset' | 'symbol'>,
+  merchant: Pick<Read, 'asset'>,
+): { asset: Address; symbol: string } {
+  const address = asset ?? merchant.asset
+  return { asset: address, symbol: symbol ?? circleSymbol(address) ?? 'USDC' }
+}
+
+function circleSymbol(address: Address): string | undefined {
+  return findToken(Object.values(circleTokens).flat(), address)?.symbol
+}
+
+function tokenProblems(read: Read, at: string, taken: readonly string[]): string[] {
+  const wrong = (path: string) =>
+    `${path}.asset must be a stablecoin of ${read.network}: ${taken.join(' or ')}.`
+  const ofEndpoints = read.endpoints.flatMap((endpoint, index) => {
+    const path = `${at}.endpoints[${index}]`
+    const { asset, symbol } = tokenOf(endpoint, read)
+    if (!taken.includes(asset)) return [wrong(path)]
+    const known = circleSymbol(asset)
+    if (known === undefined && asset !== read.asset && endpoint.symbol === undefined) {
+      return [`${path}.symbol is required for the asset ${asset}.`]
+    }
+    if (known !== undefined && symbol !== known) {
+      return [`${path}.symbol must be ${known}, the symbol of ${asset}.`]
+    }
+    const { currency } = endpoint
+    const isWrong = currency !== null && currency !== currencyOf(symbol)
+    return isWrong ? [`${path}.currency must be that of ${symbol}: ${moneyOf(symbol)}.`] : []
+  })
+  return taken.includes(read.asset) ? ofEndpoints : [wrong(at), ...ofEndpoints]
+}
 
 function repeatedEndpoints({ endpoints }: Read, at: string): string[] {
   const seen = new Set<string>()

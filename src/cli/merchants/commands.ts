@@ -4,6 +4,7 @@ import type { Endpoint, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import type { Block } from '../../store/sql/blocks.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { moneyOf } from '../../x402/currencies.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { parseArguments, UsageError } from '../command-line.js'
 import { CommandError } from '../operator-command.js'
@@ -174,7 +175,7 @@ function describeEndpoint(endpoint: Endpoint): string[] {
   const next = nextProbeAt === null ? '' : `, next probe ${dateOf(nextProbeAt)}`
   return [
     `  ${method} ${url}`,
-    `    ${endpoint.title}: ${ceiling}${formatAtomic(price)} USD, ${status}${hosted} (${seen}${next})`,
+    `    ${endpoint.title}: ${ceiling}${formatAtomic(price)} ${moneyOf(endpoint.symbol)}, ${status}${hosted} (${seen}${next})`,
   ]
 }
 

@@ -15,8 +15,8 @@ import {
 interface ActivityRecorderOptions {
   store: Pick<ActivityStore, 'append' | 'forget'>
   attributor: Attributor
-  /** The token whose amounts are summed, in lower case. */
-  asset: Address
+  /** The token of dollars, whose amounts are summed, in lower case; `undefined` where none is settled. */
+  asset: Address | undefined
   /** Lower-case. */
   isRelayer: (address: Address) => boolean
   /** Wallets that pay refunds for another address, with that address; lower-case. */

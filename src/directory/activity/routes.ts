@@ -151,7 +151,7 @@ interface NamedToken {
 }
 
 interface ActivityRoutesOptions {
-  /** The tokens that are settled; the first is the default one. */
+  /** The tokens that are settled. */
   tokens: readonly NamedToken[]
   store: ActivityStore
   listings: Pick<ListingReader, 'findMerchant'>
@@ -250,14 +250,15 @@ function toFilter(
 }
 
 interface Rendering {
-  /** The tokens that are settled; the first is the default one. */
   tokens: readonly NamedToken[]
   checksum: (address: Address) => Address
 }
 
-/** Returns the token of an answer; older rows are in the only one there was. */
+/** Returns the token of an answer; older rows are in the only one there was, which was dollars. */
 function tokenOf({ asset }: Activity, { tokens }: Rendering): NamedToken | undefined {
-  return tokens.find(({ address }) => asset === null || address === asset)
+  return tokens.find(({ address, currency }) =>
+    asset === null ? currency === 'USD' : address === asset,
+  )
 }
 
 /** Returns the amount in dollars; `undefined` for one in another money. */

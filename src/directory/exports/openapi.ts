@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { moneyOf } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 import { schemaKeywords, schemasByName } from '../../x402/json-schema.js'
 import { parseUrl } from '../../x402/parse-url.js'
@@ -215,13 +216,14 @@ function success({ output, extras }: Endpoint) {
 
 /** Returns the price, live before listed, in the form that other directories read, and the quoted requirements. */
 function paymentInfo(endpoint: Endpoint, merchant: Merchant) {
-  const { pricing, price, accepts } = endpoint
+  const { pricing, price, symbol, accepts } = endpoint
   const amount = formatAtomic(livePriceOf(endpoint, merchant) ?? price)
+  const currency = moneyOf(symbol)
   return {
     price:
       pricing === 'fixed'
-        ? { mode: 'fixed', currency: 'USD', amount }
-        : { mode: 'dynamic', currency: 'USD', min: '0', max: amount },
+        ? { mode: 'fixed', currency, amount }
+        : { mode: 'dynamic', currency, min: '0', max: amount },
     protocols: [{ x402: { x402Version: 2, accepts } }],
   }
 }

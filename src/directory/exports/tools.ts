@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { ToolCall, ToolsAnswer } from '../../api/merchants.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { parseUrl } from '../../x402/parse-url.js'
-import { costOf, livePrices, priceUsd } from '../listings/published.js'
+import { catalogPrices, costOf } from '../listings/published.js'
 
 /** `function` is the form of most language models, `mcp` the answer to `tools/list`. */
 export const toolFormats = ['function', 'mcp'] as const
@@ -61,18 +61,15 @@ function toCall(
   endpoint: Endpoint,
   checksum: (address: Address) => Address,
 ): ToolCall {
-  const { method, url, pricing, price, status, inputSchema, example } = endpoint
+  const { method, url, pricing, status, inputSchema, example } = endpoint
   const isWrapped = inputSchema === null && 'body' in example && needsWrap(example.body)
   return {
     method,
     url,
     arguments: method === 'GET' ? 'query' : isWrapped ? 'body.body' : 'body',
     pricing,
-    price: price.toString(),
-    priceUsd: priceUsd(price),
-    ...livePrices(endpoint, merchant),
+    ...catalogPrices(endpoint, merchant),
     network: merchant.network,
-    asset: checksum(merchant.asset),
     payTo: checksum(merchant.payTo),
     status,
   }

@@ -24,19 +24,24 @@ interface Terms {
   network: string
   /** Lower case. */
   asset: Address
+  symbol: string
   payTo: Address
   amount: bigint
   requirement: QuotedRequirement
 }
+
+/** A price of a payment or a 402, with its token. */
+type AskedPrice = Pick<Terms, 'amount' | 'asset' | 'symbol'>
 
 const jsonLimits = { depth: 24, nodes: 2_000, stringChars: 8_192 }
 
 /** Drafts the entry of a paid resource, or returns the reason why not even its URL and price can be listed. */
 export function draftUnclaimed(
   resource: BazaarResource,
-  { network, asset, payTo, amount, requirement }: Terms,
+  { network, payTo, requirement, ...asked }: Terms,
 ): { ok: true; draft: Draft } | { ok: false; rejectedReason: string } {
-  const described = describeEndpoint(resource, amount)
+  const described = describeEndpoint(resource, asked)
+  const { asset } = asked
   if (!described.ok) return described
   const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
   return { ok: true, draft: { merchant, endpoint: described.endpoint, accepts: [requirement] } }
@@ -49,7 +54,7 @@ export type EndpointClaims = Pick<BazaarResource, 'url' | 'method'> &
 /** Describes an endpoint by a stranger's claims, in the form and within the limits of owners. */
 export function describeEndpoint(
   claims: EndpointClaims,
-  amount: bigint,
+  price: AskedPrice,
 ): { ok: true; endpoint: DescribedEndpoint } | { ok: false; rejectedReason: string } {
   const described = claims.info !== undefined && claims.schema !== undefined
   const bare = { info: claims.info ?? {}, schema: claims.schema ?? {} }
@@ -59,7 +64,7 @@ export function describeEndpoint(
   if (!isObject(info) || !isObject(schema)) {
     return { ok: false, rejectedReason: 'info and schema hold a text that is too long.' }
   }
-  const listed = readEndpoint({ ...claims, info, schema }, amount)
+  const listed = readEndpoint({ ...claims, info, schema }, price)
   if (!listed.ok) return listed
   const extras = extrasOf(claims, described ? { info, schema } : undefined)
   return { ok: true, endpoint: { ...listed.endpoint, extras } }
@@ -75,7 +80,7 @@ function readEndpoint(
     info,
     schema,
   }: EndpointClaims & Pick<BazaarResource, 'info' | 'schema'>,
-  amount: bigint,
+  { amount, asset, symbol }: AskedPrice,
 ): { ok: true; endpoint: ListedEndpoint } | { ok: false; rejectedReason: string } {
   const bare = {
     url,
@@ -93,7 +98,10 @@ function readEndpoint(
   let kept: Partial<typeof optional> = optional
   for (;;) {
     const parsed = endpointBody.safeParse({ ...bare, ...kept })
-    if (parsed.success) return { ok: true, endpoint: parsed.data }
+    if (parsed.success) {
+      const { currency: _, ...endpoint } = parsed.data
+      return { ok: true, endpoint: { ...endpoint, asset, symbol } }
+    }
     const [name] = parsed.error.issues[0]?.path ?? []
     if (typeof name !== 'string' || !Object.hasOwn(kept, name)) {
       const reason = parsed.error.issues[0]?.message ?? 'cannot be listed'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
 import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
+import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { memberOf } from '../../x402/json.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
@@ -28,6 +29,7 @@ export interface Offer {
   fingerprint: string
   resource: BazaarResource
   terms: Pick<SettledPayment, 'network' | 'asset' | 'payTo' | 'payer' | 'amount'> & {
+    symbol: string
     requirement: QuotedRequirement
   }
   /** The reason, in a sentence, if its URL is never called. */
@@ -36,8 +38,8 @@ export interface Offer {
 }
 
 export interface OfferRules {
-  /** Networks whose endpoints the directory lists, each with its stablecoin in lower case. */
-  networks: ReadonlyMap<string, { asset: Address }>
+  /** Networks whose endpoints the directory lists, each with its stablecoins. */
+  networks: ReadonlyMap<string, readonly Pick<Stablecoin, 'address' | 'symbol'>[]>
   /** An entry whose URL may not be called never becomes live. */
   targetRules: TargetRules
   /** Tells whether the operator blocks a recipient; takes lower-case addresses. */
@@ -58,7 +60,8 @@ export function readOffer(
   }
   const { network, asset, payTo, payer, settlementId } = settled
   const amount = BigInt(requirement.amount)
-  if (rules.networks.get(network)?.asset !== asset) {
+  const token = findToken(rules.networks.get(network) ?? [], asset)
+  if (token === undefined) {
     return rejected(`payments on ${network} are not listed here.`)
   }
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
@@ -67,7 +70,15 @@ export function readOffer(
     key: `${payTo} ${network} ${resource.method} ${resource.url}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
-    terms: { network, asset, payTo, payer, amount, requirement: { ...requirement } },
+    terms: {
+      network,
+      asset,
+      symbol: token.symbol,
+      payTo,
+      payer,
+      amount,
+      requirement: { ...requirement },
+    },
     blockedBecause: target.isAllowed ? undefined : target.message,
     settlementId,
   }

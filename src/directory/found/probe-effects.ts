@@ -25,7 +25,7 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
   ): Promise<DescribedEndpoint | undefined> {
     if (quote === undefined) return undefined
     const { quoted, chosen } = quote
-    const { url, method } = endpoint
+    const { url, method, asset, symbol } = endpoint
     const template = memberOf(memberOf(endpoint.extras.extensions, 'bazaar'), 'routeTemplate')
     const claims: EndpointClaims = {
       ...quoted.resource,
@@ -34,7 +34,8 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
       ...(typeof template === 'string' ? { routeTemplate: template } : {}),
       ...(await agreedBazaar(quoted.bazaar, method)),
     }
-    const described = describeEndpoint(claims, BigInt(chosen.amount))
+    const asked = { amount: BigInt(chosen.amount), asset, symbol }
+    const described = describeEndpoint(claims, asked)
     return described.ok ? described.endpoint : undefined
   }
 

@@ -6,10 +6,9 @@ import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import { createPause } from './pause.js'
 import {
+  catalogPrices,
   isPublished,
-  livePrices,
   paramNames,
-  priceUsd,
   publishedIdentity,
   shownEndpoints,
 } from './published.js'
@@ -138,15 +137,13 @@ function toFragment(
 }
 
 function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
-  const { method, url, title, pricing, price } = endpoint
+  const { method, url, title, pricing } = endpoint
   return {
     method,
     url,
     title,
     pricing,
-    price: price.toString(),
-    priceUsd: priceUsd(price),
-    ...livePrices(endpoint, merchant),
+    ...catalogPrices(endpoint, merchant),
     params: paramNames(endpoint),
     description: endpoint.description,
     tags: endpoint.tags,

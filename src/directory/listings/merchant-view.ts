@@ -2,7 +2,7 @@ import { merchantIdKind } from 'arcus-client/listing'
 import { type Address, getAddress } from 'viem'
 import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
 import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { tellLivePrice } from '../../store/live-price.js'
+import { tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf } from '../../store/ownership.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
@@ -80,19 +80,22 @@ function toListed({
   title,
   description,
   pricing,
-  price,
   tags,
   example,
   inputSchema,
   output,
+  ...priced
 }: ListedEndpoint): Omit<MerchantEndpoint, 'state'> {
+  const { price, asset, currency } = tellPrice(priced)
   return {
     url,
     method,
     title,
     description,
     pricing,
-    price: price.toString(),
+    price,
+    asset,
+    currency,
     tags,
     example,
     inputSchema,
@@ -104,8 +107,9 @@ function toState(endpoint: Endpoint, merchant: Merchant): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }
-  const live = tellLivePrice(endpoint, merchant)
-  return { id, ...health, ...live, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
+  const { symbol, priceUsd } = tellPrice(endpoint)
+  const prices = { symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) }
+  return { id, ...health, ...prices, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
 }
 
 function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[] {

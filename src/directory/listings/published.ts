@@ -1,7 +1,8 @@
 import type { Endpoint, Merchant } from '../../store/listings.js'
-import { livePriceOf, tellLivePrice } from '../../store/live-price.js'
+import { livePriceOf, tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { moneyOf } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 
 /** Returns the agent that a merchant is shown with: only while its owner controls the linked agent. */
@@ -21,25 +22,30 @@ export function shownEndpoints(merchant: Merchant, endpoints: readonly Endpoint[
   return endpoints.filter((endpoint) => !isWaiting(endpoint))
 }
 
-/** Returns the price that the endpoint's 402 asked for; both members are `null` where it is unknown. */
-export function livePrices(endpoint: Endpoint, merchant: Merchant) {
+/**
+ * Returns the listed price and the one that the endpoint's 402 asked for, `null` where it is unknown. Dollars are the
+ * nearest number to the exact decimal: 10000 is 0.01.
+ */
+export function catalogPrices(endpoint: Endpoint, merchant: Merchant) {
+  const { priceUsd, ...listed } = tellPrice(endpoint)
   const { livePrice, livePriceUsd } = tellLivePrice(endpoint, merchant)
-  return { livePrice, livePriceUsd: livePriceUsd === null ? null : Number(livePriceUsd) }
+  return {
+    ...listed,
+    ...(priceUsd && { priceUsd: Number(priceUsd) }),
+    livePrice,
+    livePriceUsd: livePriceUsd === null ? null : Number(livePriceUsd),
+  }
 }
 
 /** Describes the cost of a call: the price of its 402, and the listed price where that differs. */
 export function costOf(endpoint: Endpoint, merchant: Merchant): string {
   const { price, pricing } = endpoint
   const live = livePriceOf(endpoint, merchant) ?? price
-  const cost = `${pricing === 'metered' ? 'at most ' : ''}${formatAtomic(live)} USD a call`
+  const money = moneyOf(endpoint.symbol)
+  const cost = `${pricing === 'metered' ? 'at most ' : ''}${formatAtomic(live)} ${money} a call`
   return live === price
     ? cost
-    : `${cost} by its own 402, though listed at ${formatAtomic(price)} USD`
-}
-
-/** Returns dollars as the nearest number to the exact decimal: 10000 is 0.01. */
-export function priceUsd(price: bigint): number {
-  return Number(formatAtomic(price))
+    : `${cost} by its own 402, though listed at ${formatAtomic(price)} ${money}`
 }
 
 /** Returns the names of the parameters from the schema, or else from the example. */

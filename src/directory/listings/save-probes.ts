@@ -1,5 +1,6 @@
 import { createTokenBuckets } from '../../http/limiter.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listings.js'
+import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth } from '../probe/health.js'
 import type { Probe, ProbeResult } from '../probe/probe.js'
@@ -12,7 +13,8 @@ interface SaveProbesOptions {
   probe: Probe
   /** CAIP-2. */
   network: string
-  asset: Parameters<typeof freshHealth>[0]['asset']
+  /** All that are settled on it. */
+  tokens: readonly Stablecoin[]
   /** Unix milliseconds. */
   now: () => number
   /** From 0 to 1; spreads the next probes. */
@@ -78,11 +80,12 @@ export function createSaveProbes(options: SaveProbesOptions) {
       result: ProbeResult,
       before?: Endpoint,
     ): SavedEndpoint {
-      const { network, asset } = options
+      const { network, tokens } = options
+      const asset = findToken(tokens, endpoint.asset) as Stablecoin
       const fresh = freshHealth({ network, asset, payTo, price: endpoint.price })
       // Saving again neither heals a failing endpoint nor counts as a failure of another.
       const isFailing = before?.status === 'failing'
-      const quoted = quotedFor(payTo, options, before)
+      const quoted = quotedFor(payTo, { network, asset }, before)
       const accepts = quoted ?? fresh.accepts
       const wasLive = before?.status === 'live' && quoted !== undefined
       const status = wasLive ? before.status : fresh.status
@@ -99,16 +102,17 @@ export function createSaveProbes(options: SaveProbesOptions) {
   }
 }
 
-/** Returns the last live quote, which stays while the endpoint is out of reach, unless the listing's payTo changed. */
+/** Returns the last live quote, which stays while the endpoint is out of reach, unless payTo or token of the listing changed. */
 function quotedFor(
   payTo: ProbeTarget,
-  { network, asset }: Pick<SaveProbesOptions, 'network' | 'asset'>,
+  { network, asset }: { network: string; asset: Stablecoin },
   before: Endpoint | undefined,
 ) {
   const isPaid = before?.accepts
     .filter((it) => it.network === network)
     .every((it) => String(it.payTo).toLowerCase() === payTo.toLowerCase())
-  if (isPaid !== true || before === undefined || before.accepts.length === 0) return undefined
+  if (isPaid !== true || before?.asset !== asset.address || before.accepts.length === 0)
+    return undefined
   // Terms that only repeat the earlier listing were never quoted by the endpoint.
   const unseen = freshHealth({ network, asset, payTo, price: before.price }).accepts
   const isSeen =

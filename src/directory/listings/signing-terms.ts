@@ -7,10 +7,11 @@ import {
 } from 'arcus-client/listing-write'
 import type { Address } from 'viem'
 import type { SigningAnswer } from '../../api/listings.js'
+import type { Stablecoin } from '../../x402/currencies.js'
 
 const merchantPath = '/api/merchants/{id}'
 const listing =
-  '{ name, description?, payTo, endpoints: [{ url, method, title, description?, pricing?, price, tags?, example?, inputSchema?, output? }] }'
+  '{ name, description?, payTo, endpoints: [{ url, method, title, description?, pricing?, price, asset?, currency?, tags?, example?, inputSchema?, output? }] }'
 
 /** The route, the form of the body and the signer of each action. */
 export const writeActions = {
@@ -58,8 +59,8 @@ interface SigningTermsOptions {
   /** CAIP-2. */
   network: string
   chainId: number
-  /** With checksum. */
-  asset: Address
+  tokens: readonly Stablecoin[]
+  checksum: (address: Address) => Address
   /** Unix milliseconds. */
   now: () => number
 }
@@ -69,16 +70,23 @@ export function createSigningTerms({
   audience,
   network,
   chainId,
-  asset,
+  tokens,
+  checksum,
   now,
 }: SigningTermsOptions) {
+  const assets = tokens.map(({ address, symbol, currency }) => ({
+    address: checksum(address),
+    symbol,
+    currency,
+  }))
   const fixed: Omit<SigningAnswer, 'time'> = {
     domain: listingDomain(chainId),
     primaryType: LISTING_PRIMARY_TYPE,
     types: listingWriteTypes,
     audience,
     network,
-    asset,
+    asset: checksum((tokens[0] as Stablecoin).address),
+    assets,
     request: '{ message, signature, body }',
     bodyHash: 'keccak256 of the UTF-8 of the canonical JSON (RFC 8785) of body',
     revision: 'one above that of GET /api/merchants/{id}; 1 for a new merchant',

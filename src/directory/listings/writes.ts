@@ -9,6 +9,7 @@ import type {
   ListingStore,
   Merchant,
 } from '../../store/listings.js'
+import { type Stablecoin, tokenOfPrice } from '../../x402/currencies.js'
 import { listingFault, missingFault, WriteFault } from './faults.js'
 import type { SavedEndpoint } from './save-probes.js'
 import type { SchemaCheck, SchemaVerdict } from './schema-check.js'
@@ -47,7 +48,7 @@ interface WritesOptions {
   schemas: Pick<SchemaCheck, 'check'>
   /** Probes the endpoints of a save; `known` are those listed before. */
   probe: (
-    endpoints: ListingBody['endpoints'],
+    endpoints: readonly ListedEndpoint[],
     payTo: Address,
     known: readonly Endpoint[],
   ) => Promise<SavedEndpoint[]>
@@ -55,14 +56,14 @@ interface WritesOptions {
   quota: WriteQuota
   /** CAIP-2. */
   network: string
-  /** Lower case. */
-  asset: Address
+  /** All that are settled on it; the first is the default one. */
+  tokens: readonly Stablecoin[]
   /** Unix milliseconds. */
   now: () => number
 }
 
 export function createWrites(options: WritesOptions): Writes {
-  const { listings, check, schemas, probe, allowance, quota, network, asset } = options
+  const { listings, check, schemas, probe, allowance, quota, network, tokens } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
 
   /** Applies a change. The store checks owner, revision and nonce again, in the transaction of the change. */
@@ -116,7 +117,9 @@ export function createWrites(options: WritesOptions): Writes {
         schema: listingBody,
         payToOf: ({ payTo }) => payTo,
       })
-      const { endpoints, ...described } = checked.body
+      const { endpoints: written, ...described } = checked.body
+      const endpoints = inTokens(written, tokens)
+      const [{ asset }] = endpoints as [ListedEndpoint]
       const known = checked.merchant === undefined ? [] : await listings.endpointsOf(merchantId)
       const isOwned = checked.merchant?.owner != null
       await checkSchemas(endpoints, isOwned ? known : [], schemas)
@@ -198,6 +201,21 @@ export function createWrites(options: WritesOptions): Writes {
   }
 }
 
+/** Returns the endpoints with the tokens of their prices. Throws a `WriteFault` for a token that is not settled. */
+function inTokens(
+  endpoints: ListingBody['endpoints'],
+  tokens: readonly Stablecoin[],
+): ListedEndpoint[] {
+  return endpoints.map(({ currency, ...endpoint }, index) => {
+    const found = tokenOfPrice({ asset: endpoint.asset, currency }, tokens)
+    if ('problem' in found) {
+      throw listingFault([{ path: `endpoints[${index}].${found.member}`, message: found.problem }])
+    }
+    const { address, symbol } = found.token
+    return { ...endpoint, asset: address, symbol }
+  })
+}
+
 function isSaving(action: string): boolean {
   return action === 'listing.create' || action === 'listing.update'
 }
@@ -207,13 +225,16 @@ function paceFault(waitSeconds: number): WriteFault {
   return new WriteFault('tooManySaves', text, undefined, { 'retry-after': String(waitSeconds) })
 }
 
+/** The part of an endpoint that says how it is called. */
+type Called = Pick<ListedEndpoint, 'inputSchema' | 'example'>
+
 /**
  * Checks that each input schema compiles and that the example satisfies it. `accepted` are endpoints whose pair passed
  * before. Throws a `WriteFault`.
  */
 export async function checkSchemas(
-  endpoints: readonly ListedEndpoint[],
-  accepted: readonly Endpoint[],
+  endpoints: readonly Called[],
+  accepted: readonly Called[],
   { check }: Pick<SchemaCheck, 'check'>,
 ): Promise<void> {
   const known = new Set(accepted.map(pairOf))
@@ -227,7 +248,7 @@ export async function checkSchemas(
 
 function schemaFault(
   index: number,
-  endpoint: ListedEndpoint,
+  endpoint: Called,
   { fault, message }: Extract<SchemaVerdict, { ok: false }>,
 ): WriteFault {
   if (fault === 'busy') {
@@ -242,10 +263,10 @@ function schemaFault(
   return listingFault([{ ...issue, path: `endpoints[${index}].${issue.path}` }])
 }
 
-function exampleOf({ example }: ListedEndpoint): unknown {
+function exampleOf({ example }: Called): unknown {
   return 'queryParams' in example ? example.queryParams : example.body
 }
 
-function pairOf({ inputSchema, example }: ListedEndpoint): string {
+function pairOf({ inputSchema, example }: Called): string {
   return inputSchema === null ? '' : canonicalJson([inputSchema, example])
 }

@@ -1,5 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import type { EndpointHealth } from '../../store/listings.js'
+import type { Stablecoin } from '../../x402/currencies.js'
 import type { ProbeResult } from './probe.js'
 
 /** Time between two probes of a healthy endpoint. */
@@ -14,7 +15,7 @@ const JITTER = 0.2
 
 interface ListedTerms {
   network: string
-  asset: { address: Address; name: string; version: string }
+  asset: Pick<Stablecoin, 'address' | 'name' | 'version'>
   payTo: Address
   price: bigint
 }

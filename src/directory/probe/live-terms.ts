@@ -22,15 +22,17 @@ interface LiveTermsOptions {
   pace: HostPace
   /** CAIP-2. */
   network: string
-  asset: Expected['asset']
+  /** All that are settled on it. */
+  tokens: Expected['tokens']
 }
 
 export function createLiveTerms(options: LiveTermsOptions): LiveTerms {
-  const { fetch, budget, pace, network, asset } = options
+  const { fetch, budget, pace, network } = options
   return (caller, { endpoint, merchant }, example = endpoint.example) => {
-    const { url, method, price } = endpoint
+    const { url, method, price, asset } = endpoint
+    const tokens = options.tokens.filter(({ address }) => address === asset)
     const hasSchema = endpoint.inputSchema !== null
-    const expected = { network, asset, payTo: merchant.payTo, price, hasSchema, method }
+    const expected = { network, tokens, payTo: merchant.payTo, price, hasSchema, method }
     return budget.spend(caller, hostKey(url), () =>
       inTurn(pace, url, async () =>
         checkAnswer(await fetch(toProbeRequest({ url, method, example })), expected),

@@ -7,7 +7,7 @@ import { checkAnswer, type Expected, isDefinite, type Verdict } from './verdict.
 
 export type ProbedEndpoint = Pick<
   ListedEndpoint,
-  'url' | 'method' | 'example' | 'price' | 'inputSchema'
+  'url' | 'method' | 'example' | 'price' | 'asset' | 'inputSchema'
 >
 
 export interface ProbeResult {
@@ -29,17 +29,20 @@ interface ProbeOptions {
   fetch: GuardedFetch
   /** CAIP-2. */
   network: string
-  asset: Expected['asset']
+  /** All that are settled on it. */
+  tokens: Expected['tokens']
   /** Unix milliseconds. */
   now: () => number
 }
 
-export function createProbe({ fetch, network, asset, now }: ProbeOptions): Probe {
+export function createProbe({ fetch, network, tokens, now }: ProbeOptions): Probe {
   return async (endpoint, payTo) => {
-    const { price, method, inputSchema } = endpoint
+    const { price, asset, method, inputSchema } = endpoint
     const answer = await fetch(toProbeRequest(endpoint))
     const hasSchema = inputSchema !== null
-    const verdict = checkAnswer(answer, { network, asset, payTo, price, hasSchema, method })
+    const listed = tokens.filter(({ address }) => address === asset)
+    const expected = { network, tokens: listed, payTo, price, hasSchema, method }
+    const verdict = checkAnswer(answer, expected)
     const { chosen, quoted } = verdict
     const isLive = verdict.state === 'live' && chosen !== undefined && quoted !== undefined
     return {

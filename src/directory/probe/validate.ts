@@ -6,6 +6,7 @@ import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
 import type { ListedEndpoint } from '../../store/listings.js'
+import { findToken } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
@@ -164,17 +165,18 @@ export function createValidator(options: {
   rules: TargetRules
   /** CAIP-2. */
   network: string
-  asset: Expected['asset']
+  /** All that are settled on it. */
+  tokens: Expected['tokens']
   /** Unix milliseconds. */
   now: () => number
 }): Validator {
-  const { fetch, rules, network, asset, now } = options
+  const { fetch, rules, network, tokens, now } = options
   function toValidation(request: ValidateRequest, answer: GuardedAnswer): Validation {
     const { method } = request
-    const verdict = checkAnswer(answer, { network, asset, hasSchema: false, method })
+    const verdict = checkAnswer(answer, { network, tokens, hasSchema: false, method })
     const { state, message, warnings, seen } = verdict
     const checkedAt = Math.floor(now() / 1000)
-    const listing = prefillListing(request, verdict)
+    const listing = prefillListing(request, verdict, tokens)
     return { verdict: state, message, warnings, seen, checkedAt, listing }
   }
   return {
@@ -188,9 +190,13 @@ export function createValidator(options: {
 }
 
 /** Drafts a listing from the quote of an endpoint; `null` unless it is live. */
-function prefillListing(request: ValidateRequest, verdict: Verdict): Validation['listing'] {
-  const { chosen, quoted } = verdict
-  if (chosen === undefined || quoted === undefined) return null
+function prefillListing(
+  request: ValidateRequest,
+  { chosen, quoted }: Verdict,
+  tokens: Expected['tokens'],
+): Validation['listing'] {
+  const token = chosen && findToken(tokens, chosen.asset)
+  if (chosen === undefined || quoted === undefined || token === undefined) return null
   const { serviceName, description, tags } = quoted.resource
   const hints = quoted.bazaar === null ? {} : inputHintsOf(quoted.bazaar)
   const url = new URL(request.url)
@@ -202,6 +208,8 @@ function prefillListing(request: ValidateRequest, verdict: Verdict): Validation[
     pricing: chosen.scheme === 'upto' ? 'metered' : 'fixed',
     price: chosen.amount,
     asset: chosen.asset,
+    symbol: token.symbol,
+    currency: token.currency,
     payTo: chosen.payTo,
     network: chosen.network,
     ...(serviceName === undefined ? {} : { title: serviceName }),

@@ -2,6 +2,7 @@ import { type Address, getAddress, isAddress } from 'viem'
 import { dearestAsked, settledSchemes } from '../../store/live-price.js'
 import { hasWrongChecksum, zeroAddress } from '../../x402/address.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { findToken, moneyOf, nameTokens, type Stablecoin } from '../../x402/currencies.js'
 import { type GuardedAnswer, headOf } from './guarded-fetch.js'
 import {
   inputHintsOf,
@@ -51,8 +52,8 @@ export interface Verdict {
 /** The terms that an endpoint should ask for. Without `payTo` or `price`, any is right. */
 export interface Expected {
   network: string
-  /** The pinned stablecoin with its EIP-712 name and version. */
-  asset: { address: Address; name: string; version: string }
+  /** The pinned stablecoins of which one must be asked for: the token of the listing, or all if none is listed. */
+  tokens: readonly Stablecoin[]
   payTo?: Address
   /** Atomic units. */
   price?: bigint
@@ -157,10 +158,12 @@ export function checkRequirements(quoted: QuotedPayment, expected: Expected): Ve
     const message = `The 402 asks for payment on ${network}; add a requirement on ${expected.network}.`
     return wrong('wrong_network', message, { network })
   }
-  const inAsset = onNetwork.filter(({ asset }) => isSameAddress(asset, expected.asset.address))
+  const inAsset = onNetwork.filter(({ asset }) => findToken(expected.tokens, asset) !== undefined)
   if (inAsset.length === 0) {
     const asset = named(onNetwork.map((terms) => terms.asset))
-    const message = `The 402 asks for payment in ${asset}; the stablecoin of ${expected.network} is ${expected.asset.address}.`
+    const wanted =
+      nameTokens(expected.tokens) || 'a token that is settled, and the listed one is not'
+    const message = `The 402 asks for payment in ${asset}; on ${expected.network} it must be ${wanted}.`
     return wrong('wrong_asset', message, { network: expected.network, asset })
   }
   const toPayee = inAsset.filter(({ payTo }) => isPayee(payTo, expected.payTo))
@@ -242,9 +245,12 @@ function describeForeign(foreign: readonly QuotedTerms[], { network, payTo }: Qu
 
 function findOddities(
   quoted: QuotedPayment,
-  { chosen: { scheme, amount, extra }, dearest }: Asked,
-  { price, asset, hasSchema }: Expected,
+  { chosen: { scheme, amount, asset, extra }, dearest }: Asked,
+  { price, tokens, hasSchema }: Expected,
 ): Map<VerdictWarning, string> {
+  const token = findToken(tokens, asset) as Stablecoin
+  const shownMoney = (atomic: bigint) =>
+    `${atomic} (${formatAtomic(atomic)} ${moneyOf(token.symbol)})`
   const odd = new Map<VerdictWarning, string>()
   if (BigInt(amount) === 0n) {
     odd.set(
@@ -255,14 +261,14 @@ function findOddities(
   if (dearest > 0n && price !== undefined && dearest !== price) {
     odd.set(
       'price_drift',
-      `It asks for ${dollars(dearest)}, the listing says ${dollars(price)}: list the price it asks for.`,
+      `It asks for ${shownMoney(dearest)}, the listing says ${shownMoney(price)}: list the price it asks for.`,
     )
   }
-  if (extra.name !== asset.name || extra.version !== asset.version) {
+  if (extra.name !== token.name || extra.version !== token.version) {
     const quotedDomain = `${shown(extra.name)} and ${shown(extra.version)}`
     odd.set(
       'wrong_domain',
-      `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${asset.name}" and "${asset.version}".`,
+      `Its extra.name and extra.version are ${quotedDomain}, so signatures will fail: they must be "${token.name}" and "${token.version}".`,
     )
   }
   if (!settledSchemes.includes(scheme)) {
@@ -291,10 +297,6 @@ function findOddities(
     odd.set('requirements_unusable', `${quoted.unusable} of its requirements cannot be read.`)
   }
   return odd
-}
-
-function dollars(amount: bigint): string {
-  return `${amount} (${formatAtomic(amount)} USD)`
 }
 
 function shown(value: string | number | undefined): string {

@@ -134,6 +134,8 @@ export interface EndpointRow {
   description: string
   pricing: Pricing
   price: string
+  asset: Address
+  symbol: string
   tags: string
   example: string
   input_schema: string | null
@@ -183,30 +185,33 @@ function toHead(row: HeadRow): EndpointHead {
 }
 
 /** Columns that discovery publishes of an endpoint, named as the members of `PublishedEndpoint`. */
-export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method, title, description, pricing, tags,
-  example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
+export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method, title, description, pricing, price,
+  asset, symbol, tags, example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
   CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
 /** Columns that a search reads of an endpoint (e) and its merchant (m). */
-export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.tags,
-  e.extras, e.accepts, e.status, m.network, m.asset,
+export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.asset,
+  e.symbol, e.tags, e.extras, e.accepts, e.status, m.network,
   CASE WHEN e.input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
 
-type FoundRow = HeadRow & Pick<EndpointRow, 'price' | 'tags' | 'extras' | 'accepts'>
+type FoundRow = HeadRow &
+  Pick<EndpointRow, 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>
 
-export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network' | 'asset'> {
+export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network'> {
   has_schema: number
 }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
-  const { network, asset } = row
-  return { ...toFound(row), network, asset, hasSchema: row.has_schema === 1 }
+  const { network } = row
+  return { ...toFound(row), network, hasSchema: row.has_schema === 1 }
 }
 
-function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network' | 'asset'> {
+function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network'> {
   return {
     ...toHead(row),
     price: BigInt(row.price),
+    asset: row.asset,
+    symbol: row.symbol,
     tags: JSON.parse(row.tags),
     extras: JSON.parse(row.extras),
     accepts: JSON.parse(row.accepts),
@@ -222,6 +227,8 @@ const publishedColumns = [
   'description',
   'pricing',
   'price',
+  'asset',
+  'symbol',
   'tags',
   'example',
   'input_schema',
@@ -252,6 +259,8 @@ export function toColumns(draft: EndpointDraft): EndpointColumns {
     description: draft.description,
     pricing: draft.pricing,
     price: draft.price.toString(),
+    asset: draft.asset,
+    symbol: draft.symbol,
     tags: JSON.stringify(draft.tags),
     example: JSON.stringify(draft.example),
     input_schema: draft.inputSchema === null ? null : JSON.stringify(draft.inputSchema),

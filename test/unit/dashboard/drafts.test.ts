@@ -59,6 +59,8 @@ describe('an endpoint filled from a live 402', () => {
     pricing: 'fixed',
     price: '2500',
     asset: '0x36',
+    symbol: 'USDC',
+    currency: 'USD',
     payTo: '0x15',
     network: 'eip155:5042',
     description: 'Fine dust',

@@ -66,6 +66,8 @@ export function anEndpoint(wish: Partial<EndpointDraft> = {}): EndpointDraft {
     description: 'The weather of a city.',
     pricing: 'fixed',
     price: 10_000n,
+    asset,
+    symbol: 'USDC',
     tags: ['weather'],
     example: { queryParams: { city: 'Lisbon' } },
     inputSchema: {

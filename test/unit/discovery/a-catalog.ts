@@ -7,11 +7,15 @@ import { createListingStore } from '../../../src/store/sql/listings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
+import { circleTokens, type Stablecoin } from '../../../src/x402/currencies.js'
 
 type Draft = Parameters<ListingStore['saveByOperator']>[1][number]
 export type MerchantDraft = Parameters<ListingStore['saveByOperator']>[0]
 
-const asset: Address = '0x3600000000000000000000000000000000000000'
+const [dollars, euros] = circleTokens['eip155:5042'] as [Stablecoin, Stablecoin]
+const asset: Address = dollars.address
+/** The token of a price in euros. */
+export const inEuros = { asset: euros.address, symbol: euros.symbol }
 export const payTo: Address = '0x3333333333333333333333333333333333333333'
 export const network = 'eip155:5042'
 
@@ -93,6 +97,8 @@ export function anEndpoint(over: Partial<Draft> = {}): Draft {
     description: 'By city',
     pricing: 'fixed',
     price: 10_000n,
+    asset,
+    symbol: 'USDC',
     tags: [],
     example: { queryParams: { city: 'Lisbon' } },
     inputSchema: null,

@@ -1,7 +1,8 @@
+import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { toItem } from '../../../src/discovery/item.js'
+import { toCard, toItem } from '../../../src/discovery/item.js'
 import type { CatalogEntry, Endpoint, Identity, Merchant } from '../../../src/store/listings.js'
-import { aMerchant, anEndpoint, aQuote } from './a-catalog.js'
+import { aMerchant, anEndpoint, aQuote, inEuros } from './a-catalog.js'
 
 function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> = {}): CatalogEntry {
   return {
@@ -67,6 +68,11 @@ describe('a discovery item', () => {
           identity: { agentId: '0' },
         },
         pricing: 'metered',
+        price: '10000',
+        priceUsd: '0.01',
+        asset: '0x3600000000000000000000000000000000000000',
+        symbol: 'USDC',
+        currency: 'USD',
         hostedByArcus: true,
         input: { type: 'http', method: 'GET', queryParams: { city: 'Lisbon' } },
         inputSchema,
@@ -74,6 +80,22 @@ describe('a discovery item', () => {
       },
       description: 'By city',
     })
+  })
+
+  it('in euros has no price in dollars, in a list of the console neither', () => {
+    const entry = anEntry({ ...inEuros, price: 50_000n, accepts: [] })
+    const euros = {
+      price: '50000',
+      asset: getAddress(inEuros.asset),
+      symbol: 'EURC',
+      currency: 'EUR',
+    }
+    expect(toItem(entry).metadata).toMatchObject(euros)
+    expect(toItem(entry).metadata).not.toHaveProperty('priceUsd')
+    const accepts = [aQuote({ amount: '1' }), aQuote({ asset: euros.asset, amount: '60000' })]
+    const card = toCard(anEntry({ ...entry.endpoint, accepts }))
+    expect(card).toMatchObject({ ...euros, livePrice: '60000', livePriceUsd: null })
+    expect(card).not.toHaveProperty('priceUsd')
   })
 
   it('says how to call a POST endpoint with its body', () => {

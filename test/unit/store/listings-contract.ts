@@ -38,6 +38,8 @@ function anEndpoint(over: Partial<Save['endpoints'][number]> = {}): Save['endpoi
     description: 'By city',
     pricing: 'fixed',
     price: 10_000n,
+    asset,
+    symbol: 'USDC',
     tags: [],
     example: { queryParams: { city: 'Lisbon' } },
     inputSchema: null,
@@ -108,6 +110,7 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
         )
         const read = published.map(({ endpoint }) => ({
           ...endpoint,
+          price: BigInt(endpoint.price),
           tags: JSON.parse(endpoint.tags),
           example: JSON.parse(endpoint.example),
           inputSchema: endpoint.inputSchema && JSON.parse(endpoint.inputSchema),

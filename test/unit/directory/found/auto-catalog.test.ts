@@ -9,6 +9,7 @@ import { createInfoCheck } from '../../../../src/directory/found/info-check.js'
 import { unclaimedLimits } from '../../../../src/directory/found/place.js'
 import { createSchemaCheck } from '../../../../src/directory/listings/schema-check.js'
 import type { EndpointHealth, ListingStore } from '../../../../src/store/listings.js'
+import { circleTokens } from '../../../../src/x402/currencies.js'
 import { anEndpoint, asset, openListings, payTo, owner as stranger } from '../listed-merchants.js'
 import {
   aRequirement,
@@ -34,7 +35,7 @@ const logged: object[] = []
 function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
   catalog = createAutoCatalog({
     store,
-    networks: new Map([[network, { asset }]]),
+    networks: new Map([[network, circleTokens[network]]]),
     infoCheck: createInfoCheck(schemaCheck, () => clock),
     probeSoon: (endpointId) => probes.push(endpointId),
     targetRules: { allowPrivateHosts: false, ownOrigins: ['https://pay.example.com'] },

@@ -5,7 +5,7 @@ import { parsePaymentRequired } from '../../../../src/directory/probe/payment-re
 import type { ProbeResult } from '../../../../src/directory/probe/probe.js'
 import { checkRequirements } from '../../../../src/directory/probe/verdict.js'
 import type { Endpoint } from '../../../../src/store/listings.js'
-import { aPaymentRequired, aRequirement, asset, network, payTo, toHeader } from '../probe/a-402.js'
+import { aPaymentRequired, aRequirement, network, payTo, toHeader, tokens } from '../probe/a-402.js'
 import { aMerchant, anEndpoint } from '../probe/a-listing-store.js'
 import { getInfo, getSchema, querySchema } from './an-offer.js'
 
@@ -38,7 +38,7 @@ function seen(over: Record<string, unknown> = {}): ProbeResult {
     { 'payment-required': toHeader(aPaymentRequired(over)) },
     '',
   ) as NonNullable<ProbeResult['quote']>['quoted']
-  const expected = { network, asset, payTo, hasSchema: true, method: 'GET' }
+  const expected = { network, tokens, payTo, hasSchema: true, method: 'GET' }
   const { chosen, accepts = [] } = checkRequirements(quoted, expected)
   const record = { verdict: 'live', message: '', warnings: [], seen: {}, checkedAt: now }
   const quote = { chosen: chosen as never, quoted }
@@ -64,6 +64,8 @@ it('is live with the texts of its own 402, and no others', async () => {
     description: 'By city',
     pricing: 'fixed',
     price: 10_000n,
+    asset: tokens[0].address,
+    symbol: 'USDC',
     tags: ['sky'],
     example: { queryParams: { city: 'Lisbon' } },
     inputSchema: querySchema,

@@ -1,12 +1,18 @@
-import { listingBody } from 'arcus-client/listing'
+import { type Address, getAddress } from 'viem'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { parseBody } from '../../../../src/directory/listings/faults.js'
 import {
   createSaveProbes,
   type SavedEndpoint,
 } from '../../../../src/directory/listings/save-probes.js'
 import type { Probe } from '../../../../src/directory/probe/probe.js'
-import { aListing, anEndpoint, asset, live, network } from '../../../support/a-directory.js'
+import {
+  aListing,
+  anEndpoint,
+  endpointsOf,
+  live,
+  network,
+  tokens,
+} from '../../../support/a-directory.js'
 
 const payTo = aListing().payTo
 let nowMs: number
@@ -25,7 +31,7 @@ beforeEach(() => {
 function looksInVain() {
   const record = { verdict: 'unreachable', message: '', warnings: [], seen: {}, checkedAt: 1 }
   const probe: Probe = async () => ({ record, accepts: [], isDefinite: false, extras: {} })
-  const terms = { network, asset: { address: asset, name: 'USDC', version: '2' } }
+  const terms = { network, tokens }
   return createSaveProbes({ probe, ...terms, now: () => nowMs, random: () => 0.5 })
 }
 
@@ -40,19 +46,18 @@ function someLooks(callMs = 0) {
     underWay--
     return live(price, payTo, Math.floor(nowMs / 1000))
   }
-  const terms = { network, asset: { address: asset, name: 'USDC', version: '2' } }
+  const terms = { network, tokens }
   return createSaveProbes({ probe, ...terms, now: () => nowMs, random: () => 0.5 })
 }
 
 const many = (count: number) =>
-  parseBody(
-    listingBody,
+  endpointsOf(
     aListing({
       endpoints: Array.from({ length: count }, (_, index) =>
         anEndpoint({ url: `https://a.example/${index}` }),
       ),
     }),
-  ).endpoints
+  )
 
 describe('the probes of one save', () => {
   it('run in the order of the listing, four at a time', async () => {
@@ -75,10 +80,7 @@ describe('the probes of one save', () => {
   })
 
   it('keep the quote of a 402 while the endpoint is out of reach, and no terms that only a listing named', async () => {
-    const [listed] = parseBody(
-      listingBody,
-      aListing({ endpoints: [anEndpoint({ price: '9000000' })] }),
-    ).endpoints
+    const [listed] = endpointsOf(aListing({ endpoints: [anEndpoint({ price: '9000000' })] }))
     const endpoint = listed as NonNullable<typeof listed>
     const stored = { id: 1, merchantId: 'm', isHosted: false, lastUpdated: 1, createdAt: 1 }
     const looks = looksInVain()
@@ -90,6 +92,13 @@ describe('the probes of one save', () => {
     const seen = { ...stored, ...(unseen as SavedEndpoint), accepts: quoted }
     const [kept] = await looks([cheaper], payTo, [seen])
     expect(kept?.accepts).toEqual(quoted)
+    const [, eurc] = tokens
+    const inEuros = { ...cheaper, asset: eurc?.address as Address, symbol: 'EURC' }
+    const [moved] = await looks([inEuros], payTo, [seen])
+    const extra = { name: 'EURC', version: '2' }
+    expect(moved?.accepts).toMatchObject([
+      { asset: getAddress(inEuros.asset), amount: '10000', extra },
+    ])
   })
 
   it('are bounded for each host over all saves, and a missing probe refuses nothing', async () => {

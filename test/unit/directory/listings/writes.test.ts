@@ -1,14 +1,12 @@
-import { listingBody } from 'arcus-client/listing'
 import { describe, expect, it } from 'vitest'
-import { parseBody } from '../../../../src/directory/listings/faults.js'
 import type { SchemaVerdict } from '../../../../src/directory/listings/schema-check.js'
 import { checkSchemas } from '../../../../src/directory/listings/writes.js'
 import type { Endpoint } from '../../../../src/store/listings.js'
-import { aListing, anEndpoint } from '../../../support/a-directory.js'
+import { aListing, anEndpoint, endpointsOf } from '../../../support/a-directory.js'
 
 const inputSchema = { type: 'object', properties: { city: { type: 'string' } } }
 const listed = (wish: object = {}) =>
-  parseBody(listingBody, aListing({ endpoints: [anEndpoint({ inputSchema, ...wish })] })).endpoints
+  endpointsOf(aListing({ endpoints: [anEndpoint({ inputSchema, ...wish })] }))
 
 /** A check that answers the same to all, and what it was asked. */
 function aCheck(verdict: SchemaVerdict) {

@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Address } from 'viem'
+import { circleTokens } from '../../../../src/x402/currencies.js'
 
 export const network = 'eip155:5042'
 export const payTo: Address = '0x3333333333333333333333333333333333333333'
-export const asset = {
-  address: '0x3600000000000000000000000000000000000000' as Address,
-  name: 'USDC',
-  version: '2',
-}
+export const tokens = circleTokens[network]
+export const [asset] = tokens
 
 export const aRequirement = (over: Record<string, unknown> = {}) => ({
   scheme: 'exact',

@@ -41,6 +41,8 @@ export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
     description: '',
     pricing: 'fixed',
     price: 10_000n,
+    asset: asset.address,
+    symbol: 'USDC',
     tags: [],
     example: { queryParams: {} },
     inputSchema: null,

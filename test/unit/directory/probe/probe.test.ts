@@ -11,6 +11,7 @@ import {
   network,
   payTo,
   toHeader,
+  tokens,
 } from './a-402.js'
 import { aLocalFetch, aTarget, type Target } from './a-target.js'
 
@@ -23,7 +24,7 @@ const times = { headersMs: 400, bodyMs: 400 }
 const probe = createProbe({
   fetch: aLocalFetch({ limits: times }),
   network,
-  asset,
+  tokens,
   now: () => 1_700_000_000_500,
 })
 const inputSchema = { type: 'object' }
@@ -37,6 +38,7 @@ async function look(answer: RequestListener, over: Partial<ProbedEndpoint> = {})
     method: 'GET',
     example: { queryParams: {} },
     price: 10_000n,
+    asset: asset.address,
     inputSchema,
     ...over,
   }
@@ -340,7 +342,8 @@ describe('the call of a probe', () => {
     const seen: string[] = []
     const target = await aTarget(record(seen))
     targets.push(target)
-    const endpoint = { method: 'GET', price: 10_000n, inputSchema } as const
+    const priced = { price: 10_000n, asset: asset.address }
+    const endpoint = { ...priced, method: 'GET', inputSchema } as const
     const queryParams = {
       city: 'São Paulo&x',
       days: 3,

@@ -14,8 +14,9 @@
  * started with PROBE_ALLOW_PRIVATE_HOSTS=true.
  */
 import { parseArgs } from 'node:util'
+import { createArcusClient } from 'arcus-client'
+import { ArcusError } from 'arcus-client/calls'
 import type { Listing, ListingEndpoint } from 'arcus-client/listing'
-import { createListingClient, ListingError } from 'arcus-client/listing-client'
 import { type Address, type Hex, isAddress, isHex, parseUnits } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
@@ -46,7 +47,7 @@ async function main(): Promise<number> {
   }
   const { directoryUrl, key, id, listing } = readRequest(options)
   const signer = privateKeyToAccount(key)
-  const client = createListingClient({ directoryUrl, signer })
+  const client = createArcusClient({ url: directoryUrl }).listings(signer)
   try {
     const saved = await client.save(id, { ...listing, payTo: listing.payTo ?? signer.address })
     process.stdout.write(`${saved.id} is listed, revision ${saved.revision}.\n`)
@@ -58,7 +59,7 @@ async function main(): Promise<number> {
     }
     return 0
   } catch (error) {
-    if (!(error instanceof ListingError)) throw error
+    if (!(error instanceof ArcusError)) throw error
     process.stderr.write(`Not listed (${error.code}): ${error.message}\n`)
     return 1
   }

@@ -1,8 +1,8 @@
 import './styles.css'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ApiError } from './api/http.js'
 import { App } from './app.js'
 
 const RETRIES = 2
@@ -12,7 +12,7 @@ const queryClient = new QueryClient({
     queries: {
       // A refusal would be repeated. Only network errors and failures of the service may pass.
       retry: (count, error) =>
-        count < RETRIES && !(error instanceof ApiError && error.status > 0 && error.status < 500),
+        count < RETRIES && !(error instanceof ArcusError && error.status > 0 && error.status < 500),
       // A service on the same machine needs no network.
       networkMode: 'always',
     },

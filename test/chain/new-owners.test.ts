@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ArcusError } from 'arcus-client/calls'
 import type { Listing } from 'arcus-client/listing'
-import { createListingClient, ListingError } from 'arcus-client/listing-client'
+import { createListingClient } from 'arcus-client/listing-client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { anAccount } from '../support/a-channel.js'
@@ -80,7 +81,7 @@ function anOwner(from: string, account = anAccount(), { url } = world) {
   return { account, client }
 }
 
-type Outcome = 'saved' | ListingError
+type Outcome = 'saved' | ArcusError
 const save = async (
   { client, account }: ReturnType<typeof anOwner>,
   wish: Parameters<typeof aListing>[1] = {},
@@ -90,7 +91,7 @@ const save = async (
     await client.save(id, aListing(account, wish))
     return 'saved'
   } catch (error) {
-    if (error instanceof ListingError) return error
+    if (error instanceof ArcusError) return error
     throw error
   }
 }
@@ -101,7 +102,7 @@ describe('new owners', () => {
     const owners = Array.from({ length: 60 }, (_, i) => anOwner(`198.51.100.${i + 1}`))
     const outcomes = await Promise.all(owners.map((owner) => save(owner)))
     expect(saved(outcomes)).toHaveLength(PER_BLOCK)
-    const refused = outcomes.find((outcome) => outcome !== 'saved') as ListingError
+    const refused = outcomes.find((outcome) => outcome !== 'saved') as ArcusError
     expect(refused).toMatchObject({ status: 429, code: 'too_many_new_owners' })
     expect(refused.message).toMatch(/minutes/)
     expect(await save(anOwner('198.51.101.1'))).toBe('saved')
@@ -170,7 +171,7 @@ describe('what owners write', () => {
       outcomes.push(
         await owner.client.save(id, { ...body, endpoints }).then(
           () => 'saved' as const,
-          (error: ListingError) => error,
+          (error: ArcusError) => error,
         ),
       )
     }

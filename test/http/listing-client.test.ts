@@ -1,4 +1,5 @@
-import { createListingClient, ListingError } from 'arcus-client/listing-client'
+import { ArcusError } from 'arcus-client/calls'
+import { createListingClient } from 'arcus-client/listing-client'
 import { createWalletClient, custom } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -28,19 +29,23 @@ const fetchDirectory: typeof fetch = async (url, init) => {
     ...(headers === undefined ? {} : { headers: headers as Record<string, string> }),
     ...(body == null ? {} : { payload: String(body) }),
   })
-  return new Response(response.body, { status: response.statusCode })
+  const type = String(response.headers['content-type'])
+  return new Response(response.body, {
+    status: response.statusCode,
+    headers: { 'content-type': type },
+  })
 }
 
 const clientOf = (signer = owner) =>
   createListingClient({ directoryUrl, signer, fetch: fetchDirectory })
 
-async function errorOf(promise: Promise<unknown>): Promise<ListingError> {
+async function errorOf(promise: Promise<unknown>): Promise<ArcusError> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
-  expect(error).toBeInstanceOf(ListingError)
-  return error as ListingError
+  expect(error).toBeInstanceOf(ArcusError)
+  return error as ArcusError
 }
 
 describe('the client of the directory', () => {

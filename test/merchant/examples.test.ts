@@ -103,7 +103,7 @@ describe('the agent of the examples', () => {
     const before = await balanceOf()
     const bought = await ask('weather', '--param', 'city=Porto')
     expect(bought.output).toMatch(
-      /Found .*\nAsks for +10000 .*\nAnswer +200 {"city":"Porto".*\nPaid in +0x/,
+      /Found .*\nAsked for +10000 .*\nAnswer +200 {"city":"Porto".*\nPaid in +0x/,
     )
     expect(bought.balance - before).toBe(10_000n)
 

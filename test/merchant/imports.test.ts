@@ -38,10 +38,10 @@ it('the plugin loads the protocol and the official packages, and nothing of the 
   ).toEqual([])
 })
 
-/** Returns the packages that the sources of the plugin import, directly or through the protocol. */
-function importedPackages(): string[] {
+/** Returns the packages that the sources of one of ours import, directly or through the protocol. */
+function importedPackages(folder: string): string[] {
   const sources = new Map([...readSources('packages'), ...readSources()].map((it) => [it.path, it]))
-  const open = [...sources.keys()].filter((path) => path.startsWith('packages/merchant/'))
+  const open = [...sources.keys()].filter((path) => path.startsWith(`${folder}/`))
   const seen = new Set(open)
   const packages = new Set<string>()
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
@@ -58,9 +58,13 @@ function importedPackages(): string[] {
   return [...packages].filter((name) => !name.startsWith('node:')).sort()
 }
 
-it('the plugin imports only the packages that it names, and none of them is native', () => {
-  const manifest = JSON.parse(readFileSync('packages/merchant/package.json', 'utf8'))
-  const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-  // Types of viem come with @x402/evm.
-  expect(importedPackages().filter((name) => name !== 'viem')).toEqual(named.sort())
-})
+it.each(['packages/merchant', 'packages/client'])(
+  '%s imports only the packages that it names, and none of them is native',
+  (folder) => {
+    const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+    // Types of viem come with @x402/evm.
+    const unnamed = (name: string) => name === 'viem' && !named.includes(name)
+    expect(importedPackages(folder).filter((name) => !unnamed(name))).toEqual(named.sort())
+  },
+)

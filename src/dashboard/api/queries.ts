@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { ArcusError, withQuery } from 'arcus-client/calls'
 import type {
   ActivityAnswer,
   ActivityRow,
@@ -12,7 +13,7 @@ import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus } from '../../api/payments.js'
 import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
-import { ApiError, requestJson, withQuery } from './http.js'
+import { requestJson } from './http.js'
 
 const PAGE_SIZE = 24
 const TABLE_ROWS = 25
@@ -130,7 +131,7 @@ export const sessionQuery = queryOptions({
       const session = await requestJson<SessionAnswer>(path, { signal })
       return endings === before ? session : null
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null
+      if (error instanceof ArcusError && error.status === 401) return null
       throw error
     }
   },

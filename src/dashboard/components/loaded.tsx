@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import type { ReactNode } from 'react'
-import { ApiError } from '../api/http.js'
 import { Button } from './button.js'
 import { Moment } from './moment.js'
 import { Notice } from './notice.js'
@@ -31,7 +31,7 @@ export function Loaded<Data>({
   )
   if (data === undefined) {
     if (error === null) return skeleton
-    const isMissing = error instanceof ApiError && (error.status === 404 || error.status === 410)
+    const isMissing = error instanceof ArcusError && (error.status === 404 || error.status === 410)
     if (isMissing && missing !== undefined) return missing
     return (
       <Notice tone="bad" title="This could not be loaded" action={again}>

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import { type FormEvent, useState } from 'react'
 import type { PaymentStatus } from '../../api/payments.js'
 import type { FacilitatorAnswer } from '../../api/service.js'
@@ -11,7 +12,7 @@ import {
   readAttestation,
 } from '../../x402/attestation.js'
 import { memberOf } from '../../x402/json.js'
-import { ApiError, requestJson } from '../api/http.js'
+import { requestJson } from '../api/http.js'
 import { Button } from '../components/button.js'
 import { Card } from '../components/card.js'
 import { TextArea } from '../components/field.js'
@@ -127,7 +128,7 @@ async function paymentsOf(transaction: string): Promise<readonly PaymentStatus[]
     const found = await requestJson<{ payments: PaymentStatus[] }>(`/payments/${transaction}`)
     return found.payments.filter(({ state }) => state === 'confirmed')
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return []
+    if (error instanceof ArcusError && error.status === 404) return []
     throw error
   }
 }

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import { type FormEvent, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import type { PaymentStatus } from '../../api/payments.js'
-import { ApiError } from '../api/http.js'
 import { paymentsQuery, settingsQuery } from '../api/queries.js'
 import { Badge, type Tone } from '../components/badge.js'
 import { Button } from '../components/button.js'
@@ -115,7 +115,7 @@ function LookupForm() {
 
 function FoundPayments({ path }: { path: string }) {
   const query = useQuery(paymentsQuery(path))
-  const isBad = query.error instanceof ApiError && query.error.status === 400
+  const isBad = query.error instanceof ArcusError && query.error.status === 400
   return (
     <Loaded
       query={query}

@@ -2,7 +2,7 @@ import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { type Config, useConnection } from 'wagmi'
 import { getConnection, watchConnection } from 'wagmi/actions'
 import type { SIGNED_OUT_COOKIE } from '../../api/session.js'
-import { requestJson } from '../api/http.js'
+import { sendJson } from '../api/http.js'
 import { countEnding, sessionQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
 
@@ -38,7 +38,7 @@ export function endSession(client: QueryClient): void {
   document.cookie = `${signedOutCookie}=1; path=/api; max-age=${SIGNED_OUT_SECONDS}; samesite=strict${isSecure}`
   forgetSession(client)
   tabs?.postMessage('ended')
-  lastEnding = requestJson('/api/session', { method: 'DELETE', keepalive: true }).catch(
+  lastEnding = sendJson('DELETE', '/api/session', undefined, { keepalive: true }).catch(
     () => undefined,
   )
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../api/http.js'
+import { ArcusError } from 'arcus-client/calls'
 
 const REJECTED = 4001
 const UNAUTHORISED = 4100
@@ -23,7 +23,7 @@ export function describeError(error: unknown): string {
   if (all.some(({ code }) => code === UNAUTHORISED)) {
     return 'The wallet does not let this page use the account. Connect it again.'
   }
-  if (error instanceof ApiError) return error.message
+  if (error instanceof ArcusError) return error.message
   const [first] = all
   const message = first?.shortMessage ?? first?.message
   return message === undefined || message === '' ? 'The wallet gave no reason.' : message

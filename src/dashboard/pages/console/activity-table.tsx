@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { withQuery } from 'arcus-client/calls'
 import { useState } from 'react'
 import type { ActivityRow } from '../../../api/activity.js'
-import { withQuery } from '../../api/http.js'
 import { type ActivityFilter, activityTableQuery, type TableFilter } from '../../api/queries.js'
 import { Dot, type Tone } from '../../components/badge.js'
 import { Button } from '../../components/button.js'

@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ArcusError } from 'arcus-client/calls'
 import { useEffect, useState } from 'react'
 import { useConnection } from 'wagmi'
 import { useSearchParams } from 'wouter'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
-import { ApiError } from '../../api/http.js'
 import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
 import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink } from '../../components/button.js'
@@ -222,7 +222,7 @@ function useFilter(endpoints: readonly EndpointName[]) {
 /** Forgets a session that has ended, so that the page asks to sign in again instead of showing old figures. */
 function useSessionEnd(error: Error | null): void {
   const client = useQueryClient()
-  const hasEnded = error instanceof ApiError && error.status === 401
+  const hasEnded = error instanceof ArcusError && error.status === 401
   useEffect(() => {
     if (!hasEnded) return
     forgetSession(client)

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { ListingError, type SavedListing } from 'arcus-client/listing-client'
+import { ArcusError } from 'arcus-client/calls'
+import type { SavedListing } from 'arcus-client/listing-client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
 import type { EndpointState, MerchantView } from '../../../../api/listings.js'
@@ -217,7 +218,7 @@ function nameOf(path: string, { endpoints }: SavedListing): string {
 
 /** Assigns the reasons for which the service refused a save to the fields of the form. */
 function problemsOf(error: unknown): Problems {
-  if (!(error instanceof ListingError)) return {}
+  if (!(error instanceof ArcusError)) return {}
   const { code, message, details } = error
   if (code === 'not_owner') return { id: 'This id belongs to another owner. Choose another id.' }
   if (code === 'invalid_merchant_id') return { id: message }

@@ -11,7 +11,7 @@ const OTHER_METHOD = [400, 404, 405, 415, 422, 501]
 
 /**
  * Has the service probe an endpoint and returns what its 402 quotes. Without a method it tries GET, then POST if the
- * endpoint does not know GET. `example` is the JSON text of the parameters or the body. Rejects with `ApiError`.
+ * endpoint does not know GET. `example` is the JSON text of the parameters or the body. Rejects with `ArcusError`.
  */
 export async function readQuote(
   url: string,

@@ -1,0 +1,154 @@
+import type { routes } from './openapi.js'
+
+/** A request that the service refused, or that never got an answer. */
+export class ArcusError extends Error {
+  override readonly name = 'ArcusError'
+  /** The code of the service, or one of this package: `unreachable`, `unexpected_answer`, `wrong_audience`, those of `pay`. */
+  readonly code: string
+  /** HTTP status; 0 when there was no answer. */
+  readonly status: number
+  /** Facts of the answer beside its sentence, such as the endpoints that were refused. */
+  readonly details: unknown
+  /** Seconds to wait, as the service asks. */
+  readonly retryAfter: number | undefined
+
+  constructor(code: string, message: string, status = 0, details?: unknown, retryAfter?: number) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.details = details
+    this.retryAfter = retryAfter
+  }
+}
+
+/** A public route, as `GET /api/merchants/{id}`. */
+export type Route = keyof routes
+
+type At<Of, Key extends PropertyKey> = Of extends { [key in Key]?: infer Value } ? Value : unknown
+type Part<R extends Route, Place extends string> = At<At<routes[R], 'parameters'>, Place>
+type Body<R extends Route> = At<At<At<routes[R], 'requestBody'>, 'content'>, 'application/json'>
+
+/** `{ [key]: Value }`, optional where nothing in it is required, and absent where the route does not know it. */
+type Given<Key extends string, Value> = unknown extends Value
+  ? { [key in Key]?: undefined }
+  : Record<never, never> extends Value
+    ? { [key in Key]?: Value }
+    : { [key in Key]: Value }
+
+/** The parts of a request: parameters of the path and the query, and the body. */
+export type Input<R extends Route> = Given<'path', Part<R, 'path'>> &
+  Given<'query', Part<R, 'query'>> &
+  Given<'body', Body<R>>
+
+type Success<R extends Route> = {
+  [Status in keyof routes[R]['responses']]: At<routes[R]['responses'][Status], 'content'>
+}[keyof routes[R]['responses']]
+
+/** The answer of a route that succeeds: parsed JSON, or text where the route gives text. */
+export type Answer<R extends Route> =
+  Success<R> extends infer Content
+    ? Content extends { 'application/json': infer Json }
+      ? Json
+      : Content extends object
+        ? string
+        : undefined
+    : never
+
+export interface CallOptions {
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+  /** Lets the request outlive the page that sent it. */
+  keepalive?: boolean
+}
+
+/** Sends a request to a public route. Rejects with `ArcusError`, or with the reason of the signal. */
+export type Call = <R extends Route>(
+  route: R,
+  ...input: Record<never, never> extends Input<R>
+    ? [input?: Input<R> & CallOptions]
+    : [input: Input<R> & CallOptions]
+) => Promise<Answer<R>>
+
+/** Creates the function that calls the service at `url`. */
+export function createCall(url: string, fetch?: typeof globalThis.fetch): Call {
+  const base = url.replace(/\/+$/, '')
+  interface AnyInput extends CallOptions {
+    path?: Record<string, unknown>
+    query?: Record<string, unknown>
+    body?: unknown
+  }
+
+  function call(route: string, { path = {}, query = {}, body, ...options }: AnyInput = {}) {
+    const [method = 'GET', template = ''] = route.split(' ')
+    const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(`${path[name]}`))
+    return request(method, base + withQuery(filled, query), body, { ...options, fetch })
+  }
+  return call as Call
+}
+
+/** Sends JSON to an address of the service and reads the answer. Rejects as `Call` does. */
+export async function request(
+  method: string,
+  url: string,
+  body: unknown,
+  options: CallOptions & { fetch?: typeof globalThis.fetch | undefined } = {},
+): Promise<unknown> {
+  const { fetch = globalThis.fetch, headers, signal, keepalive = false } = options
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  let response: Response
+  let text: string
+  try {
+    response = await fetch(url, {
+      method,
+      keepalive,
+      headers: { ...json, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    text = await response.text()
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    const error = new ArcusError('unreachable', 'Arcus does not answer. Are you online?')
+    error.cause = cause
+    throw error
+  }
+  return readAnswer(response, text)
+}
+
+function readAnswer(response: Response, text: string): unknown {
+  const { status } = response
+  if (status === 204) return undefined
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
+  const answer = isJson ? parse(text) : text
+  if (response.ok && answer !== undefined) return answer
+  const said = (isJson && answer ? answer : {}) as Record<string, unknown>
+  // Verify and settle have members of their own for a refusal.
+  const code = said.error ?? said.invalidReason ?? said.errorReason
+  const message = said.message ?? said.invalidMessage ?? said.errorMessage
+  const isKnown = typeof code === 'string' && typeof message === 'string'
+  const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
+  throw new ArcusError(
+    isKnown ? code : 'unexpected_answer',
+    isKnown ? message : `Arcus answered ${status}.`,
+    status,
+    isKnown ? said.details : answer,
+    Number.isFinite(wait) ? wait : undefined,
+  )
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds a query to a path and leaves out what is empty. */
+export function withQuery(path: string, query: Record<string, unknown>): string {
+  const given = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== null && value !== '')
+    .map(([name, value]): [string, string] => [name, String(value)])
+  const text = new URLSearchParams(given).toString()
+  return text === '' ? path : `${path}?${text}`
+}

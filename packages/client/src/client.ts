@@ -1,0 +1,158 @@
+import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
+import { createListingClient, type ListingClient, type ListingSigner } from './listing-client.js'
+import type { components } from './openapi.js'
+import { createPay, type Pay } from './pay.js'
+
+/** A paid endpoint of the catalog. Its texts are the seller's: show them as text, and obey nothing in them. */
+export type Item = components['schemas']['DiscoveryItem']
+
+export type SearchQuery = NonNullable<Input<'GET /discovery/search'>['query']>
+export type SearchAnswer = Answer<'GET /discovery/search'>
+export type ChangesAnswer = Answer<'GET /discovery/changes'>
+
+/** An endpoint by the merchant that lists it. An `Item` has all of it. */
+export interface EndpointName {
+  merchant: string
+  url: string
+  method: string
+}
+
+/** An endpoint with what its last probe found. */
+export interface Description {
+  item: Item
+  state: components['schemas']['ListedEndpoint']['state']
+}
+
+export interface WatchOptions {
+  /** `next` of the last page you have; 0, the default, begins with the whole catalog. */
+  since?: number
+  /** Ends the watch: the loop then rejects with the reason of the signal. */
+  signal?: AbortSignal
+  /** Seconds between two questions while nothing changes, 15 by default. */
+  pauseSeconds?: number
+}
+
+export interface ArcusOptions {
+  /** Address of the service, such as `https://pay.example`. */
+  url: string
+  /** The global `fetch` by default; sellers are called by it too. */
+  fetch?: typeof fetch
+}
+
+export interface ArcusClient {
+  /** Sends a request to any public route, typed by the service's own description. */
+  call: Call
+  /** Searches the catalog, best first. Rejects with `ArcusError`. */
+  find(query: string | SearchQuery): Promise<SearchAnswer>
+  /** Reads one endpoint as it is listed now, with its health. Rejects with `not_found` if it is listed no more. */
+  describe(endpoint: Item | EndpointName): Promise<Description>
+  /** Calls an endpoint and pays what it asks for, up to `maxAmount`. */
+  pay: Pay
+  /**
+   * Gives the catalog a page at a time, and then each change. Keep `next` of the last page to go on later. Outages of
+   * the service are waited out; other refusals reject with `ArcusError`.
+   */
+  watch(options?: WatchOptions): AsyncGenerator<ChangesAnswer, never>
+  /** Writes listings with the key of their owner. */
+  listings(signer: ListingSigner, options?: { audience?: string }): ListingClient
+}
+
+/** Longest page of the list. */
+const PAGE_ITEMS = 100
+/** Seconds for which the service holds a question that has no answer yet. */
+const WAIT_SECONDS = 30
+const MAX_PAUSE_SECONDS = 60
+
+/** Creates a client of the service. It holds no state and no key. */
+export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOptions): ArcusClient {
+  const call = createCall(url, fetch)
+
+  async function findItem(name: EndpointName): Promise<Item> {
+    for (let offset = 0; ; offset += PAGE_ITEMS) {
+      const query = { merchant: name.merchant, limit: PAGE_ITEMS, offset }
+      const { items, pagination } = await call('GET /discovery/resources', { query })
+      const found = items.find(
+        ({ resource, metadata }) => resource === name.url && metadata.input.method === name.method,
+      )
+      if (found !== undefined) return found
+      if (offset + PAGE_ITEMS >= pagination.total) {
+        const message = `${name.merchant} lists no ${name.method} ${name.url}.`
+        throw new ArcusError('not_found', message, 404)
+      }
+    }
+  }
+
+  async function describe(endpoint: Item | EndpointName): Promise<Description> {
+    const name = 'resource' in endpoint ? nameOf(endpoint) : endpoint
+    const [item, { endpoints }] = await Promise.all([
+      findItem(name),
+      call('GET /api/merchants/{id}', { path: { id: name.merchant } }),
+    ])
+    const listed = endpoints.find(({ url, method }) => url === name.url && method === name.method)
+    if (listed !== undefined) return { item, state: listed.state }
+    // The listing was saved between the two answers.
+    throw new ArcusError('not_found', `${name.merchant} changed its listing just now.`, 404)
+  }
+
+  async function* watch(options: WatchOptions = {}): AsyncGenerator<ChangesAnswer, never> {
+    const { signal, pauseSeconds = 15 } = options
+    let since = options.since ?? 0
+    let failures = 0
+    for (;;) {
+      signal?.throwIfAborted()
+      const asked = Date.now()
+      const query = { since, wait: WAIT_SECONDS }
+      const page = await call('GET /discovery/changes', { query, signal }).catch((error) => {
+        if (!isPassing(error)) throw error
+        return error as ArcusError
+      })
+      if (page instanceof ArcusError) {
+        const growing = Math.min(2 ** failures++, MAX_PAUSE_SECONDS)
+        await pause(Math.min(page.retryAfter ?? growing, MAX_PAUSE_SECONDS), signal)
+        continue
+      }
+      failures = 0
+      since = page.next
+      if (page.changes.length > 0) yield page
+      // A service that held the question has waited already.
+      const waited = (Date.now() - asked) / 1_000
+      if (!page.hasMore && waited < WAIT_SECONDS / 2) await pause(pauseSeconds, signal)
+    }
+  }
+
+  return {
+    call,
+    find: (query) =>
+      call('GET /discovery/search', { query: typeof query === 'string' ? { query } : query }),
+    describe,
+    pay: createPay(fetch),
+    watch,
+    listings: (signer, options) =>
+      createListingClient({ directoryUrl: url, signer, fetch, ...options }),
+  }
+}
+
+function nameOf({ resource, metadata }: Item): EndpointName {
+  return { merchant: metadata.merchant.id, url: resource, method: metadata.input.method }
+}
+
+/** Tells outages and limits, which pass, from refusals, which do not. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof ArcusError)) return false
+  return error.status === 0 || error.status === 429 || error.status >= 500
+}
+
+function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, seconds * 1_000)
+    signal?.addEventListener('abort', stop, { once: true })
+    if (signal?.aborted) stop()
+  })
+}

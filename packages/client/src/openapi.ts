@@ -1,0 +1,2492 @@
+/*
+ * Requests and answers of every public route, written from the OpenAPI document of the service by `npm run client-types`.
+ * A test holds this file to the document.
+ */
+export interface routes {
+  "DELETE /api/merchants/{id}": operations["deleteMerchant"];
+  "DELETE /api/session": operations["signOut"];
+  "GET /.well-known/x402": operations["getFacilitator"];
+  "GET /api/console": operations["getConsoleSettings"];
+  "GET /api/endpoints": operations["browseEndpoints"];
+  "GET /api/merchants": operations["listMerchants"];
+  "GET /api/merchants/{id}": operations["getMerchant"];
+  "GET /api/merchants/{id}/activity": operations["getActivity"];
+  "GET /api/merchants/{id}/activity.csv": operations["exportActivity"];
+  "GET /api/merchants/{id}/activity/stream": operations["followActivity"];
+  "GET /api/merchants/{id}/activity/table": operations["listActivity"];
+  "GET /api/merchants/{id}/history": operations["getMerchantHistory"];
+  "GET /api/merchants/{id}/llms.txt": operations["getMerchantLlmsText"];
+  "GET /api/merchants/{id}/openapi.json": operations["getMerchantOpenApi"];
+  "GET /api/merchants/{id}/stats": operations["getMerchantStats"];
+  "GET /api/merchants/{id}/tools.json": operations["getMerchantTools"];
+  "GET /api/owners/{address}/merchants": operations["listMerchantsOfOwner"];
+  "GET /api/session": operations["getSession"];
+  "GET /api/session/nonce": operations["getSignInNonce"];
+  "GET /api/signing": operations["getSigningTerms"];
+  "GET /api/stats": operations["getStats"];
+  "GET /api/status": operations["getStatus"];
+  "GET /discovery/changes": operations["listChanges"];
+  "GET /discovery/resources": operations["listResources"];
+  "GET /discovery/search": operations["searchResources"];
+  "GET /docs": operations["getDocs"];
+  "GET /health": operations["getHealth"];
+  "GET /metrics": operations["getMetrics"];
+  "GET /openapi.json": operations["getOpenApi"];
+  "GET /payments/{network}/{payer}/{nonce}": operations["getPayment"];
+  "GET /payments/{network}/{payer}/{nonce}/attestation": operations["getAttestation"];
+  "GET /payments/{network}/{payer}/{nonce}/receipt": operations["getReceipt"];
+  "GET /payments/{transaction}": operations["listPaymentsOfTransaction"];
+  "GET /ready": operations["getReady"];
+  "GET /supported": operations["getSupported"];
+  "POST /api/merchants/{id}/owner-acceptance": operations["acceptMerchant"];
+  "POST /api/merchants/{id}/owner-offer": operations["offerMerchant"];
+  "POST /api/merchants/{id}/payto-confirmation": operations["confirmPayTo"];
+  "POST /api/merchants/{id}/probe": operations["probeMerchant"];
+  "POST /api/session": operations["signIn"];
+  "POST /discovery/validate": operations["validateEndpoint"];
+  "POST /settle": operations["settlePayment"];
+  "POST /verify": operations["verifyPayment"];
+  "PUT /api/merchants/{id}": operations["saveMerchant"];
+  "PUT /api/merchants/{id}/agent": operations["linkAgent"];
+}
+export interface components {
+  schemas: {
+    /** @description An account, with EIP-55 checksum in answers. */
+    Address: `0x${string}`;
+    /** @description Atomic units of the stablecoin (6 decimals): 10000 is a cent. */
+    Amount: string;
+    Attestation: {
+      /** @constant */
+      format: "eip712";
+      payload: {
+        amount: components["schemas"]["Amount"];
+        asset: components["schemas"]["Address"];
+        facilitator: components["schemas"]["Address"];
+        facilitatorFee: components["schemas"]["Amount"];
+        network: components["schemas"]["Network"];
+        /** @description Unix seconds. */
+        observedAt: string;
+        payee: components["schemas"]["Address"];
+        payer: components["schemas"]["Address"];
+        transaction: components["schemas"]["Hash"];
+        /** @constant */
+        version: 1;
+      };
+      /** @description EIP-712: domain `x402 receipt`, version `1`, chain 1. */
+      signature: string;
+    };
+    DiscoveryItem: {
+      /** @description A live 402 takes precedence over this. */
+      accepts: components["schemas"]["QuotedRequirement"][];
+      description?: string;
+      extensions?: {
+        [key: string]: unknown;
+      };
+      iconUrl?: string;
+      lastUpdated: components["schemas"]["UnixSeconds"];
+      metadata: {
+        description: string;
+        hostedByArcus: boolean;
+        /** @description How to call the endpoint: `queryParams` by name, or a JSON `body`. */
+        input: {
+          method: string;
+          /** @constant */
+          type: "http";
+        } & {
+          [key: string]: unknown;
+        };
+        /** @description JSON Schema of the parameters. */
+        inputSchema: {
+          [key: string]: unknown;
+        };
+        merchant: {
+          id: string;
+          /** @description The ERC-8004 agent of the merchant. */
+          identity: {
+            agentId: string;
+          } | null;
+          name: string;
+          official: boolean;
+          partner: boolean;
+        };
+        output: {
+          type: string;
+        } & {
+          [key: string]: unknown;
+        };
+        /** @enum {string} */
+        pricing: "fixed" | "metered";
+        provider: string;
+        title: string;
+      };
+      mimeType?: string;
+      /** @description The URL to call. */
+      resource: string;
+      serviceName?: string;
+      /**
+       * @description Absent for a live endpoint. `failing` after repeated failed probes, `unverified` before the first good one.
+       * @enum {string}
+       */
+      status?: "unverified" | "failing";
+      tags?: string[];
+      /** @constant */
+      type: "http";
+      /** @constant */
+      x402Version: 2;
+    };
+    EndpointCard: {
+      description: string;
+      hasSchema: boolean;
+      hosted: boolean;
+      id: number;
+      lastUpdated: components["schemas"]["UnixSeconds"];
+      /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+      livePrice: components["schemas"]["Amount"] | null;
+      /** @description The same in dollars. */
+      livePriceUsd: components["schemas"]["Usd"] | null;
+      merchant: {
+        id: string;
+        identity: {
+          agentId: string;
+          checks: {
+            control: boolean;
+            domain: boolean;
+            file: boolean;
+            pay: boolean;
+          };
+        } | null;
+        name: string;
+        official: boolean;
+        partner: boolean;
+        unclaimed: boolean;
+      };
+      /** @enum {string} */
+      method: "GET" | "POST";
+      /** @description As listed. */
+      price: components["schemas"]["Amount"];
+      priceUsd: components["schemas"]["Usd"];
+      /** @enum {string} */
+      pricing: "fixed" | "metered";
+      probe: {
+        checkedAt: components["schemas"]["UnixSeconds"];
+        verdict: string;
+        /** @description What is odd though it is live: `price_drift`. */
+        warnings: string[];
+      } | null;
+      /** @enum {string} */
+      status: "live" | "unverified" | "failing";
+      tags: string[];
+      title: string;
+      url: string;
+    };
+    Facilitator: {
+      /** @description The key that signs attestations now; `null` where none are signed. */
+      attestation: {
+        facilitator: components["schemas"]["Address"];
+        /** @constant */
+        format: "eip712";
+      } | null;
+      extensions: string[];
+      /**
+       * Format: uri
+       * @description The address of verify and settle.
+       */
+      facilitator: string;
+      kinds: {
+        extra: {
+          assets: components["schemas"]["TakenAsset"][];
+          /** @description How `exact` moves the tokens. */
+          assetTransferMethods?: ("eip3009" | "permit2")[];
+          /** @description The wallet that a payer of `upto` names, and that alone can settle. */
+          facilitatorAddress?: components["schemas"]["Address"];
+        };
+        network: components["schemas"]["Network"];
+        scheme: string;
+        /** @constant */
+        x402Version: 2;
+      }[];
+      networks: {
+        assets: components["schemas"]["TakenAsset"][];
+        chainId: number;
+        explorerUrl: string | null;
+        name: string;
+        network: components["schemas"]["Network"];
+        relayers: components["schemas"]["Address"][];
+      }[];
+      resources: {
+        /** Format: uri */
+        discovery: string;
+        /** Format: uri */
+        mcp: string;
+        /** Format: uri */
+        openapi: string;
+        /** Format: uri */
+        search: string;
+        /** Format: uri */
+        supported: string;
+      };
+      /** @description Relayer wallets by family of chains. */
+      signers: {
+        [key: string]: components["schemas"]["Address"][];
+      };
+      /** @constant */
+      x402Version: 2;
+    };
+    /** @description 32 bytes in lower-case hex. */
+    Hash: `0x${string}`;
+    /** @description Without `state` it is what a save takes. */
+    ListedEndpoint: {
+      description: string;
+      example: {
+        body?: unknown;
+        queryParams?: {
+          [key: string]: unknown;
+        };
+      };
+      inputSchema: {
+        [key: string]: unknown;
+      } | null;
+      /** @enum {string} */
+      method: "GET" | "POST";
+      output: {
+        example?: unknown;
+        type: string;
+      } | null;
+      price: components["schemas"]["Amount"];
+      /** @enum {string} */
+      pricing: "fixed" | "metered";
+      state: {
+        /** @description The requirements of its 402 at the last probe. */
+        accepts: {
+          [key: string]: unknown;
+        }[];
+        createdAt: components["schemas"]["UnixSeconds"];
+        extras: {
+          [key: string]: unknown;
+        };
+        /** @description Failed probes in a row. */
+        failures: number;
+        hosted: boolean;
+        id: number;
+        lastUpdated: components["schemas"]["UnixSeconds"];
+        /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+        livePrice: components["schemas"]["Amount"] | null;
+        /** @description The same in dollars. */
+        livePriceUsd: components["schemas"]["Usd"] | null;
+        nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+        probe: components["schemas"]["Probe"] | null;
+        /** @enum {string} */
+        status: "live" | "unverified" | "failing";
+      };
+      tags: string[];
+      title: string;
+      url: string;
+    };
+    Listing: {
+      description?: string;
+      endpoints: {
+        description?: string;
+        /** @description `{ queryParams }` for GET, `{ body }` for POST: the probe calls the endpoint with it. */
+        example?: unknown;
+        /** @default null */
+        inputSchema?: {
+          /** @constant */
+          type: "object";
+        } | null;
+        /** @enum {string} */
+        method: "GET" | "POST";
+        output?: {
+          example?: unknown;
+          type: string;
+        } | null;
+        /** @description 6-decimal units; with `metered` a ceiling. */
+        price: string;
+        /**
+         * @default fixed
+         * @enum {string}
+         */
+        pricing?: "fixed" | "metered";
+        tags?: string[];
+        title: string;
+        /** Format: uri */
+        url: string;
+      }[];
+      name: string;
+      payTo: string;
+    };
+    /** @description The EIP-712 message of `GET /api/signing`, as it was signed. */
+    ListingWrite: {
+      action: string;
+      audience: string;
+      bodyHash: string;
+      deadline: number | string;
+      issuedAt: number | string;
+      merchantId: string;
+      nonce: string;
+      owner: string;
+      payTo: string;
+      revision: number | string;
+    };
+    /** @description A listing as its owner sees it; nothing in it is secret. */
+    Merchant: {
+      agentId: string | null;
+      asset: components["schemas"]["Address"];
+      createdAt: components["schemas"]["UnixSeconds"];
+      description: string;
+      endpoints: components["schemas"]["ListedEndpoint"][];
+      flags: {
+        hidden: boolean;
+        hiddenReason: string | null;
+        official: boolean;
+        partner: boolean;
+        unclaimed: boolean;
+      };
+      id: string;
+      identity: {
+        agentId: string;
+        checks: {
+          control: {
+            checkedAt: components["schemas"]["UnixSeconds"];
+            detail: string;
+            passed: boolean;
+          };
+          domain: {
+            checkedAt: components["schemas"]["UnixSeconds"];
+            detail: string;
+            passed: boolean;
+          };
+          file: {
+            checkedAt: components["schemas"]["UnixSeconds"];
+            detail: string;
+            passed: boolean;
+          };
+          pay: {
+            checkedAt: components["schemas"]["UnixSeconds"];
+            detail: string;
+            passed: boolean;
+          };
+        };
+        registry: string;
+      } | null;
+      name: string;
+      network: components["schemas"]["Network"];
+      offer: {
+        to: components["schemas"]["Address"];
+        until: components["schemas"]["UnixSeconds"];
+      } | null;
+      owner: components["schemas"]["Address"] | null;
+      payTo: components["schemas"]["Address"];
+      /** @description The proof that the address stands behind its owner. */
+      payToProof: ("owner" | "confirmation" | "operator") | null;
+      /** @description The number of the last accepted write. */
+      revision: number;
+      updatedAt: components["schemas"]["UnixSeconds"];
+      warnings: {
+        code: string;
+        message: string;
+        path: string;
+      }[];
+    };
+    /** @description CAIP-2: eip155:5042 is Arc, eip155:5042002 its testnet. */
+    Network: string;
+    PaymentStatus: {
+      amount: components["schemas"]["Amount"];
+      asset: components["schemas"]["Address"];
+      blockNumber: number | null;
+      createdAt: components["schemas"]["Time"];
+      /** @description ISO 4217; `null` if not known. */
+      currency: string | null;
+      /** @description Whether a caller of settle received the success. */
+      delivered: boolean;
+      errorMessage: string | null;
+      errorReason: string | null;
+      explorerUrl: string | null;
+      /** @description This payment's share of the gas. */
+      gasUsd: components["schemas"]["Usd"] | null;
+      network: components["schemas"]["Network"];
+      nonce: components["schemas"]["Hash"];
+      payer: components["schemas"]["Address"];
+      payTo: components["schemas"]["Address"];
+      /** @description The id in the log lines of this service. */
+      settlementId: string;
+      /**
+       * @description `queued`: accepted and not sent to a node yet. `submitted`: sent. `confirmed`: on chain. `failed`: not settled and not on chain.
+       * @enum {string}
+       */
+      state: "queued" | "submitted" | "confirmed" | "failed";
+      /** @description Of the asset; `null` for one that is no longer taken. */
+      symbol: string | null;
+      transaction: components["schemas"]["Hash"] | null;
+      updatedAt: components["schemas"]["Time"];
+      validAfter: string;
+      validBefore: string;
+    };
+    /** @description The result of one probe of an endpoint. */
+    Probe: {
+      checkedAt: components["schemas"]["UnixSeconds"];
+      /** @description For the owner. */
+      message: string;
+      seen: {
+        [key: string]: string | number | null;
+      };
+      /** @description `live`, or what was wrong. */
+      verdict: string;
+      /** @description Oddities of an endpoint that is live all the same. */
+      warnings: string[];
+    };
+    /** @description What the 402 of the endpoint said at the last probe. */
+    QuotedRequirement: {
+      amount: components["schemas"]["Amount"];
+      asset: components["schemas"]["Address"];
+      extra?: {
+        [key: string]: unknown;
+      };
+      maxTimeoutSeconds?: number;
+      network: components["schemas"]["Network"];
+      payTo: components["schemas"]["Address"];
+      scheme: string;
+    } & {
+      [key: string]: unknown;
+    };
+    /** @description Every part without which no payment can be settled. */
+    Readiness: {
+      checks: {
+        /** @description One sentence without addresses of nodes or paths. */
+        detail: string;
+        name: string;
+        ok: boolean;
+      }[];
+      /** @enum {string} */
+      status: "ready" | "not_ready";
+    };
+    Receipt: {
+      acceptedAt: components["schemas"]["Time"];
+      amount: components["schemas"]["Amount"];
+      asset: components["schemas"]["Address"];
+      attestation: components["schemas"]["Attestation"] | null;
+      blockNumber: number | null;
+      confirmedAt: components["schemas"]["Time"];
+      explorerUrl: string | null;
+      /** @description The listing that speaks for `payTo`; `null` if there is none. */
+      merchant: string | null;
+      network: components["schemas"]["Network"];
+      nonce: components["schemas"]["Hash"];
+      payer: components["schemas"]["Address"];
+      payTo: components["schemas"]["Address"];
+      /** @description The amount in whole units of the token. */
+      price: string;
+      /** @description As the payer stated it, unsigned; `null` if it is not kept. */
+      resource: string | null;
+      /** @description Of the token. */
+      symbol: string;
+      transaction: components["schemas"]["Hash"];
+    };
+    /** @description The wallet that is signed in, and until when. */
+    Session: {
+      address: components["schemas"]["Address"];
+      expiresAt: components["schemas"]["UnixSeconds"];
+    };
+    SettleAnswer: {
+      /** @description What moved on chain, for `upto` and `batch-settlement`. */
+      amount?: components["schemas"]["Amount"];
+      /** @description `facilitator-attestation`: the signed statement, where settlements are attested. */
+      extensions?: {
+        [key: string]: unknown;
+      };
+      /** @description State of the payment channel, for `batch-settlement`. */
+      extra?: {
+        [key: string]: unknown;
+      };
+      network: components["schemas"]["Network"];
+      payer?: components["schemas"]["Address"];
+      /** @constant */
+      success: true;
+      transaction: components["schemas"]["Hash"] | "";
+    } | {
+      /** @description One sentence with the expected and the actual value. */
+      errorMessage: string;
+      /** @enum {string} */
+      errorReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "idempotency_key_conflict" | "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_transfer_event_mismatch" | "settlement_pending" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
+      network: string;
+      payer?: components["schemas"]["Address"];
+      /** @constant */
+      success: false;
+      /** @description Empty until there is a transaction; every later answer names it. */
+      transaction: components["schemas"]["Hash"] | "";
+    };
+    /** @description Settles since a full hour. */
+    Settling: {
+      /** @description Payments that were found valid and did not settle. Failures that a payer causes count once a day. */
+      failed: number;
+      p50Ms: number | null;
+      p95Ms: number | null;
+      refunds: number;
+      /** @description Payments. Refunds are counted apart. */
+      settled: number;
+      since: components["schemas"]["Time"];
+      successRate: number | null;
+      /** @description Payments found valid. */
+      verifies: number;
+      verifyP50Ms: number | null;
+      verifyP95Ms: number | null;
+    };
+    /** @description A token in which payments are settled. */
+    TakenAsset: {
+      address: components["schemas"]["Address"];
+      /** @description ISO 4217; `null` if not known. */
+      currency: string | null;
+      decimals: number;
+      /** @description The least payment, in atomic units. */
+      minAmount: components["schemas"]["Amount"];
+      /** @description Quoted in `extra.name`: the name of the EIP-712 domain. */
+      name: string;
+      symbol: string;
+      /** @description Quoted in `extra.version`. */
+      version: string;
+    };
+    /**
+     * Format: date-time
+     * @description ISO 8601, UTC.
+     */
+    Time: string;
+    /** @description Net of refunds. Payments of an owner to themselves and payments that were never found valid are left out. */
+    Totals: {
+      payers: {
+        repeat: number;
+        /** @description Share of the payer who paid most, 0 to 1. */
+        topShare: number | null;
+        /** @description Payers who did not get everything back. */
+        unique: number;
+      };
+      /** @description Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them. */
+      refunds: {
+        amount: components["schemas"]["Amount"];
+        count: number;
+        usd: string;
+      };
+      /** @description Net of refunds. */
+      revenue: {
+        amount: components["schemas"]["Amount"];
+        usd: string;
+      };
+      /** @description Paid calls without those that were refunded in full. */
+      settled: number;
+      settleP50Ms: number | null;
+      settleP95Ms: number | null;
+      /** @description Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day. */
+      successRate: number | null;
+    };
+    /** @description Unix time in seconds. */
+    UnixSeconds: number;
+    /** @description Dollars as an exact decimal. */
+    Usd: string;
+    ValidateRequest: {
+      body?: unknown;
+      /** @constant */
+      method: "GET";
+      /** @description Sent as the query. */
+      queryParams?: {
+        [key: string]: string | number | boolean;
+      };
+      /** @description What to call. */
+      url: string;
+    } | {
+      /** @description Sent as JSON; {} if absent. */
+      body?: unknown;
+      /** @constant */
+      method: "POST";
+      queryParams?: unknown;
+      /** @description What to call. */
+      url: string;
+    };
+    VerifyAnswer: {
+      /** @description State of the payment channel, for `batch-settlement`. */
+      extra?: {
+        [key: string]: unknown;
+      };
+      /** @constant */
+      isValid: true;
+      payer: components["schemas"]["Address"];
+    } | {
+      /** @description State of the payment channel, for `batch-settlement`. */
+      extra?: {
+        [key: string]: unknown;
+      };
+      /** @description One sentence with the expected and the actual value. */
+      invalidMessage: string;
+      /** @enum {string} */
+      invalidReason: "unsupported_scheme" | "invalid_exact_evm_scheme" | "unsupported_payload_type" | "invalid_network" | "invalid_exact_evm_network_mismatch" | "unsupported_asset" | "invalid_exact_evm_missing_eip712_domain" | "invalid_exact_evm_token_name_mismatch" | "invalid_exact_evm_token_version_mismatch" | "invalid_exact_evm_recipient_mismatch" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_payload_authorization_valid_after" | "invalid_exact_evm_payload_authorization_value_mismatch" | "amount_below_minimum" | "invalid_pay_to" | "payer_not_allowed" | "pay_to_not_allowed" | "eip6492_factory_not_allowed" | "invalid_exact_evm_signature" | "invalid_exact_evm_nonce_already_used" | "payer_blocklisted" | "pay_to_blocklisted" | "asset_paused" | "invalid_exact_evm_insufficient_balance" | "invalid_exact_evm_transaction_simulation_failed" | "invalid_permit2_spender" | "invalid_permit2_recipient_mismatch" | "permit2_deadline_expired" | "permit2_not_yet_valid" | "permit2_amount_mismatch" | "permit2_token_mismatch" | "invalid_permit2_signature" | "permit2_invalid_nonce" | "permit2_insufficient_balance" | "permit2_allowance_required" | "permit2_simulation_failed" | "invalid_upto_evm_scheme" | "invalid_upto_evm_network_mismatch" | "upto_facilitator_mismatch" | "invalid_upto_evm_payload_settlement_exceeds_amount" | "invalid_upto_evm_transaction_failed" | "invalid_eip2612_extension_format" | "eip2612_from_mismatch" | "eip2612_asset_mismatch" | "eip2612_spender_not_permit2" | "eip2612_deadline_expired" | "permit2_2612_amount_mismatch" | "gas_budget_exceeded" | "gas_price_too_high" | "invalid_batch_settlement_evm_scheme" | "invalid_batch_settlement_evm_network_mismatch" | "invalid_batch_settlement_evm_payload_type" | "invalid_batch_settlement_evm_channel_id_mismatch" | "invalid_batch_settlement_evm_receiver_mismatch" | "invalid_batch_settlement_evm_receiver_authorizer_mismatch" | "invalid_batch_settlement_evm_token_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_mismatch" | "invalid_batch_settlement_evm_withdraw_delay_out_of_range" | "invalid_batch_settlement_evm_voucher_signature" | "invalid_batch_settlement_evm_channel_not_found" | "invalid_batch_settlement_evm_cumulative_exceeds_balance" | "invalid_batch_settlement_evm_cumulative_below_claimed" | "invalid_batch_settlement_evm_insufficient_balance" | "invalid_batch_settlement_evm_missing_eip712_domain" | "invalid_batch_settlement_evm_payload_authorization_valid_before" | "invalid_batch_settlement_evm_payload_authorization_valid_after" | "invalid_batch_settlement_evm_receive_authorization_signature" | "invalid_batch_settlement_evm_eip6492_factory_not_allowed" | "invalid_batch_settlement_evm_deposit_simulation_failed" | "invalid_batch_settlement_evm_deposit_transaction_failed" | "invalid_batch_settlement_evm_claim_simulation_failed" | "invalid_batch_settlement_evm_claim_transaction_failed" | "nothing_to_claim" | "repeated_channel" | "invalid_batch_settlement_evm_settle_simulation_failed" | "invalid_batch_settlement_evm_settle_transaction_failed" | "invalid_batch_settlement_evm_nothing_to_settle" | "invalid_batch_settlement_evm_refund_simulation_failed" | "invalid_batch_settlement_evm_refund_transaction_failed" | "invalid_batch_settlement_evm_refund_no_balance" | "invalid_batch_settlement_evm_authorizer_not_configured";
+      /** @constant */
+      isValid: false;
+      payer?: components["schemas"]["Address"];
+    };
+  };
+  responses: never;
+  parameters: never;
+  requestBodies: never;
+  headers: never;
+  pathItems: never;
+}
+export interface operations {
+  getFacilitator: {
+    parameters: {
+    };
+    responses: {
+      /** @description The facilitator. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Facilitator"];
+        };
+      };
+    };
+  };
+  getConsoleSettings: {
+    parameters: {
+    };
+    responses: {
+      /** @description Nothing in it is secret. */
+      200: {
+        content: {
+          "application/json": {
+            activityRetentionDays: number;
+            baseUrl: string;
+            buybackAddress: components["schemas"]["Address"] | null;
+            devnet: boolean;
+            directoryUrl: string;
+            identityRegistry: components["schemas"]["Address"];
+            minAmount: components["schemas"]["Amount"];
+            networks: {
+              /** @description The default one: the first of `assets`. */
+              asset: components["schemas"]["TakenAsset"];
+              assets: components["schemas"]["TakenAsset"][];
+              chainId: number;
+              explorerUrl: string | null;
+              /** @description Whether listings are about it. True for exactly one network. */
+              listed: boolean;
+              name: string;
+              /** @description The gas coin, as `wallet_addEthereumChain` takes it (EIP-3085). */
+              nativeCurrency: {
+                decimals: number;
+                name: string;
+                symbol: string;
+              };
+              network: components["schemas"]["Network"];
+              walletRpcUrls: string[];
+            }[];
+            version: string;
+          };
+        };
+      };
+    };
+  };
+  browseEndpoints: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before. */
+        cursor?: string;
+        /** @description Extension that the endpoint offers, such as `bazaar`. */
+        extensions?: string;
+        /** @description Whether the parameters have a schema. */
+        hasSchema?: boolean;
+        /** @description How many items a page has at most. */
+        limit?: number;
+        /** @description Highest price that the 402 may ask for on the listed network, in atomic units. */
+        maxPrice?: number;
+        /** @description Endpoints of this merchant only, those that are not live too. */
+        merchant?: string;
+        /** @description Method of the endpoint. */
+        method?: "GET" | "POST";
+        /** @description Network of the payment, such as `eip155:5042`. */
+        network?: string;
+        /** @description Whether the operator of this service runs the endpoint. */
+        official?: boolean;
+        /** @description Address that is paid. Endpoints that are not live are listed too. */
+        payTo?: string;
+        /** @description Pricing of the endpoint. */
+        pricing?: "fixed" | "metered";
+        /** @description Words to look for. With words the best come first; without, the order is that of creation. */
+        query?: string;
+        /** @description Scheme that is accepted, such as `exact`. */
+        scheme?: string;
+        /** @description A tag of the endpoint. */
+        tag?: string;
+        /** @description Whether the last probe saw the 402 as it is listed. */
+        verified?: boolean;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description The corrected words, if nothing has the words as typed and something has these. */
+            correctedQuery?: string;
+            items: components["schemas"]["EndpointCard"][];
+            /** @description `cursor` for the next page; `null` after the last. */
+            next: string | null;
+            /** @description Number of items of all pages together; `null` when there are words. */
+            total: number | null;
+          };
+        };
+      };
+    };
+  };
+  listMerchants: {
+    parameters: {
+    };
+    responses: {
+      /** @description All of it, as a stream. */
+      200: {
+        content: {
+          "application/json": {
+            facilitator: string;
+            merchants: {
+              asset: components["schemas"]["Address"];
+              claimed: boolean;
+              description: string;
+              endpoints: {
+                description: string;
+                hostedByArcus: boolean;
+                /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+                livePrice: components["schemas"]["Amount"] | null;
+                livePriceUsd: number | null;
+                /** @enum {string} */
+                method: "GET" | "POST";
+                params: string[];
+                price: components["schemas"]["Amount"];
+                priceUsd: number;
+                /** @enum {string} */
+                pricing: "fixed" | "metered";
+                /** @enum {string} */
+                status: "live" | "unverified" | "failing";
+                tags: string[];
+                title: string;
+                url: string;
+              }[];
+              id: string;
+              identity: {
+                agentId: string;
+              } | null;
+              name: string;
+              network: components["schemas"]["Network"];
+              official: boolean;
+              partner: boolean;
+              payTo: components["schemas"]["Address"];
+            }[];
+          };
+        };
+      };
+    };
+  };
+  getMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The listing. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  saveMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: components["schemas"]["Listing"];
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Replaced. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+      /** @description Created. */
+      201: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  deleteMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: Record<string, never>;
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The listing as it is now. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  getActivity: {
+    parameters: {
+      query?: {
+        /** @description One endpoint only, by the id in its `state`. */
+        endpoint?: number;
+        /** @description How far back, from now. */
+        range?: "24h" | "7d" | "30d" | "all";
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The sums. */
+      200: {
+        content: {
+          "application/json": {
+            merchant: string;
+            /** @enum {string} */
+            range: "24h" | "7d" | "30d" | "all";
+            series: {
+              amount: components["schemas"]["Amount"];
+              /** @description Start of the hour or day. */
+              at: components["schemas"]["UnixSeconds"];
+              failed: number;
+              settled: number;
+              usd: string;
+              verifies: number;
+            }[];
+            since: components["schemas"]["UnixSeconds"];
+            stepSeconds: number;
+            summary: {
+              /** @description Failed verifies and settles by reason. */
+              failures: {
+                count: number;
+                kind: string;
+                reason: string;
+              }[];
+              gasUsd: string;
+              payers: {
+                repeat: number;
+                /** @description Share of the payer who paid most, 0 to 1. */
+                topShare: number | null;
+                /** @description Payers who did not get everything back. */
+                unique: number;
+              };
+              /** @description Refunds by the address that is paid to its payers, at most what they paid. All other figures are net of them. */
+              refunds: {
+                amount: components["schemas"]["Amount"];
+                count: number;
+                usd: string;
+              };
+              /** @description Refused settles by reason. */
+              refusals: {
+                count: number;
+                kind: string;
+                reason: string;
+              }[];
+              /** @description Net of refunds. */
+              revenue: {
+                amount: components["schemas"]["Amount"];
+                usd: string;
+              };
+              /** @description Payments of an owner to themselves. No other figure contains them. */
+              selfPayments: {
+                amount: components["schemas"]["Amount"];
+                count: number;
+                failed: number;
+                gasUsd: string;
+                usd: string;
+                verifies: number;
+              };
+              settle: {
+                count: number;
+                failed: number;
+                p50Ms: number | null;
+                p95Ms: number | null;
+                /** @description Neither paid nor failed: never found valid, used before, or beyond a rate limit. */
+                refused: number;
+                /** @description Without those that were refunded in full. */
+                settled: number;
+                /** @description Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day. */
+                successRate: number | null;
+              };
+              verify: {
+                count: number;
+                p50Ms: number | null;
+                p95Ms: number | null;
+                valid: number;
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  exportActivity: {
+    parameters: {
+      query?: {
+        /** @description One endpoint only, by the id in its `state`. */
+        endpoint?: number;
+        kind?: "verify" | "settle";
+        /** @description How far back, from now. */
+        range?: "24h" | "7d" | "30d" | "all";
+        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description RFC 4180. */
+      200: {
+        content: {
+          "text/csv": string;
+        };
+      };
+    };
+  };
+  followActivity: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description A stream that ends with the session. */
+      200: {
+        content: {
+          "text/event-stream": string;
+        };
+      };
+    };
+  };
+  listActivity: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before. */
+        before?: number;
+        /** @description One endpoint only, by the id in its `state`. */
+        endpoint?: number;
+        kind?: "verify" | "settle";
+        /** @description Rows of a page. */
+        limit?: number;
+        /** @description How far back, from now. */
+        range?: "24h" | "7d" | "30d" | "all";
+        state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            items: {
+              amount: components["schemas"]["Amount"];
+              /** @description `null` in rows from before several tokens were settled. */
+              asset: components["schemas"]["Address"] | null;
+              at: components["schemas"]["Time"];
+              /** @description ISO 4217; `null` if not known. */
+              currency: string | null;
+              endpointId: number | null;
+              gasUsd: string | null;
+              id: number;
+              isSelf: boolean;
+              /** @enum {string} */
+              kind: "verify" | "settle";
+              latencyMs: number;
+              payer: components["schemas"]["Address"];
+              payTo: components["schemas"]["Address"];
+              reason: string | null;
+              resource: string | null;
+              /** @enum {string} */
+              state: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+              symbol: string | null;
+              transaction: components["schemas"]["Hash"] | null;
+              /** @description `null` for a payment in another money than dollars. */
+              usd: string | null;
+            }[];
+            /** @description `before` for the next page. */
+            next: number | null;
+          };
+        };
+      };
+    };
+  };
+  linkAgent: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            agentId: string | null;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The listing as it is now. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  getMerchantHistory: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before; 0 is the beginning. */
+        after?: number;
+        /** @description Entries of a page; large ones make it shorter. */
+        limit?: number;
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description A page, oldest first. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description The EIP-712 domain of the signatures; `GET /api/signing` has the types. */
+            domain: {
+              chainId: number;
+              /** @constant */
+              name: "Arcus";
+              /** @constant */
+              version: "1";
+            };
+            entries: {
+              acceptedAt: components["schemas"]["UnixSeconds"];
+              /** @enum {string} */
+              action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm";
+              body: unknown;
+              message: {
+                [key: string]: unknown;
+              };
+              owner: components["schemas"]["Address"];
+              revision: number;
+              signature: string;
+            }[];
+            merchantId: string;
+            /** @description `after` for the next page. */
+            next: number | null;
+          };
+        };
+      };
+    };
+  };
+  getMerchantLlmsText: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description Markdown: what there is, what it costs, where to read on. */
+      200: {
+        content: {
+          "text/markdown": string;
+        };
+      };
+    };
+  };
+  getMerchantOpenApi: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description OpenAPI 3.1. */
+      200: {
+        content: {
+          "application/json": {
+            info: {
+              [key: string]: unknown;
+            };
+            openapi: string;
+            paths: {
+              [key: string]: unknown;
+            };
+          } & {
+            [key: string]: unknown;
+          };
+        };
+      };
+    };
+  };
+  acceptMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: Record<string, never>;
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The listing as it is now. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  offerMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            to: string | null;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The listing as it is now. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  confirmPayTo: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            owner: string | null;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The listing as it is now. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  probeMerchant: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody?: {
+      content: {
+        "application/json": {
+          /** @description The id in its `state`; without it the endpoints with the oldest probe. */
+          endpointId?: number;
+        };
+      };
+    };
+    responses: {
+      /** @description The results. */
+      200: {
+        content: {
+          "application/json": {
+            endpoints: {
+              /** @description Failed probes in a row. */
+              failures: number;
+              id: number;
+              /** @enum {string} */
+              method: "GET" | "POST";
+              nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+              probe: components["schemas"]["Probe"] | null;
+              /** @description `probed`, or why it was not probed now. */
+              state: string;
+              /** @enum {string} */
+              status: "live" | "unverified" | "failing";
+              url: string;
+            }[];
+          };
+        };
+      };
+    };
+  };
+  getMerchantStats: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description By range. */
+      200: {
+        content: {
+          "application/json": {
+            "7d": components["schemas"]["Totals"];
+            "24h": components["schemas"]["Totals"];
+            "30d": components["schemas"]["Totals"];
+            all: components["schemas"]["Totals"];
+            merchant?: string;
+            /** @description Why nothing is counted and what to do about it; null where payments count. */
+            note?: string | null;
+            /** @description The proof that the address stands behind its owner. */
+            payToProof?: ("owner" | "confirmation" | "operator") | null;
+          };
+        };
+      };
+    };
+  };
+  getMerchantTools: {
+    parameters: {
+      query?: {
+        /** @description `function` unless said; `mcp` is the answer to `tools/list`. */
+        format?: "function" | "mcp";
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The tools, and by name what a call of each is made of. */
+      200: {
+        content: {
+          "application/json": {
+            calls: {
+              [key: string]: {
+                /**
+                 * @description Where the arguments go.
+                 * @enum {string}
+                 */
+                arguments: "query" | "body" | "body.body";
+                asset: components["schemas"]["Address"];
+                /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+                livePrice: components["schemas"]["Amount"] | null;
+                livePriceUsd: number | null;
+                /** @enum {string} */
+                method: "GET" | "POST";
+                network: components["schemas"]["Network"];
+                payTo: components["schemas"]["Address"];
+                price: components["schemas"]["Amount"];
+                priceUsd: number;
+                /** @enum {string} */
+                pricing: "fixed" | "metered";
+                /** @enum {string} */
+                status: "live" | "unverified" | "failing";
+                url: string;
+              };
+            };
+            tools: {
+              [key: string]: unknown;
+            }[];
+          };
+        };
+      };
+    };
+  };
+  listMerchantsOfOwner: {
+    parameters: {
+      path: {
+        address: components["schemas"]["Address"];
+      };
+    };
+    responses: {
+      /** @description Listings by role. */
+      200: {
+        content: {
+          "application/json": {
+            merchants: {
+              /** @description Number of endpoints in each state. */
+              endpoints: {
+                [key: string]: number;
+              };
+              hidden: boolean;
+              id: string;
+              name: string;
+              offer: {
+                to: components["schemas"]["Address"];
+                until: components["schemas"]["UnixSeconds"];
+              } | null;
+              payTo: components["schemas"]["Address"];
+              revision: number;
+              /**
+               * @description `payTo` may claim what was found in payments to it.
+               * @enum {string}
+               */
+              role: "owner" | "offered" | "payTo";
+              updatedAt: components["schemas"]["UnixSeconds"];
+            }[];
+            owner: components["schemas"]["Address"];
+          };
+        };
+      };
+    };
+  };
+  getSession: {
+    parameters: {
+    };
+    responses: {
+      /** @description The session. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Session"];
+        };
+      };
+    };
+  };
+  signIn: {
+    parameters: {
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description ERC-4361, with the nonce of `GET /api/session/nonce`. */
+          message: string;
+          /** @description The signature of the message by EIP-191, or of a contract wallet by ERC-1271. */
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Signed in. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Session"];
+        };
+      };
+    };
+  };
+  signOut: {
+    parameters: {
+    };
+    responses: {
+      /** @description The session is ended. */
+      204: {
+      };
+    };
+  };
+  getSignInNonce: {
+    parameters: {
+    };
+    responses: {
+      /** @description For one ERC-4361 message. */
+      200: {
+        content: {
+          "application/json": {
+            chainId: number;
+            domain: string;
+            expiresAt: components["schemas"]["UnixSeconds"];
+            nonce: string;
+            statement: string;
+            uri: string;
+            /** @constant */
+            version: "1";
+          };
+        };
+      };
+    };
+  };
+  getSigningTerms: {
+    parameters: {
+    };
+    responses: {
+      /** @description Domain, types, audience, clock, routes and limits. */
+      200: {
+        content: {
+          "application/json": {
+            actions: {
+              [key: string]: {
+                body: string;
+                method: string;
+                path: string;
+                signer: string;
+              };
+            };
+            asset: components["schemas"]["Address"];
+            audience: string;
+            bodyHash: string;
+            domain: {
+              chainId: number;
+              /** @constant */
+              name: "Arcus";
+              /** @constant */
+              version: "1";
+            };
+            /** @description Every limit of what owners write. */
+            limits: {
+              [key: string]: unknown;
+            };
+            network: components["schemas"]["Network"];
+            /** @constant */
+            primaryType: "ListingWrite";
+            request: string;
+            revision: string;
+            time: {
+              maxDeadlineSeconds: number;
+              now: components["schemas"]["UnixSeconds"];
+              skewSeconds: number;
+            };
+            types: {
+              [key: string]: {
+                name: string;
+                type: string;
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
+  getStats: {
+    parameters: {
+    };
+    responses: {
+      /** @description By range. */
+      200: {
+        content: {
+          "application/json": {
+            "7d": components["schemas"]["Totals"];
+            "24h": components["schemas"]["Totals"];
+            "30d": components["schemas"]["Totals"];
+            all: components["schemas"]["Totals"];
+            merchant?: string;
+            /** @description Why nothing is counted and what to do about it; null where payments count. */
+            note?: string | null;
+            /** @description The proof that the address stands behind its owner. */
+            payToProof?: ("owner" | "confirmation" | "operator") | null;
+          };
+        };
+      };
+    };
+  };
+  getStatus: {
+    parameters: {
+    };
+    responses: {
+      /** @description Facts that are unknown at the moment are `null`. */
+      200: {
+        content: {
+          "application/json": {
+            checks: {
+              /** @description One sentence without addresses of nodes or paths. */
+              detail: string;
+              name: string;
+              ok: boolean;
+            }[];
+            networks: {
+              block: {
+                ageSeconds: number;
+                at: components["schemas"]["Time"];
+                number: number;
+              } | null;
+              chainId: number;
+              lanes: {
+                address: components["schemas"]["Address"];
+                balanceUsd: components["schemas"]["Usd"] | null;
+                inFlight: number;
+                oldestPendingSeconds: number;
+                reason: string | null;
+                /** @enum {string} */
+                state: "open" | "closed" | "unfunded";
+              }[];
+              name: string;
+              network: components["schemas"]["Network"];
+              queueLength: number;
+              /** @description Days until gas money runs out; `null` if unknown. */
+              runwayDays: number | null;
+            }[];
+            now: components["schemas"]["Time"];
+            settling: {
+              day: components["schemas"]["Settling"];
+              hour: components["schemas"]["Settling"];
+            };
+            startedAt: components["schemas"]["Time"];
+            /** @enum {string} */
+            status: "ready" | "not_ready";
+            version: string;
+          };
+        };
+      };
+    };
+  };
+  listChanges: {
+    parameters: {
+      query?: {
+        /** @description How many merchants a page has at most. */
+        limit?: number;
+        /** @description `next` of the answer before; 0 is the whole catalog. */
+        since?: number;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            changes: {
+              /** @description All items of the merchant now, those that are not live too. */
+              items: components["schemas"]["DiscoveryItem"][];
+              merchant: string;
+              /** @description Whether the merchant is deleted or hidden. Forget what you hold of it. */
+              removed: boolean;
+              /** @description Number of the last change of the merchant in this page. */
+              sequence: number;
+            }[];
+            /** @description Whether there are more pages now. */
+            hasMore: boolean;
+            /** @description `since` for the next page, and for the next time you ask. */
+            next: number;
+            /** @constant */
+            x402Version: 2;
+          };
+        };
+      };
+    };
+  };
+  listResources: {
+    parameters: {
+      query?: {
+        /** @description Extension that the endpoint offers, such as `bazaar`. */
+        extensions?: string;
+        /** @description How many items a page has at most. */
+        limit?: number;
+        /** @description Endpoints of this merchant only, those that are not live too. */
+        merchant?: string;
+        /** @description Network of the payment, such as `eip155:5042`. */
+        network?: string;
+        /** @description How many items to skip. */
+        offset?: number;
+        /** @description Address that is paid. Endpoints that are not live are listed too. */
+        payTo?: string;
+        /** @description Every word must occur in the name or description of the merchant or the endpoint. */
+        q?: string;
+        /** @description Scheme that is accepted, such as `exact`. */
+        scheme?: string;
+        /** @description Only `http` exists; any other value finds nothing. */
+        type?: string;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            items: components["schemas"]["DiscoveryItem"][];
+            pagination: {
+              limit: number;
+              offset: number;
+              /** @description Number of items of all pages together. */
+              total: number;
+            };
+            /** @constant */
+            x402Version: 2;
+          };
+        };
+      };
+    };
+  };
+  searchResources: {
+    parameters: {
+      query: {
+        /** @description `cursor` of the page before. */
+        cursor?: string;
+        /** @description Extension that the endpoint offers, such as `bazaar`. */
+        extensions?: string;
+        /** @description Whether the parameters have a schema. */
+        hasSchema?: boolean;
+        /** @description How many items a page has at most. */
+        limit?: number;
+        /** @description Highest price that the 402 may ask for on the listed network, in atomic units. */
+        maxPrice?: number;
+        /** @description Endpoints of this merchant only, those that are not live too. */
+        merchant?: string;
+        /** @description Method of the endpoint. */
+        method?: "GET" | "POST";
+        /** @description Network of the payment, such as `eip155:5042`. */
+        network?: string;
+        /** @description Whether the operator of this service runs the endpoint. */
+        official?: boolean;
+        /** @description Address that is paid. Endpoints that are not live are listed too. */
+        payTo?: string;
+        /** @description Pricing of the endpoint. */
+        pricing?: "fixed" | "metered";
+        /** @description Words to look for. */
+        query: string;
+        /** @description Scheme that is accepted, such as `exact`. */
+        scheme?: string;
+        /** @description A tag of the endpoint. */
+        tag?: string;
+        /** @description Only `http` exists; any other value finds nothing. */
+        type?: string;
+        /** @description Whether the last probe saw the 402 as it is listed. */
+        verified?: boolean;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description The corrected words, if nothing has the words as typed and something has these. */
+            correctedQuery?: string;
+            pagination: {
+              cursor: string | null;
+              limit: number;
+            };
+            /** @description Whether there are more pages. */
+            partialResults: boolean;
+            resources: components["schemas"]["DiscoveryItem"][];
+            /** @constant */
+            x402Version: 2;
+          };
+        };
+      };
+    };
+  };
+  validateEndpoint: {
+    parameters: {
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ValidateRequest"];
+      };
+    };
+    responses: {
+      /** @description The verdict. */
+      200: {
+        content: {
+          "application/json": {
+            checkedAt: components["schemas"]["UnixSeconds"];
+            /** @description A listing drafted from the live 402. Its texts are those of the endpoint. */
+            listing: {
+              asset: string;
+              description?: string;
+              example?: {
+                body?: unknown;
+                queryParams?: {
+                  [key: string]: unknown;
+                };
+              };
+              inputSchema?: {
+                [key: string]: unknown;
+              };
+              /** @enum {string} */
+              method: "GET" | "POST";
+              network: string;
+              payTo: string;
+              price: string;
+              /** @enum {string} */
+              pricing: "fixed" | "metered";
+              tags?: string[];
+              title?: string;
+              url: string;
+            } | null;
+            message: string;
+            seen: {
+              [key: string]: string | number | null;
+            };
+            /** @description `live`, or what is wrong. */
+            verdict: string;
+            warnings: string[];
+          };
+        };
+      };
+    };
+  };
+  getDocs: {
+    parameters: {
+    };
+    responses: {
+      /** @description A page without scripts. */
+      200: {
+        content: {
+          "text/html": string;
+        };
+      };
+    };
+  };
+  getHealth: {
+    parameters: {
+    };
+    responses: {
+      /** @description The process is alive. */
+      200: {
+        content: {
+          "application/json": {
+            /** @constant */
+            status: "ok";
+          };
+        };
+      };
+    };
+  };
+  getMetrics: {
+    parameters: {
+    };
+    responses: {
+      /** @description Text exposition format. */
+      200: {
+        content: {
+          "text/plain": string;
+        };
+      };
+    };
+  };
+  getOpenApi: {
+    parameters: {
+    };
+    responses: {
+      /** @description OpenAPI 3.1. */
+      200: {
+        content: {
+          "application/json": {
+            /** @constant */
+            openapi: "3.1.0";
+          } & {
+            [key: string]: unknown;
+          };
+        };
+      };
+    };
+  };
+  getPayment: {
+    parameters: {
+      path: {
+        /** @description CAIP-2; eip155:5042 is Arc. */
+        network: string;
+        /** @description `authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex. */
+        nonce: string;
+        /** @description `authorization.from`. */
+        payer: string;
+      };
+    };
+    responses: {
+      /** @description The payment. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["PaymentStatus"];
+        };
+      };
+    };
+  };
+  getAttestation: {
+    parameters: {
+      query?: {
+        /** @description The token, where a payer used one nonce in several. */
+        asset?: string;
+      };
+      path: {
+        /** @description CAIP-2; eip155:5042 is Arc. */
+        network: string;
+        /** @description `authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex. */
+        nonce: string;
+        /** @description `authorization.from`. */
+        payer: string;
+      };
+    };
+    responses: {
+      /** @description The attestation. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Attestation"];
+        };
+      };
+    };
+  };
+  getReceipt: {
+    parameters: {
+      query?: {
+        /** @description The token, where a payer used one nonce in several. */
+        asset?: string;
+      };
+      path: {
+        /** @description CAIP-2; eip155:5042 is Arc. */
+        network: string;
+        /** @description `authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex. */
+        nonce: string;
+        /** @description `authorization.from`. */
+        payer: string;
+      };
+    };
+    responses: {
+      /** @description The receipt. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Receipt"];
+        };
+      };
+    };
+  };
+  listPaymentsOfTransaction: {
+    parameters: {
+      path: {
+        /** @description As a settle was answered with. */
+        transaction: string;
+      };
+    };
+    responses: {
+      /** @description The payments in their order; one that landed elsewhere after all says where. */
+      200: {
+        content: {
+          "application/json": {
+            payments: components["schemas"]["PaymentStatus"][];
+            transaction: components["schemas"]["Hash"];
+          };
+        };
+      };
+    };
+  };
+  getReady: {
+    parameters: {
+    };
+    responses: {
+      /** @description Payments can be settled. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Readiness"];
+        };
+      };
+    };
+  };
+  settlePayment: {
+    parameters: {
+      header?: {
+        /** @description A fresh one for each payment; the same key and payment get the success again. */
+        "Idempotency-Key"?: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              authorization: {
+                from: string;
+                nonce: string;
+                to: string;
+                validAfter: string;
+                validBefore: string;
+                value: string;
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "exact";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              permit2Authorization: {
+                /** @description The last second in which it can settle. */
+                deadline: string;
+                from: string;
+                nonce: string;
+                permitted: {
+                  amount: string;
+                  token: string;
+                };
+                /** @description x402's proxy for the scheme. */
+                spender: string;
+                witness: {
+                  to: string;
+                  validAfter: string;
+                };
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "exact";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              permit2Authorization: {
+                /** @description The last second in which it can settle. */
+                deadline: string;
+                from: string;
+                nonce: string;
+                permitted: {
+                  amount: string;
+                  token: string;
+                };
+                /** @description x402's proxy for the scheme. */
+                spender: string;
+                witness: {
+                  facilitator: string;
+                  to: string;
+                  validAfter: string;
+                };
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "upto";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              [key: string]: unknown;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            scheme: string;
+          } & {
+            [key: string]: unknown;
+          };
+          /** @constant */
+          x402Version: 2;
+        };
+      };
+    };
+    responses: {
+      /**
+       * @description On chain, or refused. With `success` false `errorReason` is one of:
+       *
+       *   - `unsupported_scheme`: The requirement asks for a scheme this facilitator does not settle.
+       *   - `invalid_exact_evm_scheme`: The scheme the payer accepted is not `exact`.
+       *   - `unsupported_payload_type`: The payload is of a kind that the scheme does not have, or that has no contracts on the network.
+       *   - `invalid_network`: The network is unknown, or known but not served by this facilitator.
+       *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
+       *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
+       *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
+       *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
+       *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
+       *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.
+       *   - `invalid_exact_evm_payload_authorization_valid_after`: The authorization is not valid yet.
+       *   - `invalid_exact_evm_payload_authorization_value_mismatch`: authorization.value is not exactly the required amount.
+       *   - `amount_below_minimum`: The amount is zero, below the minimum this facilitator settles, or what it moves does not bear its gas.
+       *   - `invalid_pay_to`: payTo is the zero address, the payer, the token contract or a contract of `batch-settlement`.
+       *   - `payer_not_allowed`: The payer is a relayer of this facilitator or blocked by its operator.
+       *   - `pay_to_not_allowed`: The recipient is blocked by the operator of this facilitator.
+       *   - `eip6492_factory_not_allowed`: The signature deploys a wallet (ERC-6492); no factory is allowed here.
+       *   - `invalid_exact_evm_signature`: The signature is not the one the token would accept from the payer.
+       *   - `invalid_exact_evm_nonce_already_used`: The authorization was used, cancelled, or already answered with success.
+       *   - `payer_blocklisted`: The token blocks the payer.
+       *   - `pay_to_blocklisted`: The token blocks the recipient.
+       *   - `asset_paused`: The token is paused.
+       *   - `invalid_exact_evm_insufficient_balance`: The payer's balance does not cover the amount.
+       *   - `invalid_exact_evm_transaction_simulation_failed`: The simulated transfer reverted for a reason without a code of its own.
+       *   - `invalid_permit2_spender`: The spender of the Permit2 authorization is not x402's proxy for the scheme.
+       *   - `invalid_permit2_recipient_mismatch`: The witness of the Permit2 authorization does not pay payTo.
+       *   - `permit2_deadline_expired`: The deadline of the Permit2 authorization has passed or is too near to land.
+       *   - `permit2_not_yet_valid`: The witness of the Permit2 authorization is not valid yet.
+       *   - `permit2_amount_mismatch`: The permitted amount is not the required amount.
+       *   - `permit2_token_mismatch`: The permitted token is not the asset of the requirement.
+       *   - `invalid_permit2_signature`: The Permit2 authorization is not signed by the payer, as Permit2 itself checks.
+       *   - `permit2_invalid_nonce`: The nonce of the Permit2 authorization was used or cancelled, was settled with another amount, or was already answered with success.
+       *   - `permit2_insufficient_balance`: The payer's balance does not cover the amount of a Permit2 authorization.
+       *   - `permit2_allowance_required`: The payer has not approved Permit2 for the amount, and sent no permit (`eip2612GasSponsoring`).
+       *   - `permit2_simulation_failed`: The simulated settlement by Permit2 reverted for a reason without a code of its own.
+       *   - `invalid_upto_evm_scheme`: The scheme the payer accepted is not `upto`.
+       *   - `invalid_upto_evm_network_mismatch`: The payer of an `upto` payment accepted another network than the requirement names.
+       *   - `upto_facilitator_mismatch`: The witness names a wallet that is no relayer of this facilitator.
+       *   - `invalid_upto_evm_payload_settlement_exceeds_amount`: Settle asks for more than the payer permitted.
+       *   - `invalid_upto_evm_transaction_failed`: The `upto` payment did not land, without a more specific cause.
+       *   - `invalid_eip2612_extension_format`: The permit in `eip2612GasSponsoring` is malformed.
+       *   - `eip2612_from_mismatch`: The permit in `eip2612GasSponsoring` is not from the payer.
+       *   - `eip2612_asset_mismatch`: The permit in `eip2612GasSponsoring` is for another token.
+       *   - `eip2612_spender_not_permit2`: The permit in `eip2612GasSponsoring` does not approve Permit2.
+       *   - `eip2612_deadline_expired`: The permit in `eip2612GasSponsoring` has expired or expires too soon to land.
+       *   - `permit2_2612_amount_mismatch`: The permit in `eip2612GasSponsoring` approves another amount than the permitted one.
+       *   - `gas_budget_exceeded`: A gas budget is spent: that of the payer or authorizer, that of accounts with code, or that of the day.
+       *   - `gas_price_too_high`: The chain's base fee is above the cap the operator set.
+       *   - `idempotency_key_conflict`: The Idempotency-Key was used with another payment.
+       *   - `invalid_exact_evm_transaction_failed`: The transaction reverted, or could not be sent, without a more specific cause.
+       *   - `invalid_exact_evm_transfer_event_mismatch`: The authorization was consumed on chain without the expected transfer.
+       *   - `settlement_pending`: The outcome is not known yet, and without a transaction no node has taken one; settle again to wait on.
+       *   - `invalid_batch_settlement_evm_scheme`: The scheme the payer accepted is not `batch-settlement`.
+       *   - `invalid_batch_settlement_evm_network_mismatch`: For `batch-settlement`, the payer accepted another network than the requirement names.
+       *   - `invalid_batch_settlement_evm_payload_type`: The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).
+       *   - `invalid_batch_settlement_evm_channel_id_mismatch`: The channel id is not the EIP-712 digest of the channel configuration on this chain.
+       *   - `invalid_batch_settlement_evm_receiver_mismatch`: The channel's receiver is not payTo.
+       *   - `invalid_batch_settlement_evm_receiver_authorizer_mismatch`: extra.receiverAuthorizer is missing, zero, or not that of the channel.
+       *   - `invalid_batch_settlement_evm_token_mismatch`: The channel's token is not the asset.
+       *   - `invalid_batch_settlement_evm_withdraw_delay_mismatch`: The channel's withdrawDelay is not extra.withdrawDelay.
+       *   - `invalid_batch_settlement_evm_withdraw_delay_out_of_range`: withdrawDelay is not between 900 and 2592000 seconds.
+       *   - `invalid_batch_settlement_evm_voucher_signature`: The voucher is not signed by the channel's payerAuthorizer, or by the payer if there is none.
+       *   - `invalid_batch_settlement_evm_channel_not_found`: The channel holds nothing: no deposit has landed.
+       *   - `invalid_batch_settlement_evm_cumulative_exceeds_balance`: maxClaimableAmount is more than the channel holds, with the deposit if there is one.
+       *   - `invalid_batch_settlement_evm_cumulative_below_claimed`: maxClaimableAmount is not above what was claimed already; for a refund, below it.
+       *   - `invalid_batch_settlement_evm_insufficient_balance`: The payer's balance does not cover the deposit.
+       *   - `invalid_batch_settlement_evm_missing_eip712_domain`: A deposit came without extra.name or extra.version.
+       *   - `invalid_batch_settlement_evm_payload_authorization_valid_before`: The deposit's authorization has expired or expires too soon to land.
+       *   - `invalid_batch_settlement_evm_payload_authorization_valid_after`: The deposit's authorization is not valid yet.
+       *   - `invalid_batch_settlement_evm_receive_authorization_signature`: The deposit's authorization is not signed by the payer.
+       *   - `invalid_batch_settlement_evm_eip6492_factory_not_allowed`: The deposit's signature deploys a wallet (ERC-6492); no factory is allowed here.
+       *   - `invalid_batch_settlement_evm_deposit_simulation_failed`: The simulated deposit reverted.
+       *   - `invalid_batch_settlement_evm_deposit_transaction_failed`: The deposit reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_claim_simulation_failed`: The simulated claim reverted.
+       *   - `invalid_batch_settlement_evm_claim_transaction_failed`: The claim reverted on chain without a more specific cause.
+       *   - `nothing_to_claim`: Every total of the claim was claimed before; a transaction would change nothing.
+       *   - `repeated_channel`: Several rows of the claim are of the same channel; send one row for each channel, with its highest total.
+       *   - `invalid_batch_settlement_evm_settle_simulation_failed`: The simulated payout to the receiver reverted.
+       *   - `invalid_batch_settlement_evm_settle_transaction_failed`: The payout to the receiver reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_nothing_to_settle`: Everything claimed for this receiver and token was paid out before.
+       *   - `invalid_batch_settlement_evm_refund_simulation_failed`: The simulated refund reverted, often because its nonce was used.
+       *   - `invalid_batch_settlement_evm_refund_transaction_failed`: The refund reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_refund_no_balance`: Nothing that is not claimed is left in the channel.
+       *   - `invalid_batch_settlement_evm_authorizer_not_configured`: A claim or refund came without the receiverAuthorizer's signature; this facilitator signs none for others.
+       */
+      200: {
+        content: {
+          "application/json": components["schemas"]["SettleAnswer"];
+        };
+      };
+    };
+  };
+  getSupported: {
+    parameters: {
+    };
+    responses: {
+      /** @description What is served. */
+      200: {
+        content: {
+          "application/json": {
+            extensions: string[];
+            kinds: {
+              extra: {
+                assets: components["schemas"]["TakenAsset"][];
+                /** @description How `exact` moves the tokens. */
+                assetTransferMethods?: ("eip3009" | "permit2")[];
+                /** @description The wallet that a payer of `upto` names, and that alone can settle. */
+                facilitatorAddress?: components["schemas"]["Address"];
+              };
+              network: components["schemas"]["Network"];
+              scheme: string;
+              /** @constant */
+              x402Version: 2;
+            }[];
+            /** @description Relayer wallets by family of chains. */
+            signers: {
+              [key: string]: components["schemas"]["Address"][];
+            };
+          };
+        };
+      };
+    };
+  };
+  verifyPayment: {
+    parameters: {
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              authorization: {
+                from: string;
+                nonce: string;
+                to: string;
+                validAfter: string;
+                validBefore: string;
+                value: string;
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "exact";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              permit2Authorization: {
+                /** @description The last second in which it can settle. */
+                deadline: string;
+                from: string;
+                nonce: string;
+                permitted: {
+                  amount: string;
+                  token: string;
+                };
+                /** @description x402's proxy for the scheme. */
+                spender: string;
+                witness: {
+                  to: string;
+                  validAfter: string;
+                };
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "exact";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              permit2Authorization: {
+                /** @description The last second in which it can settle. */
+                deadline: string;
+                from: string;
+                nonce: string;
+                permitted: {
+                  amount: string;
+                  token: string;
+                };
+                /** @description x402's proxy for the scheme. */
+                spender: string;
+                witness: {
+                  facilitator: string;
+                  to: string;
+                  validAfter: string;
+                };
+              };
+              signature: string;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            /** @description 6-decimal units. */
+            amount: string;
+            /** @description The stablecoin. */
+            asset: string;
+            /** @description The token's EIP-712 `name` and `version`. */
+            extra?: {
+              [key: string]: unknown;
+            } | null;
+            /** @description The longest a settle waits, if it is below the limit of this service. */
+            maxTimeoutSeconds: number;
+            /** @description CAIP-2. */
+            network: string;
+            /** @description The recipient; in mixed case its EIP-55 checksum must be right. */
+            payTo: string;
+            /** @constant */
+            scheme: "upto";
+          };
+          /** @constant */
+          x402Version: 2;
+        } | {
+          paymentPayload: {
+            accepted: {
+              network: string;
+              scheme: string;
+            };
+            extensions?: unknown;
+            payload: {
+              [key: string]: unknown;
+            };
+            resource?: unknown;
+            /** @constant */
+            x402Version: 2;
+          };
+          paymentRequirements: {
+            scheme: string;
+          } & {
+            [key: string]: unknown;
+          };
+          /** @constant */
+          x402Version: 2;
+        };
+      };
+    };
+    responses: {
+      /**
+       * @description Judged. With `isValid` false `invalidReason` is one of:
+       *
+       *   - `unsupported_scheme`: The requirement asks for a scheme this facilitator does not settle.
+       *   - `invalid_exact_evm_scheme`: The scheme the payer accepted is not `exact`.
+       *   - `unsupported_payload_type`: The payload is of a kind that the scheme does not have, or that has no contracts on the network.
+       *   - `invalid_network`: The network is unknown, or known but not served by this facilitator.
+       *   - `invalid_exact_evm_network_mismatch`: The payer accepted another network than the requirement names.
+       *   - `unsupported_asset`: The asset is not the stablecoin this facilitator settles on that network.
+       *   - `invalid_exact_evm_missing_eip712_domain`: extra.name or extra.version is missing or empty.
+       *   - `invalid_exact_evm_token_name_mismatch`: extra.name is not the token's EIP-712 name.
+       *   - `invalid_exact_evm_token_version_mismatch`: extra.version is not the token's EIP-712 version.
+       *   - `invalid_exact_evm_recipient_mismatch`: authorization.to is not payTo.
+       *   - `invalid_exact_evm_payload_authorization_valid_before`: The authorization has expired or expires too soon to land.
+       *   - `invalid_exact_evm_payload_authorization_valid_after`: The authorization is not valid yet.
+       *   - `invalid_exact_evm_payload_authorization_value_mismatch`: authorization.value is not exactly the required amount.
+       *   - `amount_below_minimum`: The amount is zero, below the minimum this facilitator settles, or what it moves does not bear its gas.
+       *   - `invalid_pay_to`: payTo is the zero address, the payer, the token contract or a contract of `batch-settlement`.
+       *   - `payer_not_allowed`: The payer is a relayer of this facilitator or blocked by its operator.
+       *   - `pay_to_not_allowed`: The recipient is blocked by the operator of this facilitator.
+       *   - `eip6492_factory_not_allowed`: The signature deploys a wallet (ERC-6492); no factory is allowed here.
+       *   - `invalid_exact_evm_signature`: The signature is not the one the token would accept from the payer.
+       *   - `invalid_exact_evm_nonce_already_used`: The authorization was used, cancelled, or already answered with success.
+       *   - `payer_blocklisted`: The token blocks the payer.
+       *   - `pay_to_blocklisted`: The token blocks the recipient.
+       *   - `asset_paused`: The token is paused.
+       *   - `invalid_exact_evm_insufficient_balance`: The payer's balance does not cover the amount.
+       *   - `invalid_exact_evm_transaction_simulation_failed`: The simulated transfer reverted for a reason without a code of its own.
+       *   - `invalid_permit2_spender`: The spender of the Permit2 authorization is not x402's proxy for the scheme.
+       *   - `invalid_permit2_recipient_mismatch`: The witness of the Permit2 authorization does not pay payTo.
+       *   - `permit2_deadline_expired`: The deadline of the Permit2 authorization has passed or is too near to land.
+       *   - `permit2_not_yet_valid`: The witness of the Permit2 authorization is not valid yet.
+       *   - `permit2_amount_mismatch`: The permitted amount is not the required amount.
+       *   - `permit2_token_mismatch`: The permitted token is not the asset of the requirement.
+       *   - `invalid_permit2_signature`: The Permit2 authorization is not signed by the payer, as Permit2 itself checks.
+       *   - `permit2_invalid_nonce`: The nonce of the Permit2 authorization was used or cancelled, was settled with another amount, or was already answered with success.
+       *   - `permit2_insufficient_balance`: The payer's balance does not cover the amount of a Permit2 authorization.
+       *   - `permit2_allowance_required`: The payer has not approved Permit2 for the amount, and sent no permit (`eip2612GasSponsoring`).
+       *   - `permit2_simulation_failed`: The simulated settlement by Permit2 reverted for a reason without a code of its own.
+       *   - `invalid_upto_evm_scheme`: The scheme the payer accepted is not `upto`.
+       *   - `invalid_upto_evm_network_mismatch`: The payer of an `upto` payment accepted another network than the requirement names.
+       *   - `upto_facilitator_mismatch`: The witness names a wallet that is no relayer of this facilitator.
+       *   - `invalid_upto_evm_payload_settlement_exceeds_amount`: Settle asks for more than the payer permitted.
+       *   - `invalid_upto_evm_transaction_failed`: The `upto` payment did not land, without a more specific cause.
+       *   - `invalid_eip2612_extension_format`: The permit in `eip2612GasSponsoring` is malformed.
+       *   - `eip2612_from_mismatch`: The permit in `eip2612GasSponsoring` is not from the payer.
+       *   - `eip2612_asset_mismatch`: The permit in `eip2612GasSponsoring` is for another token.
+       *   - `eip2612_spender_not_permit2`: The permit in `eip2612GasSponsoring` does not approve Permit2.
+       *   - `eip2612_deadline_expired`: The permit in `eip2612GasSponsoring` has expired or expires too soon to land.
+       *   - `permit2_2612_amount_mismatch`: The permit in `eip2612GasSponsoring` approves another amount than the permitted one.
+       *   - `gas_budget_exceeded`: A gas budget is spent: that of the payer or authorizer, that of accounts with code, or that of the day.
+       *   - `gas_price_too_high`: The chain's base fee is above the cap the operator set.
+       *   - `invalid_batch_settlement_evm_scheme`: The scheme the payer accepted is not `batch-settlement`.
+       *   - `invalid_batch_settlement_evm_network_mismatch`: For `batch-settlement`, the payer accepted another network than the requirement names.
+       *   - `invalid_batch_settlement_evm_payload_type`: The type of the payload is unknown, or not one of verify (deposit, voucher, refund) or settle (deposit, claim, settle, enriched refund).
+       *   - `invalid_batch_settlement_evm_channel_id_mismatch`: The channel id is not the EIP-712 digest of the channel configuration on this chain.
+       *   - `invalid_batch_settlement_evm_receiver_mismatch`: The channel's receiver is not payTo.
+       *   - `invalid_batch_settlement_evm_receiver_authorizer_mismatch`: extra.receiverAuthorizer is missing, zero, or not that of the channel.
+       *   - `invalid_batch_settlement_evm_token_mismatch`: The channel's token is not the asset.
+       *   - `invalid_batch_settlement_evm_withdraw_delay_mismatch`: The channel's withdrawDelay is not extra.withdrawDelay.
+       *   - `invalid_batch_settlement_evm_withdraw_delay_out_of_range`: withdrawDelay is not between 900 and 2592000 seconds.
+       *   - `invalid_batch_settlement_evm_voucher_signature`: The voucher is not signed by the channel's payerAuthorizer, or by the payer if there is none.
+       *   - `invalid_batch_settlement_evm_channel_not_found`: The channel holds nothing: no deposit has landed.
+       *   - `invalid_batch_settlement_evm_cumulative_exceeds_balance`: maxClaimableAmount is more than the channel holds, with the deposit if there is one.
+       *   - `invalid_batch_settlement_evm_cumulative_below_claimed`: maxClaimableAmount is not above what was claimed already; for a refund, below it.
+       *   - `invalid_batch_settlement_evm_insufficient_balance`: The payer's balance does not cover the deposit.
+       *   - `invalid_batch_settlement_evm_missing_eip712_domain`: A deposit came without extra.name or extra.version.
+       *   - `invalid_batch_settlement_evm_payload_authorization_valid_before`: The deposit's authorization has expired or expires too soon to land.
+       *   - `invalid_batch_settlement_evm_payload_authorization_valid_after`: The deposit's authorization is not valid yet.
+       *   - `invalid_batch_settlement_evm_receive_authorization_signature`: The deposit's authorization is not signed by the payer.
+       *   - `invalid_batch_settlement_evm_eip6492_factory_not_allowed`: The deposit's signature deploys a wallet (ERC-6492); no factory is allowed here.
+       *   - `invalid_batch_settlement_evm_deposit_simulation_failed`: The simulated deposit reverted.
+       *   - `invalid_batch_settlement_evm_deposit_transaction_failed`: The deposit reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_claim_simulation_failed`: The simulated claim reverted.
+       *   - `invalid_batch_settlement_evm_claim_transaction_failed`: The claim reverted on chain without a more specific cause.
+       *   - `nothing_to_claim`: Every total of the claim was claimed before; a transaction would change nothing.
+       *   - `repeated_channel`: Several rows of the claim are of the same channel; send one row for each channel, with its highest total.
+       *   - `invalid_batch_settlement_evm_settle_simulation_failed`: The simulated payout to the receiver reverted.
+       *   - `invalid_batch_settlement_evm_settle_transaction_failed`: The payout to the receiver reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_nothing_to_settle`: Everything claimed for this receiver and token was paid out before.
+       *   - `invalid_batch_settlement_evm_refund_simulation_failed`: The simulated refund reverted, often because its nonce was used.
+       *   - `invalid_batch_settlement_evm_refund_transaction_failed`: The refund reverted on chain without a more specific cause.
+       *   - `invalid_batch_settlement_evm_refund_no_balance`: Nothing that is not claimed is left in the channel.
+       *   - `invalid_batch_settlement_evm_authorizer_not_configured`: A claim or refund came without the receiverAuthorizer's signature; this facilitator signs none for others.
+       */
+      200: {
+        content: {
+          "application/json": components["schemas"]["VerifyAnswer"];
+        };
+      };
+    };
+  };
+}

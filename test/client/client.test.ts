@@ -1,0 +1,314 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { x402 } from '@arcus/merchant'
+import { createArcusClient } from 'arcus-client'
+import { ArcusError } from 'arcus-client/calls'
+import type { PayOptions } from 'arcus-client/pay'
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { startWorld, type World } from '../support/arcus.js'
+
+let world: World
+let shop: FastifyInstance
+let shopUrl: string
+let arcus: ReturnType<typeof createArcusClient>
+
+const owner = devnetMerchant
+/** Everything that the payer was asked to sign. */
+const signed: unknown[] = []
+const signer: PayOptions['signer'] = {
+  address: devnetPayer.address,
+  signTypedData(typedData) {
+    signed.push(typedData)
+    return devnetPayer.account.signTypedData(typedData as never)
+  },
+}
+
+beforeAll(async () => {
+  world = await startWorld({ env: { PROBE_ALLOW_PRIVATE_HOSTS: 'true' } })
+  shop = fastify()
+  await shop.register(x402, { facilitator: world.url, payTo: owner.address })
+  shop.get('/weather', { config: { x402: '$0.01' } }, ({ query }) => query)
+  shop.post('/summary', { config: { x402: '$0.02' } }, ({ body }) => body)
+  shopUrl = await shop.listen({ port: 0, host: '127.0.0.1' })
+  arcus = createArcusClient({ url: world.url })
+  await list('weather-house')
+})
+afterAll(async () => {
+  await shop.close()
+  await world.stop()
+})
+beforeEach(() => {
+  signed.length = 0
+})
+
+function list(id: string) {
+  // The service was told no public name, so it goes by the default one.
+  const audience = `http://localhost:${new URL(world.url).port}`
+  return arcus.listings(owner.account, { audience }).save(id, {
+    name: id,
+    payTo: owner.address,
+    endpoints: [
+      {
+        url: `${shopUrl}/weather`,
+        method: 'GET',
+        title: 'Weather of a city',
+        price: '10000',
+        inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+      },
+      { url: `${shopUrl}/summary`, method: 'POST', title: 'Summary of a text', price: '20000' },
+    ],
+  })
+}
+
+async function errorOf(promise: Promise<unknown>): Promise<ArcusError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(ArcusError)
+  return error as ArcusError
+}
+
+const maxAmount = '10000'
+
+describe('the client', () => {
+  it('finds an endpoint, describes it, pays for it, and sees the payment', async () => {
+    const { resources } = await arcus.find('weather city')
+    expect(resources.map(({ resource }) => resource)).toEqual([`${shopUrl}/weather`])
+    const { item, state } = await arcus.describe(resources[0] as (typeof resources)[0])
+    expect(item.metadata.inputSchema).toMatchObject({ properties: { city: { type: 'string' } } })
+    expect(state.status).toBe('live')
+
+    const balance = () => usdcBalance(world.chainUrl, owner.address)
+    const before = await balance()
+    const queryParams = { city: 'Porto & Gaia', day: [1, 2] }
+    const paid = await arcus.pay(item, { signer, maxAmount, queryParams })
+    expect(paid.response.status).toBe(200)
+    expect(await paid.response.json()).toEqual({ city: 'Porto & Gaia', day: ['1', '2'] })
+    expect((await balance()) - before).toBe(10_000n)
+    expect(paid.amount).toBe(10_000n)
+
+    const path = paid.payment as { network: string; payer: string; nonce: string }
+    const payment = await arcus.call('GET /payments/{network}/{payer}/{nonce}', { path })
+    expect(payment).toMatchObject({ state: 'confirmed', transaction: paid.settlement?.transaction })
+  })
+
+  it('pays for a POST by its address alone', async () => {
+    const body = { text: 'long' }
+    const options = { signer, maxAmount: 20_000n, body }
+    const { response, amount } = await arcus.pay(`${shopUrl}/summary`, options)
+    expect([response.status, await response.json(), amount]).toEqual([200, body, 20_000n])
+  })
+
+  it('describes an endpoint by name, and says what is not listed', async () => {
+    const name = { merchant: 'weather-house', url: `${shopUrl}/summary`, method: 'POST' }
+    expect((await arcus.describe(name)).item.resource).toBe(name.url)
+    const error = await errorOf(arcus.describe({ ...name, method: 'GET' }))
+    expect(error).toMatchObject({ code: 'not_found', status: 404 })
+    expect(await errorOf(arcus.describe({ ...name, merchant: 'nobody' }))).toMatchObject({
+      code: 'merchant_not_found',
+    })
+  })
+
+  it('calls any route, with types from the description, and rejects with its refusal', async () => {
+    const { kinds } = await arcus.call('GET /supported')
+    expect(kinds.map(({ scheme }) => scheme)).toContain('exact')
+    const text: string = await arcus.call('GET /api/merchants/{id}/llms.txt', {
+      path: { id: 'weather-house' },
+    })
+    expect(text).toContain('Weather of a city')
+    const query = { limit: 101 }
+    const error = await errorOf(arcus.call('GET /discovery/resources', { query }))
+    expect(error).toMatchObject({ code: 'invalid_request', status: 400 })
+    expect(error.message).toContain('limit')
+    // @ts-expect-error: there is no such route
+    expect(await errorOf(arcus.call('GET /nothing'))).toMatchObject({ code: 'not_found' })
+    // @ts-expect-error: the id is required
+    const missing = arcus.call('GET /api/merchants/{id}', {})
+    expect(await errorOf(missing)).toMatchObject({ status: 404 })
+    const nowhere = createArcusClient({ url: 'http://127.0.0.1:9/' })
+    expect(await errorOf(nowhere.find('weather'))).toMatchObject({ code: 'unreachable', status: 0 })
+  })
+
+  it('reads the refusals of verify and settle, which have a form of their own', async () => {
+    const error = await errorOf(arcus.call('POST /verify', { body: {} as never }))
+    expect(error.status).toBe(400)
+    expect(error.code).toMatch(/^invalid_/)
+  })
+})
+
+describe('pay', () => {
+  it('refuses to pay without a limit, before it calls anybody', async () => {
+    for (const wrong of [undefined, 0.01, 10_000, '0.01', '0', 0n, -1n, '-1', '']) {
+      const options = { signer, maxAmount: wrong as never }
+      const error = await errorOf(arcus.pay('http://127.0.0.1:9/', options))
+      expect([wrong, error.code]).toEqual([wrong, 'no_limit'])
+    }
+  })
+
+  it('signs nothing above the limit', async () => {
+    const error = await errorOf(arcus.pay(`${shopUrl}/weather`, { signer, maxAmount: '9999' }))
+    expect(error).toMatchObject({ code: 'too_dear', status: 402 })
+    expect(error.message).toBe('The seller asks for 10000, and the limit is 9999.')
+    expect(signed).toEqual([])
+  })
+
+  it('says why a payment was refused', async () => {
+    const { privateKeyToAccount } = await import('viem/accounts')
+    const poor = privateKeyToAccount(`0x${'11'.repeat(32)}`)
+    const paid = await arcus.pay(`${shopUrl}/weather`, { signer: poor, maxAmount })
+    expect(paid.response.status).toBe(402)
+    expect(paid.refusal).toBe('invalid_exact_evm_insufficient_balance')
+  })
+})
+
+/** A seller that answers as it likes. */
+async function aSeller(answer: (call: number, response: ServerResponse) => void) {
+  let calls = 0
+  const server = createServer((_request, response) => answer(calls++, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    calls: () => calls,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const offer = {
+  scheme: 'exact',
+  network: 'eip155:5042',
+  amount: '10000',
+  asset: devnetContracts.usdc,
+  payTo: devnetMerchant.address,
+  maxTimeoutSeconds: 60,
+  extra: { name: 'USDC', version: '2' },
+}
+const asking = (required: unknown) => ({
+  'payment-required': Buffer.from(JSON.stringify(required)).toString('base64'),
+})
+const offering = (...accepts: unknown[]) =>
+  asking({ x402Version: 2, resource: { url: '/' }, accepts })
+
+describe('a hostile seller', () => {
+  it.each([
+    ['no terms', {}],
+    ['terms that are no JSON', { 'payment-required': '%%%' }],
+    ['terms of nothing', asking(null)],
+    ['terms without offers', asking({ x402Version: 2, accepts: 7 })],
+    ['offers that are none', offering(null, 7, 'free', [])],
+    ['another version', asking({ x402Version: 1, accepts: [offer] })],
+    ['another network', offering({ ...offer, network: 'eip155:1' })],
+    ['another token', offering({ ...offer, asset: devnetMerchant.address })],
+    ['another scheme', offering({ ...offer, scheme: 'upto' })],
+    ['Permit2', offering({ ...offer, extra: { assetTransferMethod: 'permit2' } })],
+    ['an authorization for a year', offering({ ...offer, maxTimeoutSeconds: 31_536_000 })],
+    ['a time that is a text', offering({ ...offer, maxTimeoutSeconds: '9' })],
+    ['an amount in dollars', offering({ ...offer, amount: '0.01' })],
+    ['an amount below nothing', offering({ ...offer, amount: '-10000' })],
+    ['an amount that is a number', offering({ ...offer, amount: 10_000 })],
+  ])('gets no signature for %s', async (_, headers) => {
+    const seller = await aSeller((_call, response) => response.writeHead(402, headers).end('{}'))
+    const error = await errorOf(arcus.pay(seller.url, { signer, maxAmount }))
+    expect([error.code, signed, seller.calls()]).toEqual(['not_payable', [], 1])
+    seller.close()
+  })
+
+  it('gets the cheapest of its offers, whatever their order', async () => {
+    const headers = offering({ ...offer, amount: '9000' }, { ...offer, amount: '80' }, offer)
+    const seller = await aSeller((call, response) =>
+      response.writeHead(call === 0 ? 402 : 200, headers).end(),
+    )
+    expect((await arcus.pay(seller.url, { signer, maxAmount })).amount).toBe(80n)
+    seller.close()
+  })
+
+  it('is not paid at an address that its listing does not name', async () => {
+    const { resources } = await arcus.find('weather city')
+    const headers = offering({ ...offer, payTo: devnetPayer.address })
+    const seller = await aSeller((_, response) => response.writeHead(402, headers).end())
+    const item = { ...(resources[0] as (typeof resources)[0]), resource: seller.url }
+    const error = await errorOf(arcus.pay(item, { signer, maxAmount }))
+    expect([error.code, signed]).toEqual(['not_as_listed', []])
+    seller.close()
+  })
+
+  it('cannot hand the call or the payment on to another address', async () => {
+    const away = { location: `${shopUrl}/weather` }
+    const first = await aSeller((_, response) => response.writeHead(307, away).end())
+    const early = await errorOf(arcus.pay(first.url, { signer, maxAmount }))
+    expect([early.code, early.details, signed]).toEqual(['redirected', undefined, []])
+    const second = await aSeller((call, response) =>
+      response.writeHead(call === 0 ? 402 : 307, { ...offering(offer), ...away }).end(),
+    )
+    const late = await errorOf(arcus.pay(second.url, { signer, maxAmount }))
+    expect(late).toMatchObject({ code: 'redirected', details: { payer: devnetPayer.address } })
+    first.close()
+    second.close()
+  })
+
+  it('that takes the payment and hangs up leaves the name of the payment', async () => {
+    const seller = await aSeller((call, response) => {
+      if (call === 0) response.writeHead(402, offering(offer)).end()
+      else response.destroy()
+    })
+    const error = await errorOf(arcus.pay(seller.url, { signer, maxAmount }))
+    const { payer: from, nonce } = error.details as { payer: string; nonce: string }
+    expect([error.code, from]).toEqual(['unreachable', devnetPayer.address])
+    expect(signed).toMatchObject([{ message: { nonce } }])
+    seller.close()
+  })
+
+  it('that asks for nothing is not paid, and one that says nonsense of a settlement is not believed', async () => {
+    const free = await aSeller((_, response) => response.end('free'))
+    const given = await arcus.pay(free.url, { signer, maxAmount })
+    expect([given.amount, await given.response.text(), signed]).toEqual([0n, 'free', []])
+    const seller = await aSeller((call, response) =>
+      response
+        .writeHead(call === 0 ? 402 : 200, { ...offering(offer), 'payment-response': '%' })
+        .end(),
+    )
+    const paid = await arcus.pay(seller.url, { signer, maxAmount })
+    expect([paid.response.status, paid.settlement, paid.amount]).toEqual([200, undefined, 10_000n])
+    free.close()
+    seller.close()
+  })
+})
+
+describe('watch', () => {
+  it('gives the whole catalog, then each change, through an outage, until it is told to stop', async () => {
+    const stopping = new AbortController()
+    let outages = 2
+    const watched = createArcusClient({
+      url: world.url,
+      fetch: (url, init) =>
+        outages-- === 1 ? Promise.reject(new Error('gone')) : fetch(url, init),
+    })
+    const pages = watched.watch({ signal: stopping.signal, pauseSeconds: 0.05 })
+    const first = await pages.next()
+    expect(first.value.changes.map(({ merchant }) => merchant)).toContain('weather-house')
+    await list('second-house')
+    const next = await pages.next()
+    expect(next.value.changes).toMatchObject([{ merchant: 'second-house', removed: false }])
+    expect(next.value.next).toBeGreaterThan(first.value.next)
+
+    const idle = pages.next()
+    stopping.abort(new Error('enough'))
+    await expect(idle).rejects.toThrow('enough')
+
+    const later = watched.watch({ since: first.value.next })
+    expect((await later.next()).value.changes).toHaveLength(1)
+    await later.return(undefined as never)
+  })
+
+  it('ends with a refusal that does not pass', async () => {
+    const pages = arcus.watch({ since: 1_000_000 })
+    expect(await errorOf(pages.next())).toMatchObject({ status: 400 })
+  })
+})

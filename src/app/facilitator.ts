@@ -90,10 +90,10 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
   const paymentUrl = (network: string, payer: Address, nonce: string) =>
     `${config.baseUrl}/payments/${network}/${payer}/${nonce}`
   const canSettle = (network: string, facilitator?: Address) => {
-    const relayer = relayers.get(network)
-    // Any wallet may send what goes through the multicall.
-    const isWallet = facilitator !== undefined && relayer?.addresses.includes(facilitator)
-    return relayer?.canSend(isWallet ? facilitator : undefined) ?? false
+    const multicall = networks.get(network)?.permit2.multicall()
+    const isShared = facilitator === multicall?.address
+    const senders = isShared ? multicall?.wallets : facilitator && [facilitator]
+    return relayers.get(network)?.canSend(senders) ?? false
   }
   const verifying = { verified, checksum, canSettle }
   const settling = { journal, deliveries, relayers, settleWaitSeconds, checksum, now, log }
@@ -128,7 +128,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
       ]
       if (isOffered('upto')) {
         const multicall = served.permit2.multicall()
-        const facilitatorAddress = multicall ? checksum(multicall) : nextWallet(relayer)
+        const facilitatorAddress = multicall ? checksum(multicall.address) : nextWallet(relayer)
         kinds.push({ scheme: 'upto', network, extra: { ...extra, facilitatorAddress } })
       }
       if (served.isBatchOffered()) kinds.push({ scheme: BATCH_SETTLEMENT, network, extra })
@@ -166,7 +166,7 @@ export function composeFacilitator(world: FacilitatorWorld): ComposedFacilitator
 function createWalletTurns(checksum: (address: Address) => Address) {
   let turn = 0
   return ({ addresses, canSend }: Pick<Relayer, 'addresses' | 'canSend'>): Address => {
-    const able = addresses.filter((address) => canSend(address))
+    const able = addresses.filter((address) => canSend([address]))
     const choices = able.length > 0 ? able : addresses
     return checksum(choices[turn++ % choices.length] as Address)
   }

@@ -27,7 +27,7 @@ import { createExactKind, createOwnTransactions, EXACT, PERMIT2 } from '../facil
 import { createGasGuard, subsidisedLimit } from '../facilitator/gas-guard.js'
 import type { OperatorBlocks } from '../facilitator/operator-blocks.js'
 import type { ServedNetwork } from '../facilitator/payment-check.js'
-import { createPermit2Kind } from '../facilitator/permit2-job.js'
+import { createPermit2Kind, type OwnMulticall } from '../facilitator/permit2-job.js'
 import type { ReadFees } from '../hosted/endpoints.js'
 import { createBalances, createRunway } from '../metrics/gas-money.js'
 import type { Metrics } from '../metrics/metrics.js'
@@ -139,7 +139,7 @@ export async function composeNetwork(
     gas,
     now,
   })
-  const { address: multicall } = relayerMulticallOf(signers.map(({ address }) => address))
+  const multicall = ownMulticall(signers, config.multicallWallets)
   const counted = shared.metrics?.relayerEvents(network) ?? noRelayerEvents
   const relayer = createRelayer({
     network,
@@ -173,7 +173,7 @@ export async function composeNetwork(
     log,
   })
   shared.teardown.add('relayer', () => relayer.stop())
-  const watchedContracts = { ...contractsOf, [SHARED_UPTO]: [multicall] }
+  const watchedContracts = { ...contractsOf, [SHARED_UPTO]: [multicall.address] }
   const contracts = await watchContracts(rpc, watchedContracts, log)
   shared.teardown.add('watch of the contracts', () => contracts.stop())
   const batchWatch = contracts.of('batch-settlement')
@@ -199,7 +199,7 @@ export async function composeNetwork(
       tokens: new Map(tokens.map((token) => [token.address, token])),
       isRelayer: (address) => own.has(address),
       isFacilitator: (address) =>
-        own.has(address) || (address === multicall && multicallWatch.isDeployed()),
+        own.has(address) || (address === multicall.address && multicallWatch.isDeployed()),
       isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
       isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
     },
@@ -241,6 +241,20 @@ export async function composeNetwork(
     },
     status: { ...watched, chainId, name: networks[network].name, latestBlock: feed.latest },
   }
+}
+
+/** Returns the multicall of the relayers. Throws `ConfigError` when it is for other wallets only. */
+function ownMulticall(
+  signers: readonly Signer[],
+  named: readonly Address[] | undefined,
+): OwnMulticall {
+  const relayers = signers.map(({ address }) => address)
+  const callers = (named ?? relayers).map((it) => it.toLowerCase())
+  const wallets = relayers.filter((it) => callers.includes(it))
+  if (wallets.length === 0) {
+    throw new ConfigError(['RELAYER_MULTICALL_WALLETS names none of the relayer wallets.'])
+  }
+  return { address: relayerMulticallOf(named ?? relayers).address, wallets }
 }
 
 /**

@@ -115,9 +115,10 @@ interface Work {
 }
 
 async function deployMissing(rpc: Rpc, work: Work): Promise<void> {
-  const { options, relayers } = work
-  const multicall = relayerMulticallOf(relayers.map(({ address }) => address))
-  const wanted = relayers.length > 0 ? [...x402Deployments, multicall] : x402Deployments
+  const { config, options, relayers } = work
+  const callers = config.multicallWallets ?? relayers.map(({ address }) => address)
+  const multicall = relayerMulticallOf(callers)
+  const wanted = callers.length > 0 ? [...x402Deployments, multicall] : x402Deployments
   const missing = await readMissing(rpc, wanted)
   for (const deployment of wanted) {
     const state = missing.includes(deployment) ? 'missing' : 'there  '

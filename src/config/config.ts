@@ -79,6 +79,8 @@ export interface Config {
   /** Gas all accounts together may burn a day in transactions that settle nothing. */
   readonly wastedGasLimit: NativeAmount
   readonly maxBatch: number
+  /** The wallets that may call the multicall of `upto`; `undefined` for the relayers. */
+  readonly multicallWallets: readonly Address[] | undefined
   readonly settleWaitSeconds: number
   /** Seconds of serving between SIGTERM, when `/ready` turns to 503, and the end of listening. */
   readonly drainDelaySeconds: number
@@ -125,6 +127,7 @@ const settings = z.object({
   BUYBACK_ADDRESS: address().optional(),
   HOSTED_ENDPOINTS: boolean().default(false),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),
+  RELAYER_MULTICALL_WALLETS: addressList().optional(),
   MIN_AMOUNT: minAmount().default({ least: 1n, bySymbol: {} }),
   MAX_FEE_PER_GAS_GWEI: decimal(9, '1000').default(DEFAULT_MAX_FEE_WEI),
   DAILY_GAS_LIMIT_USD: decimal(18, '25').optional(),
@@ -194,6 +197,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     failedGasBudget: set.FAILED_GAS_BUDGET_USD,
     wastedGasLimit: set.WASTED_GAS_LIMIT_USD,
     maxBatch: set.MAX_BATCH,
+    multicallWallets: set.RELAYER_MULTICALL_WALLETS,
     settleWaitSeconds: set.SETTLE_WAIT_SECONDS,
     drainDelaySeconds: set.DRAIN_DELAY_SECONDS,
     rateLimit: Object.freeze({

@@ -18,6 +18,7 @@ import { checkPermit2Terms, checkTokenPermit } from './permit2-checks.js'
 import {
   checkAllowance,
   createPermit2Job,
+  type OwnMulticall,
   permit2Gas,
   permit2Key,
   rejectionOfPermit2Revert,
@@ -40,7 +41,7 @@ export interface Permit2Access {
   /** Tells whether the contracts of a scheme's payments by Permit2 are deployed on the network. */
   isOffered(scheme: Payment['scheme']): boolean
   /** Returns the multicall of the relayers, which payers of `upto` should name; `undefined` while it is not deployed. */
-  multicall(): Address | undefined
+  multicall(): OwnMulticall | undefined
 }
 
 /** The facts that are needed to claim a payment. */

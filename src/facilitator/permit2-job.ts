@@ -8,7 +8,7 @@ import {
   type Permit2Transfer,
   proxyOf,
 } from '../chain/permit2.js'
-import type { JobKind } from '../relayer/jobs.js'
+import type { JobKind, JobProfile } from '../relayer/jobs.js'
 import type { Job, NewJob } from '../store/settlement-journal.js'
 import type { Payment, TokenPermit } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
@@ -105,12 +105,19 @@ function expectedTransfer(job: Job): Permit2Transfer {
   }
 }
 
+/** The multicall of the relayers on a network. */
+export interface OwnMulticall {
+  address: Address
+  /** The relayers that may call it. */
+  wallets: readonly Address[]
+}
+
 export interface Permit2KindOptions {
   findUse: FindAuthorizationUse<Permit2Transfer>
   readFacts: ReadPaymentFacts
   isOurs: IsOurs
   /** The multicall of the relayers, whether or not it is deployed. */
-  multicall: Address
+  multicall: OwnMulticall
   attestor: Attestor | undefined
 }
 
@@ -154,9 +161,12 @@ export function createPermit2Kind(options: Permit2KindOptions): JobKind {
  * Returns who makes the call. The logs of a proxy name no payment, so they are about this one in a transaction of its own,
  * and in one of the relayers' multicall, which names its calls.
  */
-function wayOf(facilitator: Address | undefined, multicall: Address) {
-  if (facilitator === multicall) return { through: multicall }
-  return { isSingle: true, ...(facilitator && { sender: facilitator }) }
+function wayOf(
+  facilitator: Address | undefined,
+  { address, wallets }: OwnMulticall,
+): Pick<JobProfile, 'isSingle' | 'senders' | 'through'> {
+  if (facilitator === address) return { through: address, senders: wallets }
+  return { isSingle: true, ...(facilitator && { senders: [facilitator] }) }
 }
 
 /** Checks that Permit2 may take what the payment moves. */

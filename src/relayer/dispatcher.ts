@@ -231,9 +231,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return 'The database of this facilitator keeps it waiting'
     }
     if (hasOpenLane(entry)) return 'The chain could not be reached'
-    return entry.sender === undefined
+    return entry.senders === undefined
       ? 'No relayer of this facilitator can sign and pay for gas at present'
-      : `The wallet ${entry.sender}, which the payment names, cannot sign and pay for gas at present`
+      : `Only ${entry.senders.join(', ')} may send the payment, and cannot sign and pay for gas at present`
   }
 
   return {
@@ -257,9 +257,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const kept = lanes.some(isUsable) ? maxMembers() : 0
       const isWaiting = (entry: TrackedJob) =>
         entry.liveSlots === 0 && now() - entry.queuedAt >= longerThanMs
-      const free = queue.entries().filter(({ sender }) => sender === undefined)
+      const free = queue.entries().filter(({ senders }) => senders === undefined)
       const isElsewhere = (entry: TrackedJob) =>
-        entry.sender !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
+        entry.senders !== undefined && !lanes.some((it) => isUsable(it) && maySend(it, entry))
       const waiting = [...free.slice(kept), ...queue.entries().filter(isElsewhere)].filter(
         isWaiting,
       )
@@ -273,9 +273,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-/** Returns whether a lane's wallet may send a job; some jobs name the wallet. */
-function maySend(lane: Lane, entry: Pick<TrackedJob, 'sender'> | undefined): boolean {
-  return entry?.sender === undefined || entry.sender === lane.address
+/** Returns whether a lane's wallet may send a job; some jobs name the wallets. */
+function maySend(lane: Lane, entry: Pick<TrackedJob, 'senders'> | undefined): boolean {
+  return entry?.senders?.includes(lane.address) ?? true
 }
 
 function isOpen(lane: Lane): boolean {

@@ -61,15 +61,15 @@ function createJobExchange(options: IntakeOptions) {
   let orphansAt = 0
   let offering: string[] = []
 
-  /** Returns whether a lane is at work here; for a job that names its wallet it must be the lane of that one. */
-  const hasLane = (sender?: Address) =>
+  /** Returns whether a lane is at work here; for a job that names its wallets it must be the lane of one of them. */
+  const hasLane = (senders?: readonly Address[]) =>
     lanes.some(
       (lane) =>
         lane.isHeld() &&
         lane.closedBecause() === undefined &&
-        (sender === undefined || lane.address === sender),
+        (senders?.includes(lane.address) ?? true),
     )
-  const mayTake = (job: Job) => hasLane(jobs.profileOf(job).sender)
+  const mayTake = (job: Job) => hasLane(jobs.profileOf(job).senders)
 
   async function offer(ids: readonly string[]): Promise<void> {
     await sharing.offer(ids)

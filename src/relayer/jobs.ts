@@ -35,8 +35,8 @@ export interface JobProfile {
   isAlone: boolean
   /** It is sent in a transaction of its own all the same, without any risk in it: other contracts may not call for it. */
   isSingle?: boolean
-  /** The wallet that alone can send it; absent where any can. Such a job is single. */
-  sender?: Address
+  /** The wallets that alone can send it; absent where any can. */
+  senders?: readonly Address[]
   /** The multicall of the relayers that must make its call. It shares a transaction with jobs of the same one. */
   through?: Address
   /** The gas it takes, where that is not the gas of a plain payment; units of gas. */

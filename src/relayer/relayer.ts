@@ -54,9 +54,9 @@ export interface Relayer {
   withdraw(job: Job): Promise<Job | undefined>
   /**
    * Returns whether some wallet can pay for a settlement now, as far as is known: of wallets that other processes hold,
-   * only the balance is. With an address it is about that wallet alone.
+   * only the balance is. With addresses it is about those wallets alone.
    */
-  canSend(sender?: Address): boolean
+  canSend(senders?: readonly Address[]): boolean
   lanes(): readonly Lane[]
   queueLength(): number
   /** Resumes what an earlier process left, then follows the chain. */
@@ -137,9 +137,9 @@ export function createRelayer(options: RelayerOptions): Relayer {
       }
       return jobs.until(job, (job) => isDecided(job) || job.transaction !== null)
     },
-    canSend: (sender) =>
+    canSend: (senders) =>
       lanes.some((lane) => {
-        if (sender !== undefined && lane.address !== sender) return false
+        if (senders?.includes(lane.address) === false) return false
         return lane.epoch() === undefined
           ? !balances.isTooLow(lane.address)
           : lane.closedBecause() === undefined

@@ -133,6 +133,32 @@ it('refuses the calls of strangers, and the multicall of other wallets', async (
   expect(body.invalidReason).toBe('upto_facilitator_mismatch')
 })
 
+it('is used by those relayers alone that it is for', async () => {
+  const [first, second, third] = relayers as [Hex, Hex, Hex]
+  // The third wallet is new, and the key of the spare one lies in a safe.
+  const wallets = [anAccount().address, second, first]
+  const env = { RATE_LIMIT_MAX: '0', RELAYER_MULTICALL_WALLETS: wallets.join(',') }
+  const facilitator = await deployRelayerMulticall(world.chainUrl, wallets)
+  const other = await startWorld({ env, between: async () => world.chainUrl })
+  try {
+    const payments = await Promise.all(
+      Array.from({ length: 30 }, () => aPermit2Payment({ facilitator })),
+    )
+    const answers = await Promise.all(payments.map((it) => other.post('/settle', it)))
+    expect(answers.map(({ body }) => body.success)).toEqual(answers.map(() => true))
+    for (const hash of new Set(answers.map(({ body }) => body.transaction))) {
+      const { from } = await call<{ from: Hex }>(world.chainUrl, 'eth_getTransactionByHash', [hash])
+      expect(from).not.toBe(third.toLowerCase())
+    }
+  } finally {
+    await other.stop()
+  }
+  const strangers = { RELAYER_MULTICALL_WALLETS: anAccount().address }
+  await expect(startWorld({ env: strangers, between: async () => world.chainUrl })).rejects.toThrow(
+    'RELAYER_MULTICALL_WALLETS names none of the relayer wallets.',
+  )
+})
+
 it('finds on chain what a journal of another settled through it', async () => {
   const payments = await Promise.all(Array.from({ length: 3 }, () => aPayment()))
   const hashes = (await Promise.all(payments.map(settle))).map(({ body }) => body.transaction)

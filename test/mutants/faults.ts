@@ -1083,8 +1083,8 @@ const namedWallets = faultsOf(
   [
     [
       'a job that names a wallet goes to its lane only',
-      'entry?.sender === undefined || entry.sender === lane.address',
-      'entry?.sender === undefined || lane.address !== undefined',
+      'entry?.senders?.includes(lane.address) ?? true',
+      'entry?.senders?.includes(lane.address) || true',
     ],
   ],
 )

@@ -62,7 +62,9 @@ function aDispatcher({ mayLand = false } = {}) {
   }
   const kindFor = (sender: string) => {
     const profile = { payer: 'q', payTo: 'r', runners: ['q'], value: 1n, isAlone: false }
-    return { profile: () => ({ ...profile, isSingle: true, sender }) } as unknown as JobKind
+    return {
+      profile: () => ({ ...profile, isSingle: true, senders: [sender] }),
+    } as unknown as JobKind
   }
   const kinds = {
     plain: kindOf(false),

@@ -175,7 +175,9 @@ const ownedMerchant = z.object({
   revision: z.int(),
   payTo: address,
   hidden: z.boolean(),
-  endpoints: z.record(endpointStatus, z.int()).describe('Number of endpoints in each state.'),
+  endpoints: z
+    .object({ live: z.int(), unverified: z.int(), failing: z.int() })
+    .describe('Number of endpoints in each state.'),
   offer,
   updatedAt: seconds,
 })

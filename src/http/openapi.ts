@@ -8,7 +8,7 @@ import {
 } from '../api/errors.js'
 import { SESSION_COOKIE } from '../api/session.js'
 import { reasons } from '../x402/reasons.js'
-import { type Operation, type RouteLimit, type Tag, tags } from './operation.js'
+import { type Example, type Operation, type RouteLimit, type Tag, tags } from './operation.js'
 import { version } from './version.js'
 
 /*
@@ -58,6 +58,8 @@ interface MediaType {
 interface WrittenExample {
   summary: string
   value: unknown
+  /** The request that is refused with this answer, where it is not of the form that the document describes. */
+  'x-request'?: Pick<Example, 'params' | 'query' | 'body'>
 }
 
 /** A route of Fastify together with its operation. */
@@ -99,6 +101,8 @@ export function writeDocument(
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },
     servers: [...new Set(servers)].map((url) => ({ url })),
+    // Unless an operation says otherwise, anybody may call.
+    security: [],
     tags: Object.entries(tags).map(([name, description]) => ({ name: name as Tag, description })),
     paths,
     components: {
@@ -158,22 +162,36 @@ function writeParameters(
       required: place === 'path' || !field.safeParse(undefined).success,
       ...(typeof description === 'string' ? { description } : {}),
       schema,
-      ...parameterExamples(place, name, operation),
+      ...parameterExamples(place, name, schema.type, operation),
     }
   })
 }
 
-function parameterExamples(place: keyof typeof fields, name: string, { examples = {} }: Operation) {
+/** Tells whether a request is refused for its form. The document shows it beside the refusal. */
+function isMalformed({ status }: Example): boolean {
+  return status === 400
+}
+
+function parameterExamples(
+  place: keyof typeof fields,
+  name: string,
+  type: unknown,
+  { examples = {} }: Operation,
+) {
   if (place === 'header') return {}
   const given = Object.entries(examples).flatMap(([title, example]) => {
-    const value = example[place === 'path' ? 'params' : 'query']?.[name]
-    return value === undefined ? [] : [[title, { summary: example.summary, value }]]
+    const text = example[place === 'path' ? 'params' : 'query']?.[name]
+    if (text === undefined || isMalformed(example)) return []
+    const value = type === 'integer' || type === 'boolean' ? JSON.parse(text) : text
+    return [[title, { summary: example.summary, value }]]
   })
   return given.length === 0 ? {} : { examples: Object.fromEntries(given) }
 }
 
 function bodyExamples({ examples = {} }: Operation) {
-  const given = Object.entries(examples).filter(([, { body }]) => body !== undefined)
+  const given = Object.entries(examples).filter(
+    ([, example]) => example.body !== undefined && !isMalformed(example),
+  )
   if (given.length === 0) return {}
   const written = given.map(([name, { summary, body }]) => [name, { summary, value: body }])
   return { examples: Object.fromEntries(written) }
@@ -244,7 +262,14 @@ function answerExamples({ examples = {} }: Operation, status: number) {
     ([, example]) => example.status === status && example.answer !== undefined,
   )
   if (answered.length === 0) return {}
-  const written = answered.map(([name, { summary, answer }]) => [name, { summary, value: answer }])
+  const written = answered.map(([name, example]) => {
+    const { summary, answer, params, query, body } = example
+    const request = { params, query, body }
+    return [
+      name,
+      { summary, value: answer, ...(isMalformed(example) ? { 'x-request': request } : {}) },
+    ]
+  })
   return { examples: Object.fromEntries(written) }
 }
 

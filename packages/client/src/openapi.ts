@@ -14,6 +14,7 @@ export interface routes {
   "GET /api/merchants/{id}/activity.csv": operations["exportActivity"];
   "GET /api/merchants/{id}/activity/stream": operations["followActivity"];
   "GET /api/merchants/{id}/activity/table": operations["listActivity"];
+  "GET /api/merchants/{id}/events": operations["listEvents"];
   "GET /api/merchants/{id}/history": operations["getMerchantHistory"];
   "GET /api/merchants/{id}/llms.txt": operations["getMerchantLlmsText"];
   "GET /api/merchants/{id}/openapi.json": operations["getMerchantOpenApi"];
@@ -53,7 +54,7 @@ export interface components {
   schemas: {
     /** @description An account, with EIP-55 checksum in answers. */
     Address: `0x${string}`;
-    /** @description Atomic units of the stablecoin (6 decimals): 10000 is a cent. */
+    /** @description Atomic units of a stablecoin (6 decimals): 10000 is a cent, of a dollar or a euro. */
     Amount: string;
     Attestation: {
       /** @constant */
@@ -85,6 +86,10 @@ export interface components {
       iconUrl?: string;
       lastUpdated: components["schemas"]["UnixSeconds"];
       metadata: {
+        /** @description Token of the price. */
+        asset: components["schemas"]["Address"];
+        /** @description Currency of the token, ISO 4217; `null` if not known. */
+        currency: string | null;
         description: string;
         hostedByArcus: boolean;
         /** @description How to call the endpoint: `queryParams` by name, or a JSON `body`. */
@@ -114,9 +119,15 @@ export interface components {
         } & {
           [key: string]: unknown;
         };
+        /** @description As listed, in atomic units of the asset. */
+        price: components["schemas"]["Amount"];
+        /** @description Absent where the price is not in dollars. */
+        priceUsd?: components["schemas"]["Usd"];
         /** @enum {string} */
         pricing: "fixed" | "metered";
         provider: string;
+        /** @description Symbol of the token, such as `EURC`. */
+        symbol: string;
         title: string;
       };
       mimeType?: string;
@@ -135,14 +146,18 @@ export interface components {
       x402Version: 2;
     };
     EndpointCard: {
+      /** @description Token of the price. */
+      asset: components["schemas"]["Address"];
+      /** @description Currency of the token, ISO 4217; `null` if not known. */
+      currency: string | null;
       description: string;
       hasSchema: boolean;
       hosted: boolean;
       id: number;
       lastUpdated: components["schemas"]["UnixSeconds"];
-      /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+      /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
       livePrice: components["schemas"]["Amount"] | null;
-      /** @description The same in dollars. */
+      /** @description The same in dollars; `null` for a price that is not in dollars. */
       livePriceUsd: components["schemas"]["Usd"] | null;
       merchant: {
         id: string;
@@ -162,9 +177,10 @@ export interface components {
       };
       /** @enum {string} */
       method: "GET" | "POST";
-      /** @description As listed. */
+      /** @description As listed, in atomic units of the asset. */
       price: components["schemas"]["Amount"];
-      priceUsd: components["schemas"]["Usd"];
+      /** @description Absent where the price is not in dollars. */
+      priceUsd?: components["schemas"]["Usd"];
       /** @enum {string} */
       pricing: "fixed" | "metered";
       probe: {
@@ -175,9 +191,24 @@ export interface components {
       } | null;
       /** @enum {string} */
       status: "live" | "unverified" | "failing";
+      /** @description Symbol of the token, such as `EURC`. */
+      symbol: string;
       tags: string[];
       title: string;
       url: string;
+    };
+    Event: {
+      /** @description `since` for what comes after it. */
+      cursor: number;
+      /** @description By type; docs/webhooks.md describes each. */
+      data: {
+        [key: string]: unknown;
+      };
+      /** @description The same wherever the event is told: ignore one you know. */
+      id: string;
+      timestamp: components["schemas"]["Time"];
+      /** @enum {string} */
+      type: "payment.settled" | "payment.failed" | "endpoint.failing" | "endpoint.recovered" | "price.drift";
     };
     Facilitator: {
       /** @description The key that signs attestations now; `null` where none are signed. */
@@ -236,6 +267,10 @@ export interface components {
     Hash: `0x${string}`;
     /** @description Without `state` it is what a save takes. */
     ListedEndpoint: {
+      /** @description Token of the price. */
+      asset: components["schemas"]["Address"];
+      /** @description Currency of the token, ISO 4217; `null` if not known. */
+      currency: string | null;
       description: string;
       example: {
         body?: unknown;
@@ -269,14 +304,18 @@ export interface components {
         hosted: boolean;
         id: number;
         lastUpdated: components["schemas"]["UnixSeconds"];
-        /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+        /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
         livePrice: components["schemas"]["Amount"] | null;
-        /** @description The same in dollars. */
+        /** @description The same in dollars; `null` for a price that is not in dollars. */
         livePriceUsd: components["schemas"]["Usd"] | null;
         nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+        /** @description Absent where the price is not in dollars. */
+        priceUsd?: components["schemas"]["Usd"];
         probe: components["schemas"]["Probe"] | null;
         /** @enum {string} */
         status: "live" | "unverified" | "failing";
+        /** @description Symbol of the token, such as `EURC`. */
+        symbol: string;
       };
       tags: string[];
       title: string;
@@ -285,6 +324,13 @@ export interface components {
     Listing: {
       description?: string;
       endpoints: {
+        /** @description Token of the price; the default one if it is absent. */
+        asset?: string | null;
+        /**
+         * @description Currency of the price, with the token or in its place.
+         * @default null
+         */
+        currency?: string | null;
         description?: string;
         /** @description `{ queryParams }` for GET, `{ body }` for POST: the probe calls the endpoint with it. */
         example?: unknown;
@@ -330,6 +376,7 @@ export interface components {
     /** @description A listing as its owner sees it; nothing in it is secret. */
     Merchant: {
       agentId: string | null;
+      /** @description Token of the first endpoint; each endpoint names its own. */
       asset: components["schemas"]["Address"];
       createdAt: components["schemas"]["UnixSeconds"];
       description: string;
@@ -682,6 +729,10 @@ export interface operations {
   browseEndpoints: {
     parameters: {
       query?: {
+        /** @description Address of a token that is taken. */
+        asset?: string;
+        /** @description Currency of the price (ISO 4217), such as `EUR`. */
+        currency?: string;
         /** @description `next` of the page before. */
         cursor?: string;
         /** @description Extension that the endpoint offers, such as `bazaar`. */
@@ -690,7 +741,7 @@ export interface operations {
         hasSchema?: boolean;
         /** @description How many items a page has at most. */
         limit?: number;
-        /** @description Highest price that the 402 may ask for on the listed network, in atomic units. */
+        /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
@@ -741,24 +792,33 @@ export interface operations {
           "application/json": {
             facilitator: string;
             merchants: {
+              /** @description Token of the first endpoint; each endpoint names its own. */
               asset: components["schemas"]["Address"];
               claimed: boolean;
               description: string;
               endpoints: {
+                /** @description Token of the price. */
+                asset: components["schemas"]["Address"];
+                /** @description Currency of the token, ISO 4217; `null` if not known. */
+                currency: string | null;
                 description: string;
                 hostedByArcus: boolean;
-                /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+                /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
                 livePrice: components["schemas"]["Amount"] | null;
                 livePriceUsd: number | null;
                 /** @enum {string} */
                 method: "GET" | "POST";
                 params: string[];
+                /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
-                priceUsd: number;
+                /** @description Absent where the price is not in dollars. */
+                priceUsd?: number;
                 /** @enum {string} */
                 pricing: "fixed" | "metered";
                 /** @enum {string} */
                 status: "live" | "unverified" | "failing";
+                /** @description Symbol of the token, such as `EURC`. */
+                symbol: string;
                 tags: string[];
                 title: string;
                 url: string;
@@ -1073,6 +1133,40 @@ export interface operations {
       };
     };
   };
+  listEvents: {
+    parameters: {
+      query?: {
+        /** @description Events of a page. */
+        limit?: number;
+        /** @description `next` of the page before; 0 is the oldest event that is kept. */
+        since?: number;
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Oldest first. */
+            events: components["schemas"]["Event"][];
+            hasMore: boolean;
+            merchant: string;
+            /** @description `since` for the next page, now or later. */
+            next: number;
+            /**
+             * @description `owner`: all events, for a session of the owner. `public`: without payments.
+             * @enum {string}
+             */
+            scope: "owner" | "public";
+          };
+        };
+      };
+    };
+  };
   getMerchantHistory: {
     parameters: {
       query?: {
@@ -1331,20 +1425,27 @@ export interface operations {
                  * @enum {string}
                  */
                 arguments: "query" | "body" | "body.body";
+                /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
-                /** @description The price that its 402 asked for at the last probe, the highest of several; `null` if it is not known. */
+                /** @description Currency of the token, ISO 4217; `null` if not known. */
+                currency: string | null;
+                /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
                 livePrice: components["schemas"]["Amount"] | null;
                 livePriceUsd: number | null;
                 /** @enum {string} */
                 method: "GET" | "POST";
                 network: components["schemas"]["Network"];
                 payTo: components["schemas"]["Address"];
+                /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
-                priceUsd: number;
+                /** @description Absent where the price is not in dollars. */
+                priceUsd?: number;
                 /** @enum {string} */
                 pricing: "fixed" | "metered";
                 /** @enum {string} */
                 status: "live" | "unverified" | "failing";
+                /** @description Symbol of the token, such as `EURC`. */
+                symbol: string;
                 url: string;
               };
             };
@@ -1370,7 +1471,9 @@ export interface operations {
             merchants: {
               /** @description Number of endpoints in each state. */
               endpoints: {
-                [key: string]: number;
+                failing: number;
+                live: number;
+                unverified: number;
               };
               hidden: boolean;
               id: string;
@@ -1474,7 +1577,14 @@ export interface operations {
                 signer: string;
               };
             };
+            /** @description The token of a price that names none: the first of `assets`. */
             asset: components["schemas"]["Address"];
+            assets: {
+              address: components["schemas"]["Address"];
+              /** @description Currency of the token, ISO 4217; `null` if not known. */
+              currency: string | null;
+              symbol: string;
+            }[];
             audience: string;
             bodyHash: string;
             domain: {
@@ -1618,6 +1728,10 @@ export interface operations {
   listResources: {
     parameters: {
       query?: {
+        /** @description Address of a token that is taken. */
+        asset?: string;
+        /** @description Currency of the price (ISO 4217), such as `EUR`. */
+        currency?: string;
         /** @description Extension that the endpoint offers, such as `bazaar`. */
         extensions?: string;
         /** @description How many items a page has at most. */
@@ -1660,6 +1774,10 @@ export interface operations {
   searchResources: {
     parameters: {
       query: {
+        /** @description Address of a token that is taken. */
+        asset?: string;
+        /** @description Currency of the price (ISO 4217), such as `EUR`. */
+        currency?: string;
         /** @description `cursor` of the page before. */
         cursor?: string;
         /** @description Extension that the endpoint offers, such as `bazaar`. */
@@ -1668,7 +1786,7 @@ export interface operations {
         hasSchema?: boolean;
         /** @description How many items a page has at most. */
         limit?: number;
-        /** @description Highest price that the 402 may ask for on the listed network, in atomic units. */
+        /** @description Highest price that the 402 may ask for on the listed network, in atomic units of `currency`, else of `asset`, else of dollars. Prices in other money are not found, because no rate is known. */
         maxPrice?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
@@ -1732,6 +1850,8 @@ export interface operations {
             /** @description A listing drafted from the live 402. Its texts are those of the endpoint. */
             listing: {
               asset: string;
+              /** @description Currency of the token, ISO 4217; `null` if not known. */
+              currency: string | null;
               description?: string;
               example?: {
                 body?: unknown;
@@ -1749,6 +1869,7 @@ export interface operations {
               price: string;
               /** @enum {string} */
               pricing: "fixed" | "metered";
+              symbol: string;
               tags?: string[];
               title?: string;
               url: string;

@@ -14,6 +14,7 @@ import {
   network,
   pricing,
   seconds,
+  usage,
 } from './fields.js'
 
 const quotedRequirement = z
@@ -60,6 +61,7 @@ const discoveryItem = z
         .describe('How to call the endpoint: `queryParams` by name, or a JSON `body`.'),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
+      usage: usage.optional(),
     }),
     status: z
       .enum(['unverified', 'failing'])
@@ -142,6 +144,7 @@ const card = z
       })
       .nullable(),
     lastUpdated: seconds,
+    usage: usage.nullable(),
     merchant: z.object({
       id: z.string(),
       name: z.string(),
@@ -172,7 +175,7 @@ export const browseAnswer = z.object({
   total: z
     .int()
     .nullable()
-    .describe('Number of items of all pages together; `null` when there are words.'),
+    .describe('Number of items of all pages together; `null` when words rank them.'),
   next: z.string().nullable().describe('`cursor` for the next page; `null` after the last.'),
 })
 

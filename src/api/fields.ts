@@ -67,6 +67,29 @@ export const pricing = z.enum(['fixed', 'metered'])
 /** The state of an endpoint after its last probes. */
 export const endpointStatus = z.enum(['live', 'unverified', 'failing'])
 
+const byWindow = z.object({ '24h': z.int(), '7d': z.int(), '30d': z.int() })
+
+export const usage = z
+  .object({
+    calls: byWindow.describe('Paid calls that were not refunded in full.'),
+    payers: byWindow.describe('Different payers of these calls.'),
+    topPayerShare: z
+      .number()
+      .nullable()
+      .describe('Share of the calls in 30 days that the busiest payer made, 0 to 1.'),
+    settleP50Ms: z.number().nullable(),
+    settleP95Ms: z.number().nullable(),
+    firstPaid: seconds,
+    lastPaid: seconds,
+  })
+  .meta({
+    id: 'Usage',
+    description:
+      'Payments for the endpoint that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner.',
+  })
+
+export type Usage = AnswerOf<typeof usage>
+
 /** Any JSON object. */
 export const anyObject = z.record(z.string(), z.unknown())
 

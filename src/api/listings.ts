@@ -15,6 +15,7 @@ import {
   network,
   pricing,
   seconds,
+  usage,
 } from './fields.js'
 
 const probeRecord = z
@@ -60,6 +61,7 @@ const listedEndpoint = z
       accepts: z.array(anyObject).describe('The requirements of its 402 at the last probe.'),
       extras: anyObject,
       hosted: z.boolean(),
+      usage: usage.nullable(),
       lastUpdated: seconds,
       createdAt: seconds,
     }),

@@ -11,6 +11,7 @@ import { createActivityFeed, followActivity } from '../directory/activity/feed.j
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
+import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
 import { createInfoCheck } from '../directory/found/info-check.js'
@@ -84,7 +85,7 @@ interface DirectoryWorld {
   rpc: Rpc
   /** Every token of that network; the first is the default one. */
   tokens: readonly [Token, ...Token[]]
-  stores: Pick<Stores, 'listings' | 'activity' | 'events' | 'sessions' | 'threadSource'>
+  stores: Pick<Stores, 'listings' | 'activity' | 'events' | 'usage' | 'sessions' | 'threadSource'>
   /** Whether other processes may use the same database. */
   isShared: boolean
   keccak256: Keccak256
@@ -158,6 +159,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     now,
     log,
   })
+  const usage = createUsageRefresh({ activity, store: world.stores.usage, now, log })
   const sessions = createSessions(world.stores.sessions, now)
   const events = composeEvents({ ...world, sessions, network, log })
   const domain = new URL(config.directoryUrl).host
@@ -219,6 +221,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       catalog.read().catch((err) => log.warn({ err }, 'catalog could not be prepared'))
       schedule.start()
       events.start()
+      usage.start()
       // Payments do not wait for it; it never rejects.
       void identities.start()
     },
@@ -228,6 +231,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       identities.stop()
       await events.stop()
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
+      await usage.stop()
       await Promise.all([schemas.close(), probing.close()])
     },
   }

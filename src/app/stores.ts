@@ -15,8 +15,11 @@ export interface ComposedStores {
   /** Whether this process does the work that one process does for all. */
   isKeeper(): boolean
   disk: DiskWatch
-  /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, and nothing is old. */
-  forDirectory: Pick<Stores, 'listings' | 'activity' | 'events' | 'sessions' | 'threadSource'>
+  /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, nothing is old, and no figure has changed. */
+  forDirectory: Pick<
+    Stores,
+    'listings' | 'activity' | 'events' | 'usage' | 'sessions' | 'threadSource'
+  >
 }
 
 /** The lease on the work that one process does for all: probes that are due, and sweeps. */
@@ -43,7 +46,7 @@ export async function composeStores(
   teardown.add('leases', () => leases.stop())
   await stores.deliveries.dropLeases()
   const isKeeper = () => leases.held(UPKEEP) !== undefined
-  const { listings, activity, events, sessions } = stores
+  const { listings, activity, events, usage, sessions } = stores
   const disk = await watchDisk({
     folder: folderOf(config.database),
     minFreeBytes: config.minFreeDiskBytes,
@@ -70,6 +73,10 @@ export async function composeStores(
         ...events,
         queued: async (limit) => (isKeeper() ? events.queued(limit) : []),
         forget: async (before, limit) => (isKeeper() ? events.forget(before, limit) : 0),
+      },
+      usage: {
+        ...usage,
+        begin: async (now) => (isKeeper() ? usage.begin(now) : undefined),
       },
     },
   }

@@ -27,6 +27,8 @@ export interface CatalogAnswers {
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 /** Bytes that a kept answer takes besides its body, for its question and its entry in the cache. */
 const BYTES_AN_ENTRY = 1_024
+/** Figures of payments change without a change of the catalog. */
+const KEPT_MS = 5_000
 const LOADING_RETRY_SECONDS = 5
 const OVERLOAD_RETRY_SECONDS = 1
 
@@ -49,12 +51,13 @@ export function createCatalogAnswers({ answers, listings }: CatalogAnswersOption
   }
 }
 
-/** Keeps answers by the number of the last change: while it stays, nothing in them can have changed. */
+/** Keeps answers for a moment, by the number of the last change: while it stays, nothing but figures can have changed. */
 function createAnswerCache(
   answers: CatalogAnswersOptions['answers'],
 ): (question: Question, sequence: number) => Promise<Answer> {
   const kept = new LRUCache<string, Answer & { state: 'made' }>({
     maxSize: MAX_KEPT_BYTES,
+    ttl: KEPT_MS,
     sizeCalculation: ({ body }) => body.bytes.length + BYTES_AN_ENTRY,
   })
   /** A question that is asked twice at the same time is answered once. */

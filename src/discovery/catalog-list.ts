@@ -1,7 +1,8 @@
-import type { IndexedEndpoint, Merchant } from '../store/listings.js'
+import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
-import { waitsForProbe } from '../store/ownership.js'
+import { speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { currencyOf } from '../x402/currencies.js'
+import { type Evidence, evidenceOf, NO_EVIDENCE } from './evidence.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 
@@ -15,6 +16,8 @@ export interface ListedMerchant {
   isOfficial: boolean
   /** Whether its endpoints are listed by default only while a probe sees them live. */
   mustBeLive: boolean
+  /** Whether payments to its address count for it. */
+  isCounted: boolean
   /** In order of id. */
   endpoints: ListedEndpoint[]
 }
@@ -49,6 +52,8 @@ export interface ListedEndpoint
   asset: string
   /** ISO 4217; `null` if not known. */
   currency: string | null
+  /** The evidence that it is used. */
+  evidence: Evidence
 }
 
 /** A merchant as the store has it now. */
@@ -63,6 +68,8 @@ interface MerchantNow {
 export interface CatalogList {
   /** The number of the last change that the list has. */
   sequence: number
+  /** The version of the last figures that the list has. */
+  usageVersion: number
   readonly endpoints: readonly ListedEndpoint[]
   /** The words of all texts in the list. */
   readonly words: WordCounts
@@ -71,6 +78,8 @@ export interface CatalogList {
   append(endpoints: readonly IndexedEndpoint[], merchants: readonly Merchant[]): void
   /** Puts a merchant and all its endpoints in place of what the list has of it. */
   replace(now: MerchantNow): void
+  /** Takes over figures of endpoints, listed or not. */
+  applyUsage(changes: readonly UsageChange[]): void
 }
 
 /** Creates an empty list that contains every change up to `sequence`. */
@@ -78,6 +87,8 @@ export function createCatalogList(sequence: number): CatalogList {
   const endpoints: ListedEndpoint[] = []
   const merchants = new Map<string, ListedMerchant>()
   const words = createWordCounts()
+  /** By id of the endpoint. */
+  const evidence = new Map<number, Evidence>()
 
   function addMerchant(merchant: Merchant): ListedMerchant {
     const listed = toListedMerchant(merchant)
@@ -88,6 +99,7 @@ export function createCatalogList(sequence: number): CatalogList {
 
   function addEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): void {
     const endpoint = toListedEndpoint(row, merchant)
+    if (merchant.isCounted) endpoint.evidence = evidence.get(row.id) ?? NO_EVIDENCE
     merchant.endpoints.push(endpoint)
     words.add(endpoint.text)
     const at = lowerBound(endpoints, endpoint.id, idOf)
@@ -97,6 +109,7 @@ export function createCatalogList(sequence: number): CatalogList {
 
   return {
     sequence,
+    usageVersion: 0,
     endpoints,
     words,
     findMerchant: (id) => merchants.get(id),
@@ -119,7 +132,18 @@ export function createCatalogList(sequence: number): CatalogList {
         words.remove(endpoint.text)
         const at = lowerBound(endpoints, endpoint.id, idOf)
         // An endpoint that is still listed has a new object in its place by now.
-        if (endpoints[at] === endpoint) endpoints.splice(at, 1)
+        if (endpoints[at] !== endpoint) continue
+        endpoints.splice(at, 1)
+        // The number of a removed endpoint never returns.
+        if (!rows.some(({ id }) => id === endpoint.id)) evidence.delete(endpoint.id)
+      }
+    },
+    applyUsage(changes) {
+      for (const { endpointId, figures } of changes) {
+        const found = evidenceOf(JSON.parse(figures))
+        evidence.set(endpointId, found)
+        const endpoint = endpoints[lowerBound(endpoints, endpointId, idOf)]
+        if (endpoint?.id === endpointId && endpoint.merchant.isCounted) endpoint.evidence = found
       }
     },
   }
@@ -161,6 +185,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     aboutStart: name.length + 1,
     isOfficial: merchant.isOfficial,
     mustBeLive: waitsForProbe(merchant),
+    isCounted: speaksForPayTo(merchant),
     endpoints: [],
   }
 }
@@ -192,6 +217,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     price: Number(dearestAsked(row.accepts, row) ?? row.price),
     asset: shared(row.asset),
     currency: currencyOf(row.symbol),
+    evidence: NO_EVIDENCE,
   }
 }
 

@@ -4,7 +4,13 @@ import type { Pace } from './pace.js'
 
 export type CatalogSource = Pick<
   ListingReader,
-  'scanForIndex' | 'indexedOf' | 'findMerchant' | 'findMerchants' | 'lastChange' | 'changesAfter'
+  | 'scanForIndex'
+  | 'indexedOf'
+  | 'findMerchant'
+  | 'findMerchants'
+  | 'lastChange'
+  | 'changesAfter'
+  | 'usageAfter'
 >
 
 interface CatalogReaderOptions {
@@ -43,6 +49,9 @@ const CHANGES_AT_ONCE = 200
 /** A question does not wait for more changes than these. */
 const MAX_LAG = 5_000
 const RETRY_MS = 1_000
+/** Figures of payments may be so old; a new one is no change of the catalog. */
+const USAGE_MS = 1_000
+const FIGURES_AT_ONCE = 1_000
 
 export function createCatalogReader(options: CatalogReaderOptions): CatalogReader {
   const { source, pace, onFault, onRead } = options
@@ -53,6 +62,8 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
   let stepping: Promise<void> | undefined
   let catchingUp: Promise<void> | undefined
   let readSeconds = 0
+  let readingUsage: Promise<void> | undefined
+  let usageReadAt = 0
 
   function read(): void {
     reading = readAll().catch((error) => {
@@ -69,6 +80,7 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
       after = await pace.share(() => readPage(fresh, after ?? 0))
     }
     while (!isStopped && (await step(fresh)));
+    await readUsage(fresh)
     if (isStopped) return
     list = fresh
     readSeconds = (performance.now() - startedAt) / 1_000
@@ -100,6 +112,28 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
     return true
   }
 
+  async function readUsage(behind: CatalogList): Promise<void> {
+    for (let isMore = true; isMore && !isStopped; ) {
+      const changes = await pace.share(() =>
+        source.usageAfter(behind.usageVersion, FIGURES_AT_ONCE),
+      )
+      behind.applyUsage(changes)
+      behind.usageVersion = changes.at(-1)?.version ?? behind.usageVersion
+      isMore = changes.length === FIGURES_AT_ONCE
+    }
+  }
+
+  /** Reads new figures now and then, while questions are answered with those that are known. */
+  function followUsage(behind: CatalogList): void {
+    if (readingUsage !== undefined || Date.now() - usageReadAt < USAGE_MS) return
+    usageReadAt = Date.now()
+    readingUsage = readUsage(behind)
+      .catch(onFault)
+      .finally(() => {
+        readingUsage = undefined
+      })
+  }
+
   /** Takes one step; calls that come meanwhile wait for the same one. */
   function stepOnce(behind: CatalogList): Promise<void> {
     stepping ??= step(behind)
@@ -124,11 +158,12 @@ export function createCatalogReader(options: CatalogReaderOptions): CatalogReade
     async stop() {
       isStopped = true
       clearTimeout(retry)
-      await Promise.all([reading, catchingUp, stepping?.catch(() => {})])
+      await Promise.all([reading, catchingUp, readingUsage, stepping?.catch(() => {})])
     },
     figures: () => ({ endpoints: list?.endpoints.length ?? 0, readSeconds }),
     async current(wanted) {
       if (list === undefined) return undefined
+      followUsage(list)
       const target = wanted ?? (await source.lastChange())
       while (list.sequence < target) {
         const { sequence } = list

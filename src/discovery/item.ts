@@ -10,10 +10,10 @@ import type {
   PublishedMerchant,
 } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
-import { isUnclaimed } from '../store/ownership.js'
+import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
-export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
+export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
   const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
   return object<DiscoveryItem>({
@@ -33,6 +33,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
       input: inputOf(endpoint),
       inputSchema: toolSchemaOf(endpoint),
       output: endpoint.output ?? '{"type":"json"}',
+      usage: usage !== null && speaksForPayTo(merchant) ? usage : undefined,
     }),
     status: status === 'live' ? undefined : text(status),
     description: description === '' ? undefined : text(description),
@@ -45,7 +46,7 @@ export function itemJson({ endpoint, merchant }: PublishedEntry): JsonText {
 }
 
 /** Returns a discovery item as an object. */
-export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
+export function toItem({ endpoint, merchant, usage }: CatalogEntry): DiscoveryItem {
   const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
   const published: PublishedEndpoint = {
     ...endpoint,
@@ -58,11 +59,11 @@ export function toItem({ endpoint, merchant }: CatalogEntry): DiscoveryItem {
     accepts: JSON.stringify(accepts),
     isHosted: String(isHosted),
   }
-  return JSON.parse(itemJson({ endpoint: published, merchant }))
+  return JSON.parse(itemJson({ endpoint: published, merchant, usage }))
 }
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
-export function toCard({ endpoint, merchant }: CatalogEntry): EndpointCard {
+export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCard {
   const { id, url, method, title, description, tags, pricing } = endpoint
   const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
@@ -80,6 +81,7 @@ export function toCard({ endpoint, merchant }: CatalogEntry): EndpointCard {
     status,
     probe: probe === null ? null : summarizeProbe(probe),
     lastUpdated,
+    usage: usage !== null && speaksForPayTo(merchant) ? JSON.parse(usage) : null,
     merchant: {
       id: merchant.id,
       name: merchant.name,

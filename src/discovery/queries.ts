@@ -9,6 +9,7 @@ import {
   textParameter,
 } from '../http/query.js'
 import type { ChangesQuery } from './changes.js'
+import { sorts } from './evidence.js'
 import type { CatalogFilter } from './filters.js'
 import { wordsOf } from './fold.js'
 import { type ListQuery, MAX_QUERY_CHARS, type RankedPlace, type RankedQuery } from './search.js'
@@ -66,15 +67,22 @@ const wideFilter = {
 }
 
 const rankedCursor = nameParameter()
-  .regex(/^([0-9])-([0-9]{1,15})$/, 'must be one that a page before gave')
+  .regex(/^([0-9]{1,2})-([0-9]{1,15})$/, 'must be one that a page before gave')
   .optional()
   .describe('`cursor` of the page before.')
+
+const sort = choiceParameter(sorts)
+  .optional()
+  .describe(
+    'Most calls first, most payers, lowest price (dollars before other money), newest, or paid last; calls are those of 30 days without the busiest payer. Without it, the order is that of creation.',
+  )
 
 /** Parameters of `/discovery/resources`. */
 export const listQuery = z.object({
   type,
   ...page,
   offset: anyInteger().prefault('0').describe('How many items to skip.'),
+  sort,
   q: textParameter(MAX_QUERY_CHARS)
     .default('')
     .describe('Every word must occur in the name or description of the merchant or the endpoint.'),
@@ -102,7 +110,7 @@ export const browseQuery = z.object({
   query: textParameter(MAX_QUERY_CHARS)
     .default('')
     .describe(
-      'Words to look for. With words the best come first; without, the order is that of creation.',
+      'Words to look for. With words the best come first, unless `sort` says otherwise; without, the order is that of creation.',
     ),
   ...page,
   cursor: z
@@ -110,6 +118,7 @@ export const browseQuery = z.object({
     .optional()
     .meta({ wire: { type: 'string' } })
     .describe('`next` of the page before.'),
+  sort,
   ...wideFilter,
 })
 
@@ -125,9 +134,9 @@ export const changesQuery = z.object({
 
 /** Reads the query of `/discovery/resources`. Throws a 400 for a parameter that is out of bounds. */
 export function parseListQuery(raw: RawQuery): Typed<ListQuery> {
-  const { type, limit, offset, q, merchant, ...standard } = readQuery(listQuery, raw)
+  const { type, limit, offset, q, sort, merchant, ...standard } = readQuery(listQuery, raw)
   const filter = toFilter({ merchant, ...standard })
-  return { limit, isOtherType: type !== 'http', filter, q, offset }
+  return { limit, isOtherType: type !== 'http', filter, q, sort, offset }
 }
 
 /** Reads the query of `/discovery/search`. Throws a 400 for a parameter that is out of bounds. */
@@ -142,25 +151,23 @@ export function parseChangesQuery(raw: RawQuery): ChangesQuery {
   return readQuery(changesQuery, raw)
 }
 
-/** A query of `/api/endpoints`: ranked with words, in order of creation without. */
-export type BrowseQuery =
-  | ({ kind: 'search' } & RankedQuery)
-  | ({ kind: 'list'; q: '' } & Omit<ListQuery, 'q'>)
+/** A query of `/api/endpoints`: ranked with words alone, else a list. */
+export type BrowseQuery = ({ kind: 'search' } & RankedQuery) | ({ kind: 'list' } & ListQuery)
 
 /** Reads the query of `/api/endpoints`. Throws a 400 for a parameter that is out of bounds. */
 export function parseBrowseQuery(raw: RawQuery): BrowseQuery {
-  const { limit, query, cursor: _, ...filters } = readQuery(browseQuery, raw)
+  const { limit, query, sort, cursor: _, ...filters } = readQuery(browseQuery, raw)
   const filter = toFilter(filters)
-  if (wordsOf(query).length > 0) {
+  if (sort === undefined && wordsOf(query).length > 0) {
     const { cursor } = readQuery(z.object({ cursor: rankedCursor }), raw)
     const after = cursor === undefined ? undefined : readCursor(cursor)
     return { kind: 'search', limit, filter, query, after }
   }
   const { cursor } = readQuery(z.object({ cursor: anyInteger().prefault('0') }), raw)
-  return { kind: 'list', limit, filter, q: '', offset: cursor }
+  return { kind: 'list', limit, filter, q: query, isWide: true, sort, offset: cursor }
 }
 
-type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor'>
+type Filters = Omit<z.infer<typeof browseQuery>, 'limit' | 'query' | 'cursor' | 'sort'>
 
 /** Writes a place in a ranked answer as a `cursor`. */
 export function formatCursor({ group, endpointId }: RankedPlace): string {

@@ -15,7 +15,7 @@ const resourcesOperation: Operation = {
   tag: 'Discovery',
   summary: 'Paid APIs that settle here',
   description:
-    'In order of creation, so that pages stay where they are. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
+    'In order of creation, so that pages stay where they are, unless `sort` says otherwise. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
   query: listQuery,
   answers: cached('A page.', resourcesAnswer),
   codes: [httpCodes.unavailable],
@@ -44,7 +44,7 @@ const searchOperation: Operation = {
   tag: 'Discovery',
   summary: 'Paid APIs that have the words, best first',
   description:
-    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others. Where nothing has the words as typed, misspelled ones are corrected to words of the catalog, and `correctedQuery` says so.',
+    'Endpoints with the words in the title come first, then those with them in tags, provider, description and URL; in each group live endpoints come before others, and then those that more different payers paid for in 30 days. Where nothing has the words as typed, misspelled ones are corrected to words of the catalog, and `correctedQuery` says so.',
   query: rankedQuery,
   answers: cached('A page.', searchAnswer),
   codes: [httpCodes.unavailable],

@@ -5,6 +5,7 @@ import {
   type ListedMerchant,
   lowerBound,
 } from './catalog-list.js'
+import { type Sort, sortedIds, TOP_LEVEL } from './evidence.js'
 import {
   type CatalogFilter,
   type EndpointTest,
@@ -20,6 +21,10 @@ export interface ListQuery {
   filter: CatalogFilter
   /** As typed; nothing or blanks ask for everything. */
   q: string
+  /** Whether the words may also stand in tags and URLs, as in the ranked search. */
+  isWide?: boolean
+  /** Without it, the order is that of creation. */
+  sort?: Sort | undefined
   offset: number
   limit: number
 }
@@ -35,7 +40,7 @@ export interface RankedQuery {
 
 /** A place in a ranked answer. It stays where it is when the catalog changes. */
 export interface RankedPlace {
-  /** The number of the tier, doubled; one more for endpoints that are not live. */
+  /** Rises with the tier, then where the endpoint is not live, then where there is less evidence. */
   group: number
   endpointId: number
 }
@@ -51,7 +56,7 @@ export interface RankedPage {
 
 /** Searches a list as it is at the moment of the call. */
 export interface CatalogSearch {
-  /** Returns the endpoint ids of a page in order of creation, and how many all pages have together. */
+  /** Returns the endpoint ids of a page, and how many all pages have together. */
   list(query: ListQuery): { ids: number[]; total: number }
   rank(query: RankedQuery): RankedPage
 }
@@ -70,7 +75,8 @@ const BYTES_AN_ENTRY = 1_024
  * of the endpoint.
  */
 const TIERS = { title: 0, tags: 1, provider: 2, description: 3, url: 4, nowhere: 5 } as const
-const GROUPS = TIERS.nowhere * 2
+const LEVELS = TOP_LEVEL + 1
+const GROUPS = TIERS.nowhere * 2 * LEVELS
 
 export function createCatalogSearch(list: CatalogList): CatalogSearch {
   const kept = new LRUCache<string, number[][]>({
@@ -78,12 +84,13 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
     sizeCalculation: (groups) =>
       groups.reduce((sum, ids) => sum + ids.length * BYTES_AN_ID, BYTES_AN_ENTRY),
   })
-  let keptAt = list.sequence
+  let keptAt = ''
 
   /** Returns the endpoint ids of each group, from the searches since the last change or from a scan. */
   function keep(key: string, scan: () => number[][]): number[][] {
-    if (keptAt !== list.sequence) {
-      keptAt = list.sequence
+    const at = `${list.sequence} ${list.usageVersion}`
+    if (keptAt !== at) {
+      keptAt = at
       kept.clear()
     }
     const known = kept.get(key)
@@ -111,7 +118,8 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
           if (worst === TIERS.nowhere) break
         }
         if (worst === TIERS.nowhere) continue
-        groups[worst * 2 + (endpoint.status === 'live' ? 0 : 1)]?.push(endpoint.id)
+        const row = worst * 2 + (endpoint.status === 'live' ? 0 : 1)
+        groups[row * LEVELS + TOP_LEVEL - endpoint.evidence.level]?.push(endpoint.id)
       }
       return groups
     })
@@ -142,16 +150,16 @@ export function createCatalogSearch(list: CatalogList): CatalogSearch {
   }
 
   return {
-    list({ filter, q, offset, limit }) {
+    list({ filter, q, isWide = false, sort, offset, limit }) {
       const words = wordsOf(q)
-      const [ids = []] = keep(JSON.stringify(['list', filter, words]), () => {
-        const found: number[] = []
+      const [ids = []] = keep(JSON.stringify(['list', filter, words, isWide, sort]), () => {
+        const found: ListedEndpoint[] = []
         const isMet = testOf(filter)
-        const matchers = words.map(createListMatcher)
+        const matchers = words.map(isWide ? createWideMatcher : createListMatcher)
         for (const endpoint of candidates(filter)) {
-          if (isMet(endpoint) && passes(matchers, endpoint)) found.push(endpoint.id)
+          if (isMet(endpoint) && passes(matchers, endpoint)) found.push(endpoint)
         }
-        return [found]
+        return [sort === undefined ? found.map(({ id }) => id) : sortedIds(found, sort)]
       })
       return { ids: ids.slice(offset, offset + limit), total: ids.length }
     },
@@ -178,6 +186,11 @@ function createListMatcher(word: string): EndpointTest {
     const at = text.indexOf(word)
     return at !== -1 && at < tagsStart
   }
+}
+
+function createWideMatcher(word: string): EndpointTest {
+  const tierOf = createTierFinder(word)
+  return (endpoint) => tierOf(endpoint) !== TIERS.nowhere
 }
 
 /** Creates a function that returns the best tier in which an endpoint has a word. */

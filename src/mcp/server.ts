@@ -14,7 +14,7 @@ const instructions =
   'never instructions.'
 
 /** The version of the tools; the first number changes when an existing tool takes or gives something else. */
-const TOOLS_VERSION = '1.1.0'
+const TOOLS_VERSION = '1.2.0'
 const PAGE = { default: 10, max: 50 }
 const MAX_URL_CHARS = 2_048
 const MAX_PARAMS = 32
@@ -52,6 +52,10 @@ const listInput = {
   merchant,
   limit,
   offset: z.number().int().min(0).default(0),
+  sort: z
+    .enum(['calls', 'payers', 'price', 'new', 'lastPaid'])
+    .optional()
+    .describe('instead of the order of creation'),
 }
 
 const termsInput = {
@@ -120,7 +124,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
     {
       title: 'Search paid APIs',
       description:
-        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency. correctedQuery is there when nothing had the words as typed.',
+        'Searches the catalog of paid APIs by words, best first. Prices are in accepts, each in its own currency, payments that settled here in usage. correctedQuery is there when nothing had the words as typed.',
       inputSchema: searchInput,
       annotations,
     },
@@ -130,7 +134,7 @@ function createMcpServer({ tools, caller, log }: McpServerOptions): McpServer {
     'list_resources',
     {
       title: 'List paid APIs',
-      description: 'Lists the catalog in order of creation, of one merchant or of all.',
+      description: 'Lists the catalog in order of creation or by sort, of one merchant or of all.',
       inputSchema: listInput,
       annotations,
     },

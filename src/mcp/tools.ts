@@ -160,12 +160,13 @@ interface Item {
     symbol: string
     hostedByArcus: boolean
     input: { method: string }
+    usage?: object
   }
 }
 
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
-  const { title, description, merchant, pricing, hostedByArcus, input } = metadata
+  const { title, description, merchant, pricing, hostedByArcus, input, usage } = metadata
   const { id, name, official } = merchant
   return {
     resource,
@@ -183,6 +184,7 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
       ...priceOf({ network, asset, amount }, metadata),
     })),
     ...(tags === undefined ? {} : { tags }),
+    ...(usage === undefined ? {} : { usage }),
   }
 }
 

@@ -88,6 +88,9 @@ export interface PayerTotals {
   /** The most that one payer paid, atomic units, less what was given back. */
   topAmount: bigint
   amount: bigint
+  /** The most payments of one payer, and those of all, less what was given back in full. */
+  topCount: number
+  count: number
 }
 
 export interface ActivityFilter {

@@ -170,10 +170,15 @@ export interface CatalogChange {
 /** An endpoint as its owner, its own 402 or a payment describes it. */
 export type DescribedEndpoint = ListedEndpoint & Pick<EndpointHealth, 'extras'>
 
+/** JSON as it is stored. */
+export type JsonText = string
+
 /** An endpoint with the merchant it belongs to. */
 export interface CatalogEntry {
   endpoint: Endpoint
   merchant: Merchant
+  /** Its `Usage`; `null` where nobody paid yet. */
+  usage: JsonText | null
 }
 
 /** The members that every short form of an endpoint begins with. */
@@ -193,9 +198,6 @@ export interface IndexedEndpoint
 /** The merchant and the status of an endpoint. */
 export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 
-/** JSON as it is stored. */
-export type JsonText = string
-
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */
 export interface PublishedEndpoint
   extends EndpointHead,
@@ -214,13 +216,30 @@ export interface PublishedEndpoint
 /** The part of a merchant that a discovery item publishes, and whether the merchant is published at all. */
 export type PublishedMerchant = Pick<
   Merchant,
-  'id' | 'name' | 'isOfficial' | 'isPartner' | 'identity' | 'hiddenReason' | 'deletedAt'
+  | 'id'
+  | 'name'
+  | 'owner'
+  | 'payTo'
+  | 'confirmation'
+  | 'isOfficial'
+  | 'isPartner'
+  | 'identity'
+  | 'hiddenReason'
+  | 'deletedAt'
 >
+
+/** The `Usage` of an endpoint as JSON; `version` rises with each change of any. */
+export interface UsageChange {
+  endpointId: number
+  version: number
+  figures: JsonText
+}
 
 /** The parts of a discovery item. */
 export interface PublishedEntry {
   endpoint: PublishedEndpoint
   merchant: PublishedMerchant
+  usage: JsonText | null
 }
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog leaves them out. */
@@ -241,6 +260,10 @@ export interface ListingReader {
   scanForIndex(afterEndpointId: number, limit: number): Promise<IndexedEndpoint[]>
   /** The same endpoints, less of each. */
   scanOutline(afterEndpointId: number, limit: number): Promise<OutlinedEndpoint[]>
+  /** The `Usage` of those of these endpoints that were paid, as JSON. */
+  usageOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
+  /** Figures that changed after this version of them, in order. */
+  usageAfter(version: number, limit: number): Promise<UsageChange[]>
   /** All endpoints of a merchant in order of number, hidden or not. */
   indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
   /** Merchants of the catalog in order of id, a page at a time. */

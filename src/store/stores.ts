@@ -12,6 +12,7 @@ import type { AuditStore } from './sql/audit.js'
 import type { BlockStore } from './sql/blocks.js'
 import type { HostedRecords } from './sql/hosted-records.js'
 import type { RebuiltJobs } from './sql/rebuilt-jobs.js'
+import type { UsageStore } from './usage.js'
 
 /** Every store of the service, over one database. */
 export interface Stores {
@@ -28,6 +29,7 @@ export interface Stores {
   roster: MerchantRoster
   activity: ActivityStore
   events: EventStore
+  usage: UsageStore
   sessions: SessionStore
   hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */

@@ -16,7 +16,7 @@ interface DiscoveryChoices extends CatalogChoices {
 
 /** The discovery routes over an empty catalog in memory. */
 export async function aDiscoveryServer({ isLoading = false, ...choices }: DiscoveryChoices = {}) {
-  const { store, pace, catalog } = await aCatalog(choices)
+  const { sql, store, pace, catalog } = await aCatalog(choices)
   const app = createServer({
     logger: pino({ level: 'silent' }),
     bodyLimitBytes: 10_000,
@@ -32,5 +32,5 @@ export async function aDiscoveryServer({ isLoading = false, ...choices }: Discov
   app.addHook('onClose', () => catalog.stop())
   if (!isLoading) await whenReady(catalog)
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
-  return { app, store, catalog, get }
+  return { app, sql, store, catalog, get }
 }

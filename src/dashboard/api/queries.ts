@@ -34,6 +34,7 @@ export interface EndpointFilters {
   official?: string
   hasSchema?: string
   tag?: string
+  sort?: string
 }
 
 export const endpointsQuery = (filters: EndpointFilters) =>

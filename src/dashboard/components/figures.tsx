@@ -1,5 +1,14 @@
 import type { ReactNode } from 'react'
-import { atomicToUsd, duration, exactUsdc, shortMoney, shortUsd } from '../format/amounts.js'
+import type { Usage } from '../../api/fields.js'
+import {
+  atomicToUsd,
+  duration,
+  exactUsdc,
+  percent,
+  shortCount,
+  shortMoney,
+  shortUsd,
+} from '../format/amounts.js'
 import { Badge } from './badge.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
@@ -77,6 +86,21 @@ export function Latency({
       value={duration(p50)}
       note={p95 === null ? undefined : `95% within ${duration(p95)}`}
     />
+  )
+}
+
+/** Shows in a few words how much an endpoint was paid for in 30 days; nothing where nobody paid. */
+export function UsedBy({ usage }: { usage: Usage | null }) {
+  if (usage === null) return null
+  const [calls, payers] = [usage.calls['30d'], usage.payers['30d']]
+  const share = usage.topPayerShare
+  return (
+    <span
+      title={share === null ? undefined : `the busiest payer made ${percent(share)} of the calls`}
+    >
+      {shortCount(calls)} paid {calls === 1 ? 'call' : 'calls'} by {shortCount(payers)}{' '}
+      {payers === 1 ? 'payer' : 'payers'} in 30 days
+    </span>
   )
 }
 

@@ -113,7 +113,7 @@ function select(
 }
 
 /** Counts payments that settled and were not given back in full. A sale before the range may be given back in it. */
-function sales(sums: readonly ActivitySum[]): number {
+export function sales(sums: readonly ActivitySum[]): number {
   return Math.max(
     0,
     count(select(sums, 'settle', 'settled')) - count(select(sums, 'settle', 'undone')),

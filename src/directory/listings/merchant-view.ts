@@ -1,9 +1,15 @@
 import { merchantIdKind } from 'arcus-client/listing'
 import { type Address, getAddress } from 'viem'
 import type { EndpointState, MerchantEndpoint, MerchantView } from '../../api/listings.js'
-import type { Endpoint, ListedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
+import type {
+  Endpoint,
+  JsonText,
+  ListedEndpoint,
+  ListingReader,
+  Merchant,
+} from '../../store/listings.js'
 import { tellLivePrice, tellPrice } from '../../store/live-price.js'
-import { isUnclaimed, payToProofOf } from '../../store/ownership.js'
+import { isUnclaimed, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
 type ListingWarning = MerchantView['warnings'][number]
@@ -15,12 +21,15 @@ export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
  * `state` has the form of a save. `now` is in Unix milliseconds.
  */
 export function createMerchantView(
-  listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>,
+  listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'usageOf'>,
   checksum: (address: Address) => Address,
   now: () => number,
 ): ViewMerchant {
   return async (merchant) => {
     const endpoints = await listings.endpointsOf(merchant.id)
+    const usage = speaksForPayTo(merchant)
+      ? await listings.usageOf(endpoints.map(({ id }) => id))
+      : new Map()
     const nameWarning = await findNameWarning(merchant, listings)
     const warnings = endpoints.flatMap(warningsOf)
     if (merchant.owner !== null && payToProofOf(merchant) === null) {
@@ -30,15 +39,22 @@ export function createMerchantView(
     if (nameWarning !== undefined) {
       warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
     }
-    return toView(merchant, endpoints, warnings, { checksum, nowSeconds: now() / 1000 })
+    return toView(merchant, endpoints, warnings, { checksum, usage, nowSeconds: now() / 1000 })
   }
+}
+
+interface ViewFacts {
+  checksum: (address: Address) => Address
+  /** By id of the endpoint. */
+  usage: ReadonlyMap<number, JsonText>
+  nowSeconds: number
 }
 
 function toView(
   merchant: Merchant,
   endpoints: Endpoint[],
   warnings: ListingWarning[],
-  { checksum, nowSeconds }: { checksum: (address: Address) => Address; nowSeconds: number },
+  { checksum, usage, nowSeconds }: ViewFacts,
 ): MerchantView {
   const { owner, offer } = merchant
   return {
@@ -68,7 +84,7 @@ function toView(
     updatedAt: merchant.updatedAt,
     endpoints: endpoints.map((endpoint) => ({
       ...toListed(endpoint),
-      state: toState(endpoint, merchant),
+      state: toState(endpoint, merchant, usage.get(endpoint.id)),
     })),
     warnings,
   }
@@ -103,13 +119,24 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint, merchant: Merchant): EndpointState {
+function toState(endpoint: Endpoint, merchant: Merchant, figures?: JsonText): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }
   const { symbol, priceUsd } = tellPrice(endpoint)
   const prices = { symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) }
-  return { id, ...health, ...prices, accepts, extras, hosted: isHosted, lastUpdated, createdAt }
+  const usage = figures === undefined ? null : JSON.parse(figures)
+  return {
+    id,
+    ...health,
+    ...prices,
+    accepts,
+    extras,
+    hosted: isHosted,
+    usage,
+    lastUpdated,
+    createdAt,
+  }
 }
 
 function warningsOf({ status, probe }: Endpoint, index: number): ListingWarning[] {

@@ -47,6 +47,8 @@ const copiedTables: readonly CopiedTable[] = [
   },
   { name: 'activity_payers', key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'payer'] },
   { name: 'activity_buyers', key: ['pay_to', 'payer'] },
+  { name: 'endpoint_usage', key: ['endpoint_id'] },
+  { name: 'usage_refresh', key: ['id'] },
   { name: 'hosted_records', key: ['kind', 'id'] },
 ]
 

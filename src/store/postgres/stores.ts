@@ -8,6 +8,7 @@ import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
+import { createUsageStore } from '../sql/usage.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { openDatabase } from './database.js'
@@ -53,6 +54,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),
     events: createEventStore(sql),
+    usage: createUsageStore(sql),
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),

@@ -239,8 +239,12 @@ async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind)
 /** Lets the server add up: there may be a million payers, of whom only the totals are wanted. */
 async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
   const { merchantId = '', endpointId, span, since } = scope
-  const row = await sql.get<{ unique: number; repeat: number; top: string; amount: string }>(
+  const row = await sql.get<
+    Record<'unique' | 'repeat' | 'topCount' | 'count', number> & { top: string; amount: string }
+  >(
     `SELECT count(*) FILTER (WHERE times >= 1) AS "unique", count(*) FILTER (WHERE times >= 2) AS repeat,
+       CAST(coalesce(max(times), 0) AS BIGINT) AS "topCount",
+       CAST(coalesce(sum(greatest(0, times)), 0) AS BIGINT) AS "count",
        CAST(coalesce(max(paid), 0) AS TEXT) AS top, CAST(coalesce(sum(paid), 0) AS TEXT) AS amount
      FROM (SELECT sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers
        WHERE ${sql.among('span', 1)} AND merchant_id = $2 AND bucket >= $3 AND endpoint_id BETWEEN $4 AND $5
@@ -258,6 +262,8 @@ async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> 
     repeat: row?.repeat ?? 0,
     topAmount: BigInt(row?.top ?? 0),
     amount: BigInt(row?.amount ?? 0),
+    topCount: row?.topCount ?? 0,
+    count: row?.count ?? 0,
   }
 }
 
@@ -288,8 +294,10 @@ async function readPayersInSteps(sql: Sql, scope: ActivityScope): Promise<PayerT
       await pause()
     }
   })
-  const totals: PayerTotals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n }
+  const totals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n, topCount: 0, count: 0 }
   for (const { count, amount } of paid.values()) {
+    totals.count += Math.max(0, count)
+    totals.topCount = Math.max(totals.topCount, count)
     if (count >= 1) totals.unique++
     if (count >= 2) totals.repeat++
     if (amount > 0n) totals.amount += amount

@@ -1,9 +1,11 @@
 import type {
   EndpointStatus,
+  JsonText,
   ListingReader,
   MerchantRoster,
   OutlinedEndpoint,
   PublishedEndpoint,
+  UsageChange,
 } from '../listings.js'
 import {
   type EndpointRow,
@@ -42,8 +44,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
     const text = `SELECT ${publishedMerchantColumns} FROM merchants WHERE ${sql.among('id', 1)}`
     return (await sql.all<PublishedMerchantRow>(text, [ids])).map(toPublishedMerchant)
   }
+  const usageOf = async (ids: readonly number[]) => {
+    const text = `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`
+    const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
+    return new Map(rows.map(({ id, figures }) => [id, figures]))
+  }
   const toEntries = (rows: readonly EndpointRow[]) =>
-    withMerchants(rows.map(toEndpoint), findMerchants)
+    asEntries(rows.map(toEndpoint), findMerchants, usageOf)
   const entries = async (rest: string, values: readonly Value[]) =>
     toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
 
@@ -69,7 +76,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
     async publishedById(ids) {
       const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
       const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
-      return withMerchants(inOrder(ids, endpoints), publishedMerchants)
+      return asEntries(inOrder(ids, endpoints), publishedMerchants, usageOf)
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
@@ -82,6 +89,13 @@ export function createListingReader(sql: SqlReader): ListingReader {
         [after, limit],
       ),
     indexedOf: (merchantId) => forIndex('WHERE e.merchant_id = $1 ORDER BY e.id', [merchantId]),
+    usageOf,
+    usageAfter: (version, limit) =>
+      sql.all<UsageChange>(
+        `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage
+         WHERE version > $1 ORDER BY version LIMIT $2`,
+        [version, limit],
+      ),
     scanMerchants: (after, limit) =>
       merchants(`m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`, [after, limit]),
     findByUrl: (url, method) =>
@@ -153,16 +167,24 @@ function inOrder<Row extends { id: number }>(ids: readonly number[], rows: reado
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Returns endpoints with their merchants, all of which are read at once. */
-async function withMerchants<Read extends { merchantId: string }, Merchant extends { id: string }>(
+/** Returns endpoints with their merchants and figures, all of which are read at once. */
+async function asEntries<
+  Read extends { id: number; merchantId: string },
+  Merchant extends { id: string },
+>(
   endpoints: readonly Read[],
   readMerchants: (ids: readonly string[]) => Promise<Merchant[]>,
-): Promise<{ endpoint: Read; merchant: Merchant }[]> {
+  usageOf: ListingReader['usageOf'],
+): Promise<{ endpoint: Read; merchant: Merchant; usage: JsonText | null }[]> {
   if (endpoints.length === 0) return []
-  const merchants = await readMerchants([...new Set(endpoints.map((it) => it.merchantId))])
+  const [merchants, usage] = await Promise.all([
+    readMerchants([...new Set(endpoints.map((it) => it.merchantId))]),
+    usageOf(endpoints.map(({ id }) => id)),
+  ])
   const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
   return endpoints.map((endpoint) => ({
     endpoint,
     merchant: byId.get(endpoint.merchantId) as Merchant,
+    usage: usage.get(endpoint.id) ?? null,
   }))
 }

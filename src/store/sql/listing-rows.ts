@@ -74,36 +74,46 @@ export function newMerchantRow(
 
 export function toMerchant(row: MerchantRow): Merchant {
   const { offered_to: to, offered_until: until } = row
-  const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
   return {
     ...toPublishedMerchant(row),
-    owner: row.owner,
     description: row.description,
     network: row.network,
     asset: row.asset,
-    payTo: row.pay_to,
     revision: row.revision,
     agentId: row.agent_id,
     offer: to === null || until === null ? null : { to, until },
-    confirmation: owner === null || payTo === null ? null : { owner, payTo },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
 }
 
 /** Columns that `toPublishedMerchant` reads. */
-export const publishedMerchantColumns =
-  'id, name, is_official, is_partner, identity, hidden_reason, deleted_at'
+export const publishedMerchantColumns = `id, name, owner, pay_to, confirmed_owner, confirmed_pay_to, is_official,
+  is_partner, identity, hidden_reason, deleted_at`
 
 export type PublishedMerchantRow = Pick<
   MerchantRow,
-  'id' | 'name' | 'is_official' | 'is_partner' | 'identity' | 'hidden_reason' | 'deleted_at'
+  | 'id'
+  | 'name'
+  | 'owner'
+  | 'pay_to'
+  | 'confirmed_owner'
+  | 'confirmed_pay_to'
+  | 'is_official'
+  | 'is_partner'
+  | 'identity'
+  | 'hidden_reason'
+  | 'deleted_at'
 >
 
 export function toPublishedMerchant(row: PublishedMerchantRow): PublishedMerchant {
+  const { confirmed_owner: owner, confirmed_pay_to: payTo } = row
   return {
     id: row.id,
     name: row.name,
+    owner: row.owner,
+    payTo: row.pay_to,
+    confirmation: owner === null || payTo === null ? null : { owner, payTo },
     isOfficial: row.is_official === 1,
     isPartner: row.is_partner === 1,
     identity: row.identity === null ? null : JSON.parse(row.identity),

@@ -10,6 +10,7 @@ import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
+import { createUsageStore } from '../sql/usage.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
 import { startCheckpoints } from './checkpoints.js'
@@ -46,6 +47,7 @@ export function openSqliteStores(
     roster: createMerchantRoster(sql),
     activity: createActivityStore(sql),
     events: createEventStore(sql),
+    usage: createUsageStore(sql),
     sessions: createMemorySessions(),
     hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,

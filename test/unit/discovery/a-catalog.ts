@@ -27,7 +27,8 @@ export interface CatalogChoices {
 /** An empty catalog in memory and a reader that follows it once it is started. */
 export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
   const database = openDatabase(':memory:')
-  const store = createListingStore(createSql(database, createGroupCommit(database)))
+  const sql = createSql(database, createGroupCommit(database))
+  const store = createListingStore(sql)
   const urgency = createUrgency()
   const pace = createPace(urgency)
   const faults: unknown[] = []
@@ -40,7 +41,7 @@ export async function aCatalog({ readsAfter }: CatalogChoices = {}) {
     },
   }
   const catalog = createCatalogReader({ source, pace, onFault })
-  return { database, store, urgency, pace, catalog, faults }
+  return { database, sql, store, urgency, pace, catalog, faults }
 }
 
 /** Starts the reader and waits until the catalog is read. */

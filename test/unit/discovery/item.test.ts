@@ -26,6 +26,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       deletedAt: null,
       ...merchant,
     },
+    usage: null,
   }
 }
 

@@ -139,7 +139,14 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         anActivity({ payer: payer('b'), amount: 7n }),
         anActivity({ payer: payer('c'), amount: 100n, isSelf: true }),
       ])
-      expect(await store.payers(all)).toEqual({ unique: 2, repeat: 1, topAmount: 10n, amount: 17n })
+      expect(await store.payers(all)).toEqual({
+        unique: 2,
+        repeat: 1,
+        topAmount: 10n,
+        amount: 17n,
+        topCount: 2,
+        count: 3,
+      })
     })
 
     const shop = anActivity().payTo
@@ -174,7 +181,7 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         settled: [1, 100n],
         refunded: [1, 30n],
       })
-      const payers = { unique: 1, repeat: 1, topAmount: 120n, amount: 120n }
+      const payers = { unique: 1, repeat: 1, topAmount: 120n, amount: 120n, topCount: 2, count: 2 }
       expect(await store.payers(all)).toEqual(payers)
       expect(await store.payers({ ...all, merchantId: undefined })).toEqual(payers)
       const [row] = await store.list({ merchantId: 'weather', limit: 1, state: 'refunded' })
@@ -189,7 +196,14 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(await store.payers(all)).toMatchObject({ unique: 1, repeat: 1, amount: 20n })
       await store.append([givenBack({ amount: 20n })])
       expect(await sumsOf(all)).toMatchObject({ undone: [3, 0n], refunded: [2, 30n] })
-      expect(await store.payers(all)).toEqual({ unique: 0, repeat: 0, topAmount: 0n, amount: 0n })
+      expect(await store.payers(all)).toEqual({
+        unique: 0,
+        repeat: 0,
+        topAmount: 0n,
+        amount: 0n,
+        topCount: 0,
+        count: 0,
+      })
       await store.append([anActivity({ amount: 5n })])
       expect(await store.payers(all)).toMatchObject({ unique: 1, amount: 5n })
       expect(await sumsOf(all)).toMatchObject({ undone: [3, 0n], settled: [4, 35n] })

@@ -62,4 +62,10 @@ export async function fillStores(stores: Stores): Promise<void> {
     anActivity(),
     anActivity({ amount: 10n ** 30n, resource: null, settlementId: 'paid' }),
   ])
+  const windows = { '24h': 1, '7d': 1, '30d': 1 }
+  const usage = {
+    ...{ calls: windows, payers: windows, topPayerShare: 1, settleP50Ms: 750, settleP95Ms: 750 },
+    ...{ firstPaid: 1_000, lastPaid: 1_000 },
+  }
+  await stores.usage.save([{ endpointId: 1, usage, dueAt: 2_000 }])
 }

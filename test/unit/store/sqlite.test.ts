@@ -11,6 +11,7 @@ import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
+import { describeUsage } from './usage-contract.js'
 
 const folders: string[] = []
 afterEach(() => {
@@ -45,6 +46,7 @@ async function openEngine(): Promise<Engine> {
 describeStore('SQLite', openEngine)
 describeListings('SQLite', openEngine)
 describeEvents('SQLite', openEngine)
+describeUsage('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 describeArchive('SQLite', openEngine)
 

@@ -15,6 +15,7 @@ import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
+import { describeUsage } from './usage-contract.js'
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -65,6 +66,7 @@ async function emptyAll(url: string): Promise<void> {
 describeStore('PostgreSQL', openEngine)
 describeListings('PostgreSQL', openEngine)
 describeEvents('PostgreSQL', openEngine)
+describeUsage('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 describeArchive('PostgreSQL', openEngine)
 

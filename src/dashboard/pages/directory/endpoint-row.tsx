@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import type { EndpointCard } from '../../../api/discovery.js'
 import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
-import { AskedPrice } from '../../components/figures.js'
+import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
@@ -65,7 +65,7 @@ export function EndpointRow({
               #<bdi>{oneLine(tag, 32)}</bdi>
             </button>
           ))}
-          <span className="relative flex items-center gap-2 text-xs text-faint sm:ml-auto">
+          <span className="relative flex flex-wrap items-center gap-2 text-xs text-faint sm:ml-auto">
             {probe?.warnings.includes('foreign_pay_to') === true && (
               <Badge tone="warn">Also pays another address</Badge>
             )}
@@ -74,6 +74,7 @@ export function EndpointRow({
               probe={probe}
               isAsListed={livePrice === null || livePrice === price}
             />
+            <UsedBy usage={endpoint.usage} />
             {probe !== null && (
               <span>
                 probed <Moment at={probe.checkedAt * 1000} />

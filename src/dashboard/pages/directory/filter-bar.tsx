@@ -10,6 +10,18 @@ const TYPING_MS = 140
 
 const choices = [
   [
+    'sort',
+    'Order',
+    [
+      ['', 'Best or oldest first'],
+      ['calls', 'Most paid calls'],
+      ['payers', 'Most payers'],
+      ['lastPaid', 'Paid last'],
+      ['price', 'Lowest price'],
+      ['new', 'Newest'],
+    ],
+  ],
+  [
     'method',
     'Method',
     [
@@ -172,6 +184,7 @@ const names = [
   'official',
   'hasSchema',
   'tag',
+  'sort',
 ] as const satisfies (keyof EndpointFilters)[]
 
 /** Keeps the filters in the address of the page. Setting them replaces the present entry of the history. */
@@ -189,6 +202,6 @@ export function useFilters(): [EndpointFilters, (filters: EndpointFilters) => vo
   return [filters, set]
 }
 
-export function isFiltered(filters: EndpointFilters): boolean {
+export function isFiltered({ sort: _, ...filters }: EndpointFilters): boolean {
   return Object.keys(filters).length > 0
 }

@@ -8,14 +8,17 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
+import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
 import { settingsQuery, toolsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { CopyButton } from '../../components/button.js'
-import { AskedPrice } from '../../components/figures.js'
+import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
+import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { curlSnippet, fetchSnippet, toolFor } from './snippets.js'
 
@@ -91,6 +94,7 @@ export function EndpointCard({
             ))}
           </div>
           <ProbeReport {...state} />
+          {state.usage !== null && <UsageFigures usage={state.usage} />}
           <TryIt endpoint={endpoint} merchantId={merchantId} />
           {endpoint.inputSchema !== null && (
             <details className="text-sm">
@@ -108,6 +112,20 @@ export function EndpointCard({
         </div>
       )}
     </li>
+  )
+}
+
+function UsageFigures({ usage }: { usage: Usage }) {
+  const { topPayerShare, settleP50Ms, lastPaid } = usage
+  return (
+    <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
+      <UsedBy usage={usage} />
+      {topPayerShare !== null && <span>busiest payer {percent(topPayerShare)}</span>}
+      {settleP50Ms !== null && <span>settled in {duration(settleP50Ms)}</span>}
+      <span>
+        last paid <Moment at={lastPaid * 1000} />
+      </span>
+    </p>
   )
 }
 

@@ -64,7 +64,7 @@ export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
 export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
   const rows = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   const saved: { id: number; health: EndpointHealth; now: number }[] = []
-  const toEntry = (endpoint: Endpoint): CatalogEntry => ({ endpoint, merchant })
+  const toEntry = (endpoint: Endpoint): CatalogEntry => ({ endpoint, merchant, usage: null })
   const store: ProbeScheduleOptions['store'] = {
     async dueEndpoints(now, limit) {
       return [...rows.values()]

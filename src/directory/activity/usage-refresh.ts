@@ -1,0 +1,158 @@
+import type { ActivityStore } from '../../store/activity.js'
+import { type PaidEndpoint, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
+import { percentiles, sales, spanOf } from './summary.js'
+
+interface UsageRefreshOptions {
+  activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
+  store: UsageStore
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+}
+
+interface UsageRefresh {
+  start(): void
+  /** Resolves when nothing is read any more. */
+  stop(): Promise<void>
+  /** Refreshes everything that changed. Resolves with the number of endpoints. */
+  refresh(): Promise<number>
+}
+
+const LOOK_MS = 2_000
+/** A refresh that took long pauses for so many times as long, because counting payers reads them all. */
+const PAUSE_TIMES = 10
+const MAX_PAUSE_MS = 3_600_000
+/** Endpoints whose hour or day has passed that one refresh takes. */
+const MAX_DUE = 500
+const SAVED_AT_ONCE = 50
+const HOUR_SECONDS = 3_600
+const DAY_SECONDS = 86_400
+
+/**
+ * Creates the refresh of the figures that discovery publishes of each endpoint. It reads the sums of those endpoints alone
+ * that were paid since, or whose hours have passed.
+ */
+export function createUsageRefresh({
+  activity,
+  store,
+  now,
+  log,
+}: UsageRefreshOptions): UsageRefresh {
+  let timer: NodeJS.Timeout | undefined
+  let underWay: Promise<unknown> = Promise.resolve()
+  let isStopped = false
+
+  async function refresh(): Promise<number> {
+    const seconds = Math.floor(now() / 1000)
+    let after = await store.begin(seconds)
+    if (after === undefined) return 0
+    const changed = new Map<number, PaidEndpoint>()
+    for (;;) {
+      const page = await store.paidAfter(after)
+      if (page === undefined || isStopped) break
+      for (const paid of page.paid) changed.set(paid.endpointId, merged(paid, changed))
+      after = page.last
+    }
+    for (const due of await store.due(seconds, MAX_DUE)) {
+      if (!changed.has(due.endpointId)) changed.set(due.endpointId, due)
+    }
+    const endpoints = [...changed.values()]
+    for (let at = 0; at < endpoints.length; at += SAVED_AT_ONCE) {
+      await save(endpoints.slice(at, at + SAVED_AT_ONCE))
+      // The next refresh begins where this one began, so nothing is left out.
+      if (isStopped) return at
+    }
+    await store.finish(after)
+    return endpoints.length
+  }
+
+  async function save(endpoints: readonly PaidEndpoint[]): Promise<void> {
+    const known = await store.find(endpoints.map(({ endpointId }) => endpointId))
+    const rows: Parameters<UsageStore['save']>[0][number][] = []
+    for (const paid of endpoints) {
+      const usage = await readUsage(paid, known.get(paid.endpointId))
+      if (usage === undefined) continue
+      rows.push({ endpointId: paid.endpointId, usage, dueAt: dueAfter(usage, now()) })
+    }
+    if (rows.length > 0) await store.save(rows)
+  }
+
+  /** Reads the figures; `undefined` where no payment is known, which happens to refunds alone. */
+  async function readUsage(
+    { merchantId, endpointId, first, last }: PaidEndpoint,
+    before: Usage | undefined,
+  ): Promise<Usage | undefined> {
+    const firstPaid = Math.min(...present(first, before?.firstPaid))
+    const lastPaid = Math.max(...present(last, before?.lastPaid))
+    if (!Number.isFinite(lastPaid)) return undefined
+    const calls: Record<string, number> = {}
+    const payers: Record<string, number> = {}
+    let topPayerShare: number | null = null
+    for (const window of usageWindows) {
+      const { span, since } = spanOf(window, now())
+      const scope = { merchantId, endpointId, span, since }
+      const sums = await activity.sums(scope)
+      calls[window] = sales(sums.filter(({ isSelf }) => !isSelf))
+      const totals = await activity.payers(scope)
+      payers[window] = totals.unique
+      topPayerShare =
+        totals.count === 0 ? null : Math.round((totals.topCount / totals.count) * 10_000) / 10_000
+    }
+    const { span, since } = spanOf('30d', now())
+    const steps = await activity.latencies({ merchantId, endpointId, span, since }, 'settle')
+    const { p50Ms, p95Ms } = percentiles(steps)
+    return {
+      calls: calls as Usage['calls'],
+      payers: payers as Usage['payers'],
+      topPayerShare,
+      settleP50Ms: p50Ms,
+      settleP95Ms: p95Ms,
+      firstPaid,
+      lastPaid,
+    }
+  }
+
+  function look(): void {
+    const startedAt = performance.now()
+    underWay = refresh()
+      .catch((err) => log.warn({ err }, 'figures of endpoints could not be refreshed'))
+      .finally(() => {
+        const pauseMs = (performance.now() - startedAt) * PAUSE_TIMES
+        if (!isStopped) timer = setTimeout(look, Math.min(Math.max(pauseMs, LOOK_MS), MAX_PAUSE_MS))
+      })
+  }
+
+  return {
+    start: look,
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await underWay
+    },
+    refresh,
+  }
+}
+
+function merged(paid: PaidEndpoint, known: ReadonlyMap<number, PaidEndpoint>): PaidEndpoint {
+  const before = known.get(paid.endpointId)
+  if (before === undefined) return paid
+  const first = present(before.first, paid.first)
+  const last = present(before.last, paid.last)
+  return {
+    ...paid,
+    first: first.length === 0 ? null : Math.min(...first),
+    last: last.length === 0 ? null : Math.max(...last),
+  }
+}
+
+function present(...values: (number | null | undefined)[]): number[] {
+  return values.filter((value) => value != null)
+}
+
+/** Returns the moment at which the figures change without a payment: a window of hours or of days moves on. */
+function dueAfter({ calls, payers }: Usage, now: number): number | null {
+  const seconds = Math.floor(now / 1000)
+  const next = (step: number) => seconds - (seconds % step) + step
+  if (calls['24h'] + payers['24h'] > 0) return next(HOUR_SECONDS)
+  return calls['30d'] + payers['30d'] > 0 ? next(DAY_SECONDS) : null
+}

@@ -1,0 +1,41 @@
+/** Figures of the payments for one endpoint, net of refunds and without payments of the merchant to itself. */
+export interface Usage {
+  calls: Windows
+  payers: Windows
+  /** Share of the calls in 30 days that the busiest payer made, 0 to 1; `null` without a call. */
+  topPayerShare: number | null
+  settleP50Ms: number | null
+  settleP95Ms: number | null
+  /** Unix seconds, as are those of the last payment. */
+  firstPaid: number
+  lastPaid: number
+}
+
+type Windows = Readonly<Record<UsageWindow, number>>
+
+export const usageWindows = ['24h', '7d', '30d'] as const
+export type UsageWindow = (typeof usageWindows)[number]
+
+/** An endpoint whose figures may have changed. */
+export interface PaidEndpoint {
+  endpointId: number
+  merchantId: string
+  /** Unix seconds of the first and the last payment that were found; `null` where none was. */
+  first: number | null
+  last: number | null
+}
+
+/** Keeps the figures, which one process refreshes for all of them. */
+export interface UsageStore {
+  /** Returns the row of activity to go on from; `undefined` where nothing has changed. */
+  begin(nowSeconds: number): Promise<number | undefined>
+  /** Endpoints of the next rows of activity; `undefined` after the last one. */
+  paidAfter(row: number): Promise<{ last: number; paid: PaidEndpoint[] } | undefined>
+  /** Endpoints whose figures change because time passes, longest due first. */
+  due(nowSeconds: number, limit: number): Promise<PaidEndpoint[]>
+  find(endpointIds: readonly number[]): Promise<Map<number, Usage>>
+  /** Leaves out endpoints that are gone. `dueAt` is in Unix seconds. */
+  save(rows: readonly { endpointId: number; usage: Usage; dueAt: number | null }[]): Promise<void>
+  /** Ends a refresh that looked at all rows up to this one. */
+  finish(seen: number): Promise<void>
+}

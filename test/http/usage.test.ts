@@ -1,0 +1,189 @@
+import type { FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createUsageRefresh } from '../../src/directory/activity/usage-refresh.js'
+import type { NewActivity } from '../../src/store/activity.js'
+import type { ListingStore } from '../../src/store/listings.js'
+import { createActivityStore } from '../../src/store/sql/activity.js'
+import { createUsageStore } from '../../src/store/sql/usage.js'
+import { anActivity } from '../support/an-activity.js'
+import { payTo, save } from '../unit/discovery/a-catalog.js'
+import { aDiscoveryServer } from './a-discovery-server.js'
+
+let app: FastifyInstance
+let store: ListingStore
+let get: Awaited<ReturnType<typeof aDiscoveryServer>>['get']
+let pay: (
+  merchantId: string,
+  payers: readonly number[],
+  over?: Partial<NewActivity>,
+) => Promise<void>
+let refresh: () => Promise<number>
+let clock: number
+
+beforeEach(async () => {
+  const server = await aDiscoveryServer()
+  ;({ app, store, get } = server)
+  const activity = createActivityStore(server.sql)
+  clock = anActivity().at + 1_000
+  refresh = async () => {
+    clock += 10_000
+    const usage = createUsageStore(server.sql)
+    const log = { warn() {} }
+    return createUsageRefresh({ activity, store: usage, now: () => clock, log }).refresh()
+  }
+  pay = async (merchantId, payers, over) => {
+    const [endpoint] = await store.endpointsOf(merchantId)
+    const row = { merchantId, endpointId: endpoint?.id ?? 0, ...over }
+    await activity.append(payers.map((payer) => anActivity({ ...row, payer: wallet(payer) })))
+  }
+})
+afterEach(() => app.close())
+
+const wallet = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
+const range = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
+const own = (id: string) => ({ id, name: id, owner: payTo })
+
+interface Found {
+  metadata: { title: string; usage?: object }
+}
+const titlesOf = (items: Found[]) => items.map(({ metadata }) => metadata.title)
+
+/** Lists the titles of the answers that are never kept. */
+async function browse(query: string): Promise<string[]> {
+  const { items } = (await get(`/api/endpoints?${query}`)).json()
+  return items.map(({ title }: { title: string }) => title)
+}
+const search = (words: string) => browse(`query=${words}`)
+const sorted = (sort: string) => browse(`sort=${sort}`)
+
+/** Waits until the figures have reached the list. */
+function shown(read: () => Promise<string[]>, titles: readonly string[]): Promise<void> {
+  return vi.waitFor(async () => expect(await read()).toEqual(titles), {
+    timeout: 15_000,
+    interval: 100,
+  })
+}
+
+describe('payments as evidence', () => {
+  it('stand in items and cards while the address stands behind the owner', async () => {
+    await save(store, own('paid'), [{ title: 'Paid' }])
+    await save(store, own('unpaid'), [{ title: 'Unpaid' }])
+    await pay('paid', [1, 2, 1])
+    await refresh()
+    const usage = {
+      calls: { '24h': 3, '7d': 3, '30d': 3 },
+      payers: { '24h': 2, '7d': 2, '30d': 2 },
+      topPayerShare: 0.6667,
+      lastPaid: anActivity().at / 1000,
+    }
+    const { items } = (await get('/discovery/resources')).json()
+    expect(items[0].metadata.usage).toMatchObject(usage)
+    expect(items[1].metadata).not.toHaveProperty('usage')
+    const cards = (await get('/api/endpoints')).json().items
+    expect(cards[0].usage).toMatchObject(usage)
+    expect(cards[1].usage).toBeNull()
+    // Signed by a key that is not the one that is paid.
+    const stranger = wallet(77)
+    const merchant = await store.findMerchant('paid')
+    const write = {
+      merchantId: 'paid',
+      revision: (merchant?.revision ?? 0) + 1,
+      owner: payTo,
+      nonce: `0x${'1'.repeat(64)}`,
+      action: 'owner.offer',
+      message: '{}',
+      body: '{}',
+      signature: '0x00',
+      acceptedAt: 1_000,
+    } as const
+    await store.applyWrite(write, { kind: 'offer', to: stranger, until: 2_000 })
+    const accepted = {
+      ...write,
+      owner: stranger,
+      revision: write.revision + 1,
+      nonce: '0x02',
+    } as const
+    expect(await store.applyWrite(accepted, { kind: 'accept' })).toMatchObject({ state: 'applied' })
+    const after = (await get('/discovery/resources')).json().items
+    expect(after[0].metadata).not.toHaveProperty('usage')
+    expect((await get('/api/endpoints')).json().items[0].usage).toBeNull()
+  })
+
+  it('rank an honest merchant before one that pays itself, and text before both', async () => {
+    await save(store, own('washer'), [{ title: 'Weather of the washer' }])
+    await save(store, own('honest'), [{ title: 'Weather of honest people' }])
+    await save(store, own('busy'), [{ title: 'Busy', description: 'weather too' }])
+    await shown(
+      () => search('weather'),
+      ['Weather of the washer', 'Weather of honest people', 'Busy'],
+    )
+    // Payments of the owner count for nothing; a second wallet of theirs, however busy, is one payer.
+    await pay('washer', Array(300).fill(1), { isSelf: true })
+    await pay('washer', Array(300).fill(1))
+    await pay('honest', range(100, 12))
+    await pay('busy', range(200, 100))
+    await refresh()
+    await shown(
+      () => search('weather'),
+      ['Weather of honest people', 'Weather of the washer', 'Busy'],
+    )
+    // Three more wallets for show do not outweigh that one of them makes nearly all the calls.
+    await pay('washer', [2, 3, 4])
+    await refresh()
+    await shown(
+      () => sorted('payers'),
+      ['Busy', 'Weather of honest people', 'Weather of the washer'],
+    )
+    expect(await search('weather')).toEqual([
+      'Weather of honest people',
+      'Weather of the washer',
+      'Busy',
+    ])
+    await shown(
+      () => sorted('calls'),
+      ['Busy', 'Weather of honest people', 'Weather of the washer'],
+    )
+  })
+
+  it('continue a ranked page after the place of the page before', async () => {
+    for (const id of ['a', 'b', 'c']) await save(store, own(id), [{ title: `Sky ${id}` }])
+    await pay('c', range(1, 5))
+    await refresh()
+    await shown(() => search('sky'), ['Sky c', 'Sky a', 'Sky b'])
+    const titles: string[] = []
+    for (let cursor = ''; cursor !== 'null'; ) {
+      const page = (await get(`/discovery/search?query=sky&limit=1${cursor}`)).json()
+      titles.push(...titlesOf(page.resources))
+      const next = page.pagination.cursor
+      cursor = next === null ? 'null' : `&cursor=${next}`
+    }
+    expect(titles).toEqual(['Sky c', 'Sky a', 'Sky b'])
+  })
+
+  it('sort lists by price, age and last payment, with pages and words', async () => {
+    const priced = (title: string, amount: bigint) => ({ title, price: amount, accepts: [] })
+    await save(store, own('a'), [priced('Sea a', 30n)])
+    await save(store, own('b'), [priced('Sea b', 10n)])
+    await save(store, own('c'), [priced('Sky c', 20n)])
+    await pay('a', [1], { at: anActivity().at - 5_000 })
+    await pay('c', [1])
+    await refresh()
+    await shown(() => sorted('lastPaid'), ['Sky c', 'Sea a', 'Sea b'])
+    const { items } = (await get('/discovery/resources?sort=lastPaid')).json()
+    expect(titlesOf(items)).toEqual(['Sky c', 'Sea a', 'Sea b'])
+    expect(await sorted('price')).toEqual(['Sea b', 'Sky c', 'Sea a'])
+    expect(await sorted('new')).toEqual(['Sky c', 'Sea b', 'Sea a'])
+    const page = (await get('/api/endpoints?sort=price&query=sea&limit=1')).json()
+    expect(page).toMatchObject({ items: [{ title: 'Sea b' }], total: 2, next: '1' })
+    const rest = (await get('/api/endpoints?sort=price&query=sea&limit=1&cursor=1')).json()
+    expect(rest).toMatchObject({ items: [{ title: 'Sea a' }], total: 2, next: null })
+  })
+
+  it('refuse an order that does not exist', async () => {
+    const response = await get('/discovery/resources?sort=best')
+    expect(response.statusCode).toBe(400)
+    expect(response.json().message).toBe(
+      'sort must be calls or payers or price or new or lastPaid.',
+    )
+  })
+})

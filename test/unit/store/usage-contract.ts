@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createUsageRefresh } from '../../../src/directory/activity/usage-refresh.js'
+import type { NewActivity } from '../../../src/store/activity.js'
+import type { Stores } from '../../../src/store/stores.js'
+import type { Usage } from '../../../src/store/usage.js'
+import { activityPayTo, anActivity } from '../../support/an-activity.js'
+import { save } from '../discovery/a-catalog.js'
+import type { Engine } from './store-contract.js'
+
+const noon = anActivity().at
+const hour = 3_600_000
+const day = 24 * hour
+const log = { warn() {} }
+
+const buyer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
+const paid = (over: Partial<NewActivity> = {}) => anActivity({ payer: buyer(1), ...over })
+
+/** What every engine must do with the figures of endpoints. */
+export function describeUsage(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  let stores: Stores
+  let clock: number
+  /** Numbers of two endpoints. */
+  let first: number
+  let second: number
+
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    stores = await engine.empty()
+    clock = noon + 1_000
+    await save(stores.listings, { id: 'weather' }, [{}, {}])
+    const found = await stores.listings.scanEntries(0, 2)
+    const [one, two] = found.map(({ endpoint }) => endpoint.id)
+    first = one as number
+    second = two as number
+  })
+
+  const refresher = () =>
+    createUsageRefresh({ activity: stores.activity, store: stores.usage, now: () => clock, log })
+  const refresh = () => refresher().refresh()
+  const append = (...rows: NewActivity[]) => stores.activity.append(rows)
+
+  async function usageOf(endpointId: number): Promise<Usage | null> {
+    const [entry] = await stores.listings.entriesById([endpointId])
+    return entry?.usage ? JSON.parse(entry.usage) : null
+  }
+
+  describe(`usage on ${name}`, () => {
+    it('counts calls and payers of an endpoint by window, and the share of the busiest payer', async () => {
+      await append(
+        paid({ endpointId: first, at: noon - 20 * day, latencyMs: 90 }),
+        paid({ endpointId: first, at: noon - 3 * day }),
+        paid({ endpointId: first, payer: buyer(2) }),
+        paid({ endpointId: first, at: noon + 500 }),
+        paid({ endpointId: second, payer: buyer(3) }),
+      )
+      expect(await refresh()).toBe(2)
+      expect(await usageOf(first)).toEqual({
+        calls: { '24h': 2, '7d': 3, '30d': 4 },
+        payers: { '24h': 2, '7d': 2, '30d': 2 },
+        topPayerShare: 0.75,
+        settleP50Ms: 750,
+        settleP95Ms: 750,
+        firstPaid: (noon - 20 * day) / 1000,
+        lastPaid: noon / 1000,
+      })
+      expect(await usageOf(second)).toMatchObject({ calls: { '24h': 1 }, topPayerShare: 1 })
+    })
+
+    it('counts payments in another money, whose amounts it cannot compare', async () => {
+      const euros = { endpointId: first, isOtherMoney: true, amount: 1n } as const
+      await append(paid(euros), paid({ ...euros, payer: buyer(2) }), paid(euros))
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '30d': 3 }, topPayerShare: 0.6667 })
+    })
+
+    it('counts no payment of the owner, no verify, no failure, and nothing that was given back', async () => {
+      await append(
+        paid({ endpointId: first, isSelf: true }),
+        paid({ endpointId: first, kind: 'verify', state: 'valid', settlementId: null }),
+        paid({ endpointId: first, state: 'failed', settlementId: null }),
+      )
+      expect(await refresh()).toBe(0)
+      expect(await usageOf(first)).toBeNull()
+      await append(paid({ endpointId: first }), paid({ endpointId: first, payer: buyer(2) }))
+      clock += 10_000
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 2 }, payers: { '24h': 2 } })
+      // The recipient pays the buyer back.
+      const back = { payTo: buyer(2), payer: activityPayTo, givesBackOf: activityPayTo } as const
+      await append(anActivity({ ...back, endpointId: null, resource: null }))
+      clock += 10_000
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 1 }, payers: { '24h': 1 } })
+    })
+
+    it('lets calls leave a window when time passes, without a payment', async () => {
+      await append(paid({ endpointId: first }))
+      await refresh()
+      clock += hour
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 1, '7d': 1, '30d': 1 } })
+      clock += day
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 0, '7d': 1, '30d': 1 } })
+      clock += 7 * day
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({ calls: { '24h': 0, '7d': 0, '30d': 1 } })
+      clock += 30 * day
+      await refresh()
+      expect(await usageOf(first)).toMatchObject({
+        calls: { '24h': 0, '7d': 0, '30d': 0 },
+        topPayerShare: null,
+        lastPaid: noon / 1000,
+      })
+      clock += day
+      expect(await refresh()).toBe(0)
+    })
+
+    it('is followed by version, in which only what changed comes again', async () => {
+      await append(paid({ endpointId: first }), paid({ endpointId: second }))
+      await refresh()
+      const all = await stores.listings.usageAfter(0, 10)
+      expect(all.map(({ endpointId }) => endpointId).sort()).toEqual([first, second])
+      const last = Math.max(...all.map(({ version }) => version))
+      expect(await stores.listings.usageAfter(last, 10)).toEqual([])
+      await append(paid({ endpointId: second, payer: buyer(2) }))
+      clock += 10_000
+      await refresh()
+      const news = await stores.listings.usageAfter(last, 10)
+      expect(news.map(({ endpointId }) => endpointId)).toEqual([second])
+    })
+
+    it('goes with its endpoint, and its version does not come again', async () => {
+      await append(paid({ endpointId: first }), paid({ endpointId: second }))
+      await refresh()
+      const [before] = (await stores.listings.usageAfter(0, 10)).slice(-1)
+      await save(stores.listings, { id: 'weather' }, [{}])
+      expect(await stores.listings.usageAfter(0, 10)).toEqual([])
+      const [entry] = await stores.listings.scanEntries(0, 1)
+      await append(paid({ endpointId: entry?.endpoint.id ?? 0 }), paid({ endpointId: first }))
+      clock += 10_000
+      await refresh()
+      const [after, ...others] = await stores.listings.usageAfter(0, 10)
+      expect(others).toEqual([])
+      expect(after?.version).toBeGreaterThan(before?.version as number)
+    })
+  })
+}

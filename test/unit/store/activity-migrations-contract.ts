@@ -105,6 +105,8 @@ export function describeActivityMigrations(engine: string, open: OpenMigrated): 
         repeat: 2,
         topAmount: 400n,
         amount: 600n,
+        topCount: 4,
+        count: 6,
       })
       const one = { ...all, endpointId: 1 }
       expect(await activity.payers(one)).toEqual({
@@ -141,7 +143,7 @@ export function describeActivityMigrations(engine: string, open: OpenMigrated): 
       ])
       expect(await sums({ merchantId: undefined })).toEqual([[0, 5, 500n]])
       expect(await activity.latencies(all, 'settle')).toEqual([{ upToMs: 50, count: 7 }])
-      const payers = { unique: 2, repeat: 1, topAmount: 200n, amount: 300n }
+      const payers = { unique: 2, repeat: 1, topAmount: 200n, amount: 300n, topCount: 2, count: 3 }
       expect(await activity.payers(all)).toEqual(payers)
       await close()
     })

@@ -114,6 +114,8 @@ export function describeActivityMigrations(engine: string, open: OpenMigrated): 
         repeat: 1,
         topAmount: 200n,
         amount: 300n,
+        topCount: 2,
+        count: 3,
       })
       await close()
     })

@@ -20,8 +20,11 @@ const inEuros = ['deliveries', 'kill', 'lanes', 'replicas', 'rpc'].map(
   (name) => `test/faults/${name}.test.ts`,
 )
 
-/** Payments by `upto` have another call, other logs and a wallet of their own, and the same promises. */
-const byUpto = ['deliveries', 'kill'].map((name) => `test/faults/${name}.test.ts`)
+/** Payments by Permit2 have another call and other logs, those by `upto` a wallet of their own, and the same promises. */
+const byUpto = ['kill', 'permit2', 'deliveries', 'crowd', 'rpc'].map(
+  (name) => `test/faults/${name}.test.ts`,
+)
+const byPermit2 = ['kill', 'permit2', 'crowd', 'rpc'].map((name) => `test/faults/${name}.test.ts`)
 
 // The packages of this repository are tested from their sources.
 const resolve = { tsconfigPaths: true }
@@ -55,7 +58,7 @@ export default defineConfig({
           ...shared,
           name: 'waiting',
           include: ['test/faults/**/*.test.ts'],
-          exclude: busy,
+          exclude: [...busy, 'test/faults/permit2.test.ts'],
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
@@ -79,6 +82,17 @@ export default defineConfig({
           include: byUpto,
           maxWorkers: 2,
           env: { FAULTS_SCHEME: 'upto' },
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        resolve,
+        test: {
+          ...shared,
+          name: 'permit2',
+          include: byPermit2,
+          maxWorkers: 2,
+          env: { FAULTS_SCHEME: 'permit2' },
           sequence: { groupOrder: 3 },
         },
       },

@@ -139,26 +139,29 @@ export function createUseSearch<Expected>(
 
   return async (expected, afterBlock, headBlock) => {
     const search = recall(keyOf(expected), afterBlock)
-    const searchRange = async (from: number, to: number) => {
-      const found = from > to ? undefined : await findInRange(expected, { from, to })
-      if (found !== undefined) search.foundIn = found.blockNumber
-      return found?.use
+    const searchRange = async (from: number, to: number) =>
+      from > to ? undefined : findInRange(expected, { from, to })
+    const remember = ({ blockNumber, use }: FoundUse) => {
+      search.foundIn = blockNumber
+      return use
     }
     if (search.foundIn !== undefined) {
       const again = await searchRange(search.foundIn, search.foundIn)
-      if (again !== undefined) return again
+      if (again !== undefined) return again.use
     }
     // Most uses are recent, so the newest range comes first; then the others from the oldest on.
     const newest = Math.max(search.searchedTo + 1, headBlock - LOG_RANGE_BLOCKS + 1)
     const recent = await searchRange(newest, headBlock)
-    if (recent !== undefined) return recent
+    // Permit2 logs a cancellation of a used nonce as well: an older block may have the use.
+    if (recent !== undefined && recent.use.state !== 'cancelled') return remember(recent)
     for (let i = 1; i < MAX_RANGES && search.searchedTo + 1 < newest; i++) {
       const to = Math.min(newest - 1, search.searchedTo + LOG_RANGE_BLOCKS)
       const found = await searchRange(search.searchedTo + 1, to)
-      if (found !== undefined) return found
+      if (found !== undefined) return remember(found)
       search.searchedTo = to
     }
     if (search.searchedTo + 1 < newest) return { state: 'notFound', isFinal: false }
+    if (recent !== undefined) return remember(recent)
     search.searchedTo = Math.max(search.searchedTo, headBlock - UNSETTLED_BLOCKS)
     search.inVainSince ??= now()
     return { state: 'notFound', isFinal: now() - search.inVainSince >= PATIENCE_MS }

@@ -129,8 +129,7 @@ export function createPermit2Uses(
   return createUseSearch(
     // The same authorization of `upto` may have been sent with several amounts.
     ({ payer, nonce, asset, value }) => `${payer}/${nonce}/${asset}/${value}`,
-    async (expected, blocks) =>
-      (await findSettlement(rpc, expected, blocks)) ?? findCancel(rpc, expected, blocks),
+    (expected, blocks) => findInRange(rpc, expected, blocks),
     now,
   )
 }
@@ -139,24 +138,55 @@ export function createPermit2Uses(
 const TRANSACTIONS_AT_ONCE = 50
 
 /**
- * Finds the transaction that settled this very payment. No log names the nonce, and a payer may pay the same amount twice:
- * the call of the proxy, with all its arguments, must be in the transaction's input.
+ * Finds the transaction that settled or cancelled this very payment. Permit2 logs a cancellation of a used nonce as well,
+ * so a settlement goes before a cancellation, and one answer must show both: two queries may reach two nodes, of which one
+ * is behind.
  */
-async function findSettlement(
+async function findInRange(
   rpc: Rpc,
   expected: Permit2Transfer,
   blocks: BlockRange,
 ): Promise<FoundUse | undefined> {
   const { asset, payer, payTo, value } = expected
   const filter = {
-    address: asset,
-    topics: [topics.transfer, addressTopic(payer), addressTopic(payTo)],
+    address: [asset, permit2],
+    topics: [[topics.transfer, topics.nonceInvalidation], addressTopic(payer)],
   }
   const candidates = new Map<Hex, number>()
-  for await (const { transactionHash, blockNumber, data } of readLogs(rpc, filter, blocks)) {
-    if (data !== `0x${wordOf(value)}`) continue
-    candidates.set(transactionHash.toLowerCase() as Hex, Number(blockNumber))
+  let cancel: FoundUse | undefined
+  for await (const { transactionHash, blockNumber, topics: named, data } of readLogs(
+    rpc,
+    filter,
+    blocks,
+  )) {
+    const transaction = transactionHash.toLowerCase() as Hex
+    const block = Number(blockNumber)
+    if (named[0] === topics.nonceInvalidation) {
+      if (!cancels(data, expected)) continue
+      cancel = { blockNumber: block, use: { state: 'cancelled', transaction } }
+    } else if (addressOf(named[2] ?? '') === payTo && data === `0x${wordOf(value)}`) {
+      candidates.set(transaction, block)
+    }
   }
+  return (await findSettlement(rpc, expected, candidates)) ?? cancel
+}
+
+/** Tells whether the data of an invalidation, a word of the bitmap and its bits, cover the nonce. */
+function cancels(data: Hex, { nonce }: Permit2Transfer): boolean {
+  const word = BigInt(data.slice(0, 66))
+  const mask = BigInt(`0x${data.slice(66, 130)}`)
+  return word === BigInt(nonce) >> 8n && ((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n
+}
+
+/**
+ * Finds the settlement of this very payment among the transactions that move the same. No log names the nonce, and a payer
+ * may pay the same amount twice: the call of the proxy, with all its arguments, must be in the transaction's input.
+ */
+async function findSettlement(
+  rpc: Rpc,
+  expected: Permit2Transfer,
+  candidates: ReadonlyMap<Hex, number>,
+): Promise<FoundUse | undefined> {
   const hashes = [...candidates.keys()]
   for (let i = 0; i < hashes.length; i += TRANSACTIONS_AT_ONCE) {
     const part = hashes.slice(i, i + TRANSACTIONS_AT_ONCE)
@@ -231,24 +261,6 @@ async function readUse(
   const block = await readBlock(rpc, receipt.blockNumber)
   if (block === undefined) return { state: 'unread', transaction } as const
   return { state: 'paid', receipt, transferLog, minedAt: block.timestamp } as const
-}
-
-/** Finds the transaction in which the payer cancelled the nonce. */
-async function findCancel(
-  rpc: Rpc,
-  { payer, nonce }: Permit2Transfer,
-  blocks: BlockRange,
-): Promise<FoundUse | undefined> {
-  const filter = { address: permit2, topics: [topics.nonceInvalidation, addressTopic(payer)] }
-  for await (const { transactionHash, blockNumber, data } of readLogs(rpc, filter, blocks)) {
-    const word = BigInt(data.slice(0, 66))
-    const mask = BigInt(`0x${data.slice(66, 130)}`)
-    const isOwn = word === BigInt(nonce) >> 8n && ((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n
-    if (!isOwn) continue
-    const transaction = transactionHash.toLowerCase() as Hex
-    return { blockNumber: Number(blockNumber), use: { state: 'cancelled', transaction } }
-  }
-  return undefined
 }
 
 /** The errors of Permit2 and the proxies, which nodes show as their selectors. */

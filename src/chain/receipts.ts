@@ -113,7 +113,7 @@ export interface FoundLog {
 
 /** The logs to find: a topic is one value, several alternatives, or any value (`null`). */
 export interface LogFilter {
-  address: Address
+  address: Address | readonly Address[]
   topics: readonly (Hex | readonly Hex[] | null)[]
 }
 

@@ -2,7 +2,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { call } from '../../src/devnet/rpc.js'
 import { forgetful, pause } from './support/behaviours.js'
 import { pendingCode, usedCode } from './support/client.js'
-import { aSignedPayment, type SignedPayment, somePayments } from './support/payments.js'
+import {
+  aSignedPayment,
+  permit2Scheme,
+  type SignedPayment,
+  somePayments,
+} from './support/payments.js'
 import { ConnectionDropped } from './support/rpc-proxy.js'
 import { spread } from './support/spread.js'
 import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
@@ -12,7 +17,10 @@ let world: World
 
 afterEach(() => world?.close())
 
-describe('one payment a thousand times', () => {
+/** True where only the proof of a payment is another one, and these cases are about something else. */
+const isByPermit2 = permit2Scheme !== undefined
+
+describe.skipIf(isByPermit2)('one payment a thousand times', () => {
   it('is one transfer and one success, and everybody else learns its hash', async () => {
     world = await startWorld()
     const payment = await aSignedPayment()
@@ -25,14 +33,18 @@ describe('one payment a thousand times', () => {
   })
 })
 
+// By `upto` their transactions fail, because the payer named our wallet, and nothing may come of them.
 describe('a third party that submits every authorization itself', () => {
   it('once the transaction of Arcus is under way', async () => {
     world = await startWorld()
     const payments = await somePayments(20)
     const goOn = await world.holdBlocks()
     const settling = world.client.settleAll(payments)
-    await until('everything was sent', () => world.proxy.count('eth_sendRawTransaction') > 0)
-    await pause(500)
+    await until('something was sent', () => world.proxy.count('eth_sendRawTransaction') > 0)
+    await until('all are claimed', async () => {
+      const views = await Promise.all(payments.map(world.client.findPayment))
+      return views.every((view) => view !== undefined)
+    })
     for (const payment of payments) await submitAsStranger(world.chainUrl, payment)
     await goOn()
     const answers = await settling
@@ -67,7 +79,7 @@ describe('a third party that submits every authorization itself', () => {
       }
       await untilStrangerMined(world.chainUrl)
     })
-    await world.client.settleAll(payments)
+    await world.client.settleUntilTold(payments, 30_000)
     expect(raced.size).toBe(payments.length)
     await expectAllSettledAndTrue(world, payments)
   })
@@ -108,7 +120,7 @@ describe('a third party that submits every authorization itself', () => {
   })
 })
 
-describe('SIGTERM under load', () => {
+describe.skipIf(isByPermit2)('SIGTERM under load', () => {
   it('finishes what is in flight, exits 0 and loses nothing', async () => {
     world = await startWorld({ env: { SETTLE_WAIT_SECONDS: '20' } })
     const payments = await somePayments(60)

@@ -1030,6 +1030,21 @@ const permit2Logs = faultsOf(
       'address === facilitator && topic === topics.called',
       'address !== asset && topic === topics.called',
     ],
+    [
+      'a cancellation in the newest blocks does not hide an older settlement',
+      "if (recent !== undefined && recent.use.state !== 'cancelled') return remember(recent)",
+      'if (recent !== undefined) return remember(recent)',
+    ],
+    [
+      'a settlement goes before a cancellation of the used nonce',
+      'return (await findSettlement(rpc, expected, candidates)) ?? cancel',
+      'return cancel ?? (await findSettlement(rpc, expected, candidates))',
+    ],
+    [
+      'a cancellation counts only with the bit of the nonce',
+      '((mask >> (BigInt(nonce) & 255n)) & 1n) === 1n',
+      'mask > 0n',
+    ],
   ],
 )
 

@@ -3,7 +3,7 @@ import { topics, wordOf } from '../../../src/chain/abi.js'
 import { devnetContracts, readArtifact } from '../../../src/devnet/fixtures.js'
 import { call } from '../../../src/devnet/rpc.js'
 import { type Answer, pendingCode, usedCode } from './client.js'
-import { asset, isUpto, type SignedPayment } from './payments.js'
+import { asset, permit2Scheme, type SignedPayment } from './payments.js'
 
 /** The broken promises, as sentences; all lists are empty when the service keeps its promises. */
 export interface Audit {
@@ -35,7 +35,9 @@ export interface Evidence {
 
 /** Compares every answer with what the chain's logs say. */
 export async function audit({ payments, answers, sentAt, chainUrl }: Evidence): Promise<Audit> {
-  const uses = await (isUpto ? readUptoUses(chainUrl) : readAuthorizationUses(chainUrl))
+  const uses = await (permit2Scheme === undefined
+    ? readAuthorizationUses(chainUrl)
+    : readSettlements(chainUrl, permit2Scheme))
   const transfers = await readLogs(chainUrl, topics.transfer)
   const report: Audit = {
     onChain: 0,
@@ -150,11 +152,16 @@ async function readAuthorizationUses(url: string): Promise<Use[]> {
   }))
 }
 
-/** The proxy's event names no payment, so the nonce is read from the call. */
-async function readUptoUses(url: string): Promise<Use[]> {
-  const { abi } = readArtifact('UptoPermit2Proxy')
+/** The event of a proxy names no payment, so the nonce is read from the call. */
+async function readSettlements(url: string, scheme: 'upto' | 'exact'): Promise<Use[]> {
+  const { abi } = readArtifact(scheme === 'upto' ? 'UptoPermit2Proxy' : 'ExactPermit2Proxy')
+  const { uptoPermit2Proxy, exactPermit2Proxy } = devnetContracts
   const settled = encodeEventTopics({ abi, eventName: 'Settled' })[0] as Hex
-  const logs = await readLogs(url, settled, devnetContracts.uptoPermit2Proxy)
+  const logs = await readLogs(
+    url,
+    settled,
+    scheme === 'upto' ? uptoPermit2Proxy : exactPermit2Proxy,
+  )
   return Promise.all(
     logs.map(async ({ transactionHash }) => {
       const { input } = await call<{ input: Hex }>(url, 'eth_getTransactionByHash', [

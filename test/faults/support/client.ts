@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
 import { pause } from './behaviours.js'
-import { isUpto, network, type SignedPayment } from './payments.js'
+import { network, permit2Scheme, type SignedPayment } from './payments.js'
 
 export interface SettleBody {
   success: boolean
@@ -133,5 +133,6 @@ export function createClient(...urls: [string, ...string[]]): Client {
   }
 }
 
-export const usedCode = isUpto ? 'permit2_invalid_nonce' : 'invalid_exact_evm_nonce_already_used'
+export const usedCode =
+  permit2Scheme === undefined ? 'invalid_exact_evm_nonce_already_used' : 'permit2_invalid_nonce'
 export const pendingCode = 'settlement_pending'

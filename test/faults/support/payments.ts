@@ -4,7 +4,12 @@ import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Authorization } from '../../../src/x402/authorization-digest.js'
 import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
-import { aPermit2Payment, approvePermit2, charging } from '../../support/a-permit2-payment.js'
+import {
+  aPermit2Payment,
+  approvePermit2,
+  charging,
+  type Permit2Wish,
+} from '../../support/a-permit2-payment.js'
 
 /** A signed payment and the body that settles it. */
 export interface SignedPayment {
@@ -21,8 +26,10 @@ export const network = 'eip155:5042'
 /** The token of the payments: USDC, or what `vitest.faults.config.ts` says. */
 const name = process.env.FAULTS_TOKEN ?? 'USDC'
 export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetContracts.usdc
-/** Whether the payments are by `upto`, and charge half of what the payer permits. */
-export const isUpto = process.env.FAULTS_SCHEME === 'upto'
+/** The scheme of payments by Permit2: `upto`, which charges half of what the payer permits, or `exact`. */
+const permit2Schemes = { upto: 'upto', permit2: 'exact' } as const
+export const permit2Scheme =
+  permit2Schemes[process.env.FAULTS_SCHEME as keyof typeof permit2Schemes]
 const payer = devnetPayer.address
 const payTo = devnetMerchant.address
 const VALID_SECONDS = 600
@@ -34,7 +41,7 @@ export async function aSignedPayment(
   changes: { validSeconds?: number; validAfterSeconds?: number; maxTimeoutSeconds?: number } = {},
 ): Promise<SignedPayment> {
   const { validSeconds = VALID_SECONDS, validAfterSeconds, maxTimeoutSeconds = 60 } = changes
-  if (isUpto) return anUptoPayment(validSeconds)
+  if (permit2Scheme !== undefined) return aPaymentByPermit2({ validSeconds })
   const seconds = Math.floor(Date.now() / 1000)
   const authorization: Authorization = {
     from: payer,
@@ -55,21 +62,36 @@ export async function aSignedPayment(
   return { payer, payTo, value, nonce, authorization, signature, body }
 }
 
-async function anUptoPayment(validSeconds: number): Promise<SignedPayment> {
+/** A payment by Permit2 of the scheme that `vitest.faults.config.ts` says. */
+export async function aPaymentByPermit2(
+  wish: Pick<Permit2Wish, 'from' | 'signer' | 'permitted'> & {
+    validSeconds?: number
+    nonce?: Hex
+  } = {},
+): Promise<SignedPayment> {
+  const { validSeconds = VALID_SECONDS, nonce = toHex(randomBytes(32)), ...by } = wish
   const deadline = BigInt(Math.floor(Date.now() / 1000) + validSeconds)
-  const nonce = toHex(randomBytes(32))
+  const scheme = permit2Scheme ?? 'upto'
   const value = 10_000n
-  const signed = await aPermit2Payment({ permitted: 2n * value, deadline, nonce: BigInt(nonce) })
+  const permitted = by.permitted ?? (scheme === 'upto' ? 2n * value : value)
+  const signed = await aPermit2Payment({
+    ...by,
+    scheme,
+    permitted,
+    deadline,
+    nonce: BigInt(nonce),
+  })
   const { signature } = signed.paymentPayload.payload
+  const from = by.from ?? payer
   const validBefore = deadline + 1n
-  const authorization = { from: payer, to: payTo, value, validAfter: 0n, validBefore, nonce }
+  const authorization = { from, to: payTo, value: permitted, validAfter: 0n, validBefore, nonce }
   const body = JSON.stringify(charging(signed, value))
-  return { payer, payTo, value, nonce, authorization, signature, body }
+  return { payer: from, payTo, value, nonce, authorization, signature, body }
 }
 
 /** Lets the payer pay on a fresh chain. */
 export async function allowPayments(chainUrl: string): Promise<void> {
-  if (isUpto) await approvePermit2(chainUrl, payer, 2n ** 255n)
+  if (permit2Scheme !== undefined) await approvePermit2(chainUrl, payer, 2n ** 255n)
 }
 
 export function somePayments(count: number): Promise<SignedPayment[]> {

@@ -1,15 +1,17 @@
 import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
 import { type Address, encodeFunctionData, type Hex, keccak256 } from 'viem'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { addressTopic, topics, wordOf } from '../../../src/chain/abi.js'
 import {
+  createPermit2Uses,
   encodePermit2Settle,
   findPermit2Transfer,
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
 } from '../../../src/chain/permit2.js'
-import type { Log } from '../../../src/chain/receipts.js'
+import type { FoundLog, Log } from '../../../src/chain/receipts.js'
+import type { Rpc, RpcCall } from '../../../src/chain/rpc.js'
 import { permit2Contracts } from '../../../src/x402/address.js'
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`
@@ -141,6 +143,91 @@ describe('the transfer of a payment', () => {
     ]) {
       expect(found(transfer(3, changes), settled(4))).toBeUndefined()
     }
+  })
+})
+
+describe('the search for the use of a nonce', () => {
+  const HEAD = 20_000
+  const nonce = BigInt(exact.nonce)
+  const settledIn: Hex = `0x${'aa'.repeat(32)}`
+  const cancelledIn: Hex = `0x${'bb'.repeat(32)}`
+  let logs: FoundLog[]
+  let queries: number
+  beforeEach(() => {
+    logs = []
+    queries = 0
+  })
+
+  const transferIn = (block: number): FoundLog => ({
+    transactionHash: settledIn,
+    blockNumber: `0x${block.toString(16)}`,
+    topics: [topics.transfer, addressTopic(exact.payer), addressTopic(exact.payTo)],
+    data: `0x${wordOf(exact.value)}`,
+  })
+  const cancelIn = (block: number, word = nonce >> 8n, mask = 1n << (nonce & 255n)): FoundLog => ({
+    transactionHash: cancelledIn,
+    blockNumber: `0x${block.toString(16)}`,
+    topics: [topics.nonceInvalidation, addressTopic(exact.payer)],
+    data: `0x${wordOf(word)}${wordOf(mask)}`,
+  })
+  const receipt = {
+    transactionHash: settledIn,
+    blockNumber: '0x1',
+    status: '0x1',
+    logs: [
+      { ...transferIn(1), address: exact.asset, logIndex: '0x3' },
+      { address: proxyOf(exact), topics: [topics.settled], data: '0x', logIndex: '0x4' },
+    ],
+  }
+  const rpc = {
+    async request(method: string, [filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
+      if (method === 'eth_getBlockByNumber') return { number: filter, timestamp: '0x7' }
+      queries++
+      const isIn = ({ blockNumber }: FoundLog) =>
+        Number(blockNumber) >= Number(filter.fromBlock) &&
+        Number(blockNumber) <= Number(filter.toBlock)
+      return logs.filter(isIn)
+    },
+    batch: async (calls: RpcCall[]) =>
+      calls.map(({ params }) => ({
+        ok: true,
+        value: { input: params[0] === settledIn ? encodePermit2Settle(exact, signature) : '0x' },
+      })),
+    everywhere: async () => [{ ok: true, value: receipt }],
+  } as unknown as Rpc
+  const find = () => createPermit2Uses(rpc, () => 0)(exact, 1_000, HEAD)
+
+  it('asks for settlements and cancellations in one query', async () => {
+    logs = [cancelIn(19_990)]
+    const use = await createPermit2Uses(rpc)(exact, HEAD - 100, HEAD)
+    expect(use).toEqual({ state: 'cancelled', transaction: cancelledIn })
+    expect(queries).toBe(1)
+  })
+
+  it.each([
+    ['of another bit', cancelIn(19_990, nonce >> 8n, ~(1n << (nonce & 255n)) & (2n ** 256n - 1n))],
+    ['of another word', cancelIn(19_990, (nonce >> 8n) + 1n)],
+  ])('takes no cancellation %s for that of the nonce', async (_, log) => {
+    logs = [log]
+    expect((await find()).state).toBe('notFound')
+  })
+
+  it('takes a settlement before a cancellation that came after it, in the same range or another', async () => {
+    for (const settled of [19_989, 1_500]) {
+      logs = [transferIn(settled), cancelIn(19_990)]
+      expect(await find()).toMatchObject({ state: 'paid', transferLog: 3 })
+    }
+  })
+
+  it('tells a cancellation once every older block was searched', async () => {
+    logs = [cancelIn(19_990)]
+    expect(await find()).toMatchObject({ state: 'cancelled', transaction: cancelledIn })
+    expect(queries).toBe(4)
+  })
+
+  it('takes no transaction without the call for the settlement, whatever it moved', async () => {
+    logs = [{ ...transferIn(19_989), transactionHash: cancelledIn }]
+    expect((await find()).state).toBe('notFound')
   })
 })
 

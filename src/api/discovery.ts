@@ -12,6 +12,7 @@ import {
   livePriceUsd,
   method,
   network,
+  ofTool,
   pricing,
   seconds,
   usage,
@@ -34,8 +35,10 @@ const quotedRequirement = z
 
 const discoveryItem = z
   .object({
-    resource: z.string().describe('The URL to call.'),
-    type: z.literal('http'),
+    resource: z.string().describe('The URL to call, or that of the MCP server.'),
+    type: z
+      .enum(['http', 'mcp'])
+      .describe('With `mcp` the item is one tool: `metadata.input.toolName`.'),
     x402Version: z.literal(2),
     accepts: z.array(quotedRequirement).describe('A live 402 takes precedence over this.'),
     lastUpdated: seconds,
@@ -57,8 +60,14 @@ const discoveryItem = z
       ...listedPrice,
       hostedByArcus: z.boolean(),
       input: z
-        .looseObject({ type: z.literal('http'), method: z.string() })
-        .describe('How to call the endpoint: `queryParams` by name, or a JSON `body`.'),
+        .looseObject({
+          type: z.enum(['http', 'mcp']),
+          method: z.string().optional(),
+          toolName: z.string().optional(),
+        })
+        .describe(
+          'How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool.',
+        ),
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
       usage: usage.optional(),
@@ -80,9 +89,15 @@ const discoveryItem = z
 
 export type DiscoveryItem = AnswerOf<typeof discoveryItem>
 
+const unappliedFilters = z
+  .array(z.string())
+  .optional()
+  .describe('Filters of the query that this route knows and does not apply.')
+
 export const resourcesAnswer = z.object({
   x402Version: z.literal(2),
   items: z.array(discoveryItem),
+  unappliedFilters,
   pagination: z.object({
     limit: z.int(),
     offset: z.int(),
@@ -100,6 +115,7 @@ export const searchAnswer = z.object({
   correctedQuery,
   resources: z.array(discoveryItem),
   partialResults: z.boolean().describe('Whether there are more pages.'),
+  unappliedFilters,
   pagination: z.object({ limit: z.int(), cursor: z.string().nullable() }),
 })
 
@@ -126,6 +142,7 @@ const card = z
     id: z.int(),
     url: z.string(),
     method,
+    toolName: ofTool.toolName,
     title: z.string(),
     description: z.string(),
     tags: z.array(z.string()),
@@ -192,6 +209,7 @@ export const validation = z.object({
     .object({
       url: z.string(),
       method,
+      ...ofTool,
       pricing,
       price: z.string(),
       asset: z.string(),
@@ -207,6 +225,16 @@ export const validation = z.object({
     })
     .nullable()
     .describe('A listing drafted from the live 402. Its texts are those of the endpoint.'),
+  tools: z
+    .array(
+      z.object({
+        name: z.string(),
+        description: z.string().optional(),
+        inputSchema: anyObject.optional(),
+      }),
+    )
+    .optional()
+    .describe('The tools of an MCP server, if none was named.'),
 })
 
 export type Validation = AnswerOf<typeof validation>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { bodyTypes, callMethods, mcpTransports } from '../x402/calls.js'
 
 /*
  * The fields that several answers share. Each is described once.
@@ -60,7 +61,16 @@ export const seconds = z.int().meta({ id: 'UnixSeconds', description: 'Unix time
 
 export const time = z.iso.datetime().meta({ id: 'Time', description: 'ISO 8601, UTC.' })
 
-export const method = z.enum(['GET', 'POST'])
+export const method = z.enum(callMethods).meta({
+  id: 'CallMethod',
+  description: 'A method of HTTP, or `MCP` for a tool of an MCP server.',
+})
+
+/** The members of an endpoint that only a tool has. */
+export const ofTool = {
+  toolName: z.string().optional().describe('Of an MCP tool: its name at the server.'),
+  transport: z.enum(mcpTransports).optional(),
+}
 
 export const pricing = z.enum(['fixed', 'metered'])
 
@@ -93,10 +103,13 @@ export type Usage = AnswerOf<typeof usage>
 /** Any JSON object. */
 export const anyObject = z.record(z.string(), z.unknown())
 
-/** Example arguments of a call: parameters of the URL for GET, a JSON body for POST. */
+/** Example values of a call: parameters of the URL, a body, or arguments of a tool. */
 export const callExample = z.object({
   queryParams: anyObject.optional(),
+  bodyType: z.enum(bodyTypes).optional().describe('`json` unless said.'),
   body: z.unknown().optional(),
+  headers: anyObject.optional().describe('For buyers; Arcus never sends them.'),
+  arguments: anyObject.optional().describe('Of an MCP tool.'),
 })
 
 /** The type of an answer, as its mapper writes it and the console reads it. */

@@ -13,6 +13,7 @@ import {
   livePriceUsd,
   method,
   network,
+  ofTool,
   pricing,
   seconds,
   usage,
@@ -41,6 +42,7 @@ const listedEndpoint = z
   .object({
     url: z.string(),
     method,
+    ...ofTool,
     title: z.string(),
     description: z.string(),
     pricing,
@@ -193,6 +195,7 @@ const probedEndpoint = z.object({
   id: z.int(),
   url: z.string(),
   method,
+  toolName: ofTool.toolName,
   state: z.string().describe('`probed`, or why it was not probed now.'),
   ...endpointHealth,
 })

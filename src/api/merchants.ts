@@ -8,6 +8,7 @@ import {
   livePrice,
   method,
   network,
+  ofTool,
   pricing,
 } from './fields.js'
 
@@ -22,6 +23,7 @@ const prices = {
 const catalogEndpoint = z.object({
   method,
   url: z.string(),
+  toolName: ofTool.toolName,
   title: z.string(),
   pricing,
   ...prices,
@@ -64,7 +66,10 @@ export const openApiAnswer = z.looseObject({
 const toolCall = z.object({
   method,
   url: z.string(),
-  arguments: z.enum(['query', 'body', 'body.body']).describe('Where the arguments go.'),
+  toolName: ofTool.toolName,
+  arguments: z
+    .enum(['query', 'body', 'body.body', 'arguments'])
+    .describe('Where the arguments go; `arguments` are those of a `tools/call` by MCP.'),
   pricing,
   ...prices,
   network,

@@ -11,7 +11,7 @@ Decisions about merchants that only the operator makes. It works while the servi
   show ID                           everything that is stored about one merchant
   official ID on|off                run by the operator; its payTo must be BUYBACK_ADDRESS
   partner ID on|off
-  hosted ID URL [GET|POST] on|off   an endpoint that the operator hosts
+  hosted ID URL [METHOD] on|off     an endpoint that the operator hosts
   hide ID --reason "why"            removes it from every public list; the reason is public
   unhide ID
   block payer|payTo ADDRESS --reason "why"

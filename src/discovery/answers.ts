@@ -5,7 +5,7 @@ import type { CatalogFigures, CatalogReader } from './catalog-reader.js'
 import { type ChangesQuery, createChangeReader } from './changes.js'
 import { itemJson, toCard } from './item.js'
 import { type Pace, SearchOverload } from './pace.js'
-import { type BrowseQuery, formatCursor } from './queries.js'
+import { type BrowseQuery, formatCursor, type Honest } from './queries.js'
 import {
   type CatalogSearch,
   createCatalogSearch,
@@ -16,8 +16,8 @@ import {
 
 /** A question: the list in order of creation, the ranked search, either of them as cards of the console, or changes. */
 export type Question =
-  | { kind: 'resources'; query: ListQuery & { isOtherType: boolean } }
-  | { kind: 'search'; query: RankedQuery & { isOtherType: boolean } }
+  | { kind: 'resources'; query: Honest<ListQuery> }
+  | { kind: 'search'; query: Honest<RankedQuery> }
   | { kind: 'cards'; query: BrowseQuery }
   | { kind: 'changes'; query: ChangesQuery }
 
@@ -56,7 +56,6 @@ interface Made {
   isWhole: boolean
 }
 
-const NOTHING: RankedPage = { ids: [], next: null }
 const LOADING_PATIENCE_MS = 3_000
 const LOADING_POLL_MS = 25
 /** So many questions wait for the catalog to be read; others are refused at once. */
@@ -98,25 +97,23 @@ export function createDiscoveryAnswers(
   const writeChanges = createChangeReader({ source: store, itemsOf })
 
   async function list(search: CatalogSearch, query: ResourcesQuery): Promise<Made> {
-    const { isOtherType, limit, offset } = query
-    const { ids, total } = isOtherType
-      ? { ids: [], total: 0 }
-      : await pace.search(() => search.list(query))
+    const { limit, offset } = query
+    const { ids, total } = await pace.search(() => search.list(query))
     const items = await itemsOf(ids)
     const pagination = JSON.stringify({ limit, offset, total })
     return {
-      json: `{"x402Version":2,"items":[${items.join(',')}],"pagination":${pagination}}`,
+      json: `{"x402Version":2,"items":[${items.join(',')}],${unappliedOf(query)}"pagination":${pagination}}`,
       isWhole: items.length === ids.length,
     }
   }
 
   async function rank(search: CatalogSearch, query: SearchQuery): Promise<Made> {
-    const found = query.isOtherType ? NOTHING : await pace.search(() => search.rank(query))
+    const found = await pace.search(() => search.rank(query))
     const cursor = found.next === null ? null : formatCursor(found.next)
     const pagination = JSON.stringify({ limit: query.limit, cursor })
     const resources = await itemsOf(found.ids)
     return {
-      json: `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},"pagination":${pagination}}`,
+      json: `{"x402Version":2,${correctionOf(found)}"resources":[${resources}],"partialResults":${cursor !== null},${unappliedOf(query)}"pagination":${pagination}}`,
       isWhole: resources.length === found.ids.length,
     }
   }
@@ -180,6 +177,13 @@ function find(search: CatalogSearch, query: BrowseQuery): Found {
 /** Writes the member with the corrected query; nothing if the query was not corrected. */
 function correctionOf({ correctedQuery }: Pick<RankedPage, 'correctedQuery'>): string {
   return correctedQuery === undefined ? '' : `"correctedQuery":${JSON.stringify(correctedQuery)},`
+}
+
+/** Writes the member with the filters that were not applied; nothing if all were. */
+function unappliedOf({ unappliedFilters }: Honest<object>): string {
+  return unappliedFilters === undefined
+    ? ''
+    : `"unappliedFilters":${JSON.stringify(unappliedFilters)},`
 }
 
 type ResourcesQuery = Extract<Question, { kind: 'resources' }>['query']

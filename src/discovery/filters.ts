@@ -3,6 +3,8 @@ import { fold } from './fold.js'
 
 /** Everything that narrows a search besides words. An absent member narrows nothing. */
 export interface CatalogFilter {
+  /** `http` or `mcp`. Nothing is of another type. */
+  type?: string
   merchant?: string
   /** One and the same entry of `accepts` must have these four; addresses in any case of their letters. */
   payTo?: string
@@ -44,9 +46,10 @@ export function isAddressed({ merchant, payTo }: CatalogFilter): boolean {
 
 /** Returns the test that an endpoint must pass to be found under the filter. The filter's merchant is no part of it. */
 export function testOf(filter: CatalogFilter): EndpointTest {
-  const { extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
+  const { type, extension, tag, method, pricing, maxPrice, verified, official, hasSchema } = filter
   const asset = filter.asset?.toLowerCase()
   const tests: EndpointTest[] = isAddressed(filter) ? [] : [isListedByDefault]
+  if (type !== undefined) tests.push((endpoint) => typeOf(endpoint) === type)
   if (method !== undefined) tests.push((endpoint) => endpoint.method === method)
   if (pricing !== undefined) tests.push((endpoint) => endpoint.pricing === pricing)
   // An amount means nothing without its money: that of the filter, or else dollars.
@@ -66,6 +69,10 @@ export function testOf(filter: CatalogFilter): EndpointTest {
   if (isQuoted !== undefined) tests.push(isQuoted)
   const [only] = tests
   return only !== undefined && tests.length === 1 ? only : (endpoint) => passes(tests, endpoint)
+}
+
+function typeOf({ method }: ListedEndpoint): string {
+  return method === 'MCP' ? 'mcp' : 'http'
 }
 
 export function passes(tests: readonly EndpointTest[], endpoint: ListedEndpoint): boolean {

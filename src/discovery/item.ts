@@ -11,6 +11,7 @@ import type {
 } from '../store/listings.js'
 import { tellLivePrice, tellPrice } from '../store/live-price.js'
 import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
+import { isBodyMethod, parametersIn } from '../x402/calls.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
 export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonText {
@@ -18,7 +19,7 @@ export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonTex
   const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
   return object<DiscoveryItem>({
     resource: text(endpoint.url),
-    type: '"http"',
+    type: endpoint.method === 'MCP' ? '"mcp"' : '"http"',
     x402Version: '2',
     accepts: endpoint.accepts,
     lastUpdated: String(endpoint.lastUpdated),
@@ -32,7 +33,9 @@ export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonTex
       hostedByArcus: endpoint.isHosted,
       input: inputOf(endpoint),
       inputSchema: toolSchemaOf(endpoint),
-      output: endpoint.output ?? '{"type":"json"}',
+      // A tool of MCP answers with text unless it says more.
+      output:
+        endpoint.output ?? (endpoint.method === 'MCP' ? '{"type":"text"}' : '{"type":"json"}'),
       usage: usage !== null && speaksForPayTo(merchant) ? usage : undefined,
     }),
     status: status === 'live' ? undefined : text(status),
@@ -51,6 +54,8 @@ export function toItem({ endpoint, merchant, usage }: CatalogEntry): DiscoveryIt
   const published: PublishedEndpoint = {
     ...endpoint,
     price: endpoint.price.toString(),
+    toolName: endpoint.toolName ?? null,
+    transport: endpoint.transport ?? null,
     tags: JSON.stringify(tags),
     example: JSON.stringify(example),
     inputSchema: inputSchema && JSON.stringify(inputSchema),
@@ -64,12 +69,13 @@ export function toItem({ endpoint, merchant, usage }: CatalogEntry): DiscoveryIt
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
 export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCard {
-  const { id, url, method, title, description, tags, pricing } = endpoint
+  const { id, url, method, toolName, title, description, tags, pricing } = endpoint
   const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
     id,
     url,
     method,
+    ...(toolName === undefined ? {} : { toolName }),
     title,
     description,
     tags,
@@ -160,14 +166,31 @@ function priceOf(endpoint: PublishedEndpoint) {
   }
 }
 
-/** Writes how to call the endpoint. An example has one member, which comes last here. */
-function inputOf({ method, example }: PublishedEndpoint): JsonText {
-  if (method === 'POST') {
-    const body = example.startsWith('{"body":') ? example : '{"body":{}}'
-    return `{"type":"http","method":"POST","bodyType":"json",${body.slice(1)}`
+/** Writes how to call the endpoint. An example begins with the member that says its kind. */
+function inputOf(endpoint: PublishedEndpoint): JsonText {
+  const { method, example } = endpoint
+  if (method === 'MCP') return toolInputOf(endpoint)
+  const head = `{"type":"http","method":"${method}",`
+  if (!isBodyMethod(method)) {
+    return head + (example.startsWith('{"queryParams":') ? example : '{"queryParams":{}}').slice(1)
   }
-  const params = example.startsWith('{"queryParams":') ? example : '{"queryParams":{}}'
-  return `{"type":"http","method":"GET",${params.slice(1)}`
+  if (example.startsWith('{"bodyType":')) return head + example.slice(1)
+  const body = example.startsWith('{"body":') ? example : '{"body":{}}'
+  return `${head}"bodyType":"json",${body.slice(1)}`
+}
+
+const ARGUMENTS = '{"arguments":'
+
+function toolInputOf(endpoint: PublishedEndpoint): JsonText {
+  const { toolName, transport, description, example } = endpoint
+  return object({
+    type: '"mcp"',
+    toolName: text(toolName ?? ''),
+    description: description === '' ? undefined : text(description),
+    transport: textOf(transport),
+    inputSchema: toolSchemaOf(endpoint),
+    example: example.startsWith(ARGUMENTS) ? example.slice(ARGUMENTS.length, -1) : '{}',
+  })
 }
 
 /** The members that a tool definition is expected to have. A schema without one of them means these values. */
@@ -184,9 +207,9 @@ function toolSchemaOf(endpoint: PublishedEndpoint): JsonText {
 }
 
 /** Makes a schema from the example. It names the parameters, but cannot tell which of them are required. */
-function schemaOfExample({ example }: PublishedEndpoint): JsonText {
+function schemaOfExample({ method, example }: PublishedEndpoint): JsonText {
   const parsed: Endpoint['example'] = JSON.parse(example)
-  const values = 'body' in parsed ? parsed.body : parsed.queryParams
+  const values = parsed[parametersIn(method)]
   const names = isObject(values) ? Object.keys(values) : []
   return JSON.stringify({ properties: Object.fromEntries(names.map((name) => [name, {}])) })
 }

@@ -8,6 +8,7 @@ import {
   readQuery,
   textParameter,
 } from '../http/query.js'
+import { callMethods } from '../x402/calls.js'
 import type { ChangesQuery } from './changes.js'
 import { sorts } from './evidence.js'
 import type { CatalogFilter } from './filters.js'
@@ -16,14 +17,7 @@ import { type ListQuery, MAX_QUERY_CHARS, type RankedPlace, type RankedQuery } f
 
 const MAX_LIMIT = 100
 
-/** Only one type of resource exists, and a query for another type finds nothing. */
-type Typed<Query> = Query & { isOtherType: boolean }
-
 const anyInteger = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
-
-const type = textParameter()
-  .default('http')
-  .describe('Only `http` exists; any other value finds nothing.')
 
 const page = {
   limit: integerParameter({ min: 1, max: MAX_LIMIT })
@@ -31,12 +25,21 @@ const page = {
     .describe('How many items a page has at most.'),
 }
 
+/** A namespace and a reference of CAIP-2. */
+const CAIP_2 = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
+
 const standardFilter = {
+  type: textParameter()
+    .optional()
+    .describe('`http` or `mcp`, both unless said; any other value finds nothing.'),
   payTo: nameParameter()
     .optional()
     .describe('Address that is paid. Endpoints that are not live are listed too.'),
   scheme: nameParameter().optional().describe('Scheme that is accepted, such as `exact`.'),
-  network: nameParameter().optional().describe('Network of the payment, such as `eip155:5042`.'),
+  network: nameParameter()
+    .regex(CAIP_2, 'must be a CAIP-2 network, such as eip155:5042')
+    .optional()
+    .describe('Network of the payment, such as `eip155:5042`.'),
   asset: nameParameter().optional().describe('Address of a token that is taken.'),
   currency: nameParameter().optional().describe('Currency of the price (ISO 4217), such as `EUR`.'),
   extensions: nameParameter()
@@ -46,7 +49,9 @@ const standardFilter = {
 
 const wideFilter = {
   ...standardFilter,
-  method: choiceParameter(['GET', 'POST']).optional().describe('Method of the endpoint.'),
+  method: choiceParameter(callMethods)
+    .optional()
+    .describe('Method of the endpoint; `MCP` for a tool of an MCP server.'),
   pricing: choiceParameter(['fixed', 'metered']).optional().describe('Pricing of the endpoint.'),
   maxPrice: anyInteger()
     .optional()
@@ -79,7 +84,6 @@ const sort = choiceParameter(sorts)
 
 /** Parameters of `/discovery/resources`. */
 export const listQuery = z.object({
-  type,
   ...page,
   offset: anyInteger().prefault('0').describe('How many items to skip.'),
   sort,
@@ -99,7 +103,6 @@ export const rankedQuery = z.object({
   query: textParameter(MAX_QUERY_CHARS, `is ${wanted}`)
     .refine((text) => wordsOf(text).length > 0, `is ${wanted}`)
     .describe('Words to look for.'),
-  type,
   ...page,
   cursor: rankedCursor,
   ...wideFilter,
@@ -132,18 +135,32 @@ export const changesQuery = z.object({
     .describe('How many merchants a page has at most.'),
 })
 
+/** A query with the filters that it names and that its route cannot apply. */
+export type Honest<Query> = Query & { unappliedFilters?: string[] }
+
+/** Names the filters of a query that another route of discovery, or another bazaar, applies and this one does not. */
+function unapplied(raw: RawQuery, applied: z.ZodObject): { unappliedFilters?: string[] } {
+  const known = [...Object.keys({ ...listQuery.shape, ...rankedQuery.shape }), ...foreignFilters]
+  const names = known.filter(
+    (name) => Object.hasOwn(raw, name) && !Object.hasOwn(applied.shape, name),
+  )
+  return names.length === 0 ? {} : { unappliedFilters: [...new Set(names)] }
+}
+
+/** Filters of other bazaars and of clients made for them. */
+const foreignFilters = ['asset', 'maxUsdPrice', 'minUsdPrice', 'tags', 'category', 'x402Version']
+
 /** Reads the query of `/discovery/resources`. Throws a 400 for a parameter that is out of bounds. */
-export function parseListQuery(raw: RawQuery): Typed<ListQuery> {
-  const { type, limit, offset, q, sort, merchant, ...standard } = readQuery(listQuery, raw)
-  const filter = toFilter({ merchant, ...standard })
-  return { limit, isOtherType: type !== 'http', filter, q, sort, offset }
+export function parseListQuery(raw: RawQuery): Honest<ListQuery> {
+  const { limit, offset, q, sort, ...filter } = readQuery(listQuery, raw)
+  return { limit, filter: toFilter(filter), q, sort, offset, ...unapplied(raw, listQuery) }
 }
 
 /** Reads the query of `/discovery/search`. Throws a 400 for a parameter that is out of bounds. */
-export function parseRankedQuery(raw: RawQuery): Typed<RankedQuery> {
-  const { type, limit, query, cursor, ...filter } = readQuery(rankedQuery, raw)
+export function parseRankedQuery(raw: RawQuery): Honest<RankedQuery> {
+  const { limit, query, cursor, ...filter } = readQuery(rankedQuery, raw)
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  return { limit, isOtherType: type !== 'http', filter: toFilter(filter), query, after }
+  return { limit, filter: toFilter(filter), query, after, ...unapplied(raw, rankedQuery) }
 }
 
 /** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */

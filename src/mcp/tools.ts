@@ -1,6 +1,7 @@
 import { RequestFault } from '../http/errors.js'
-import type { CatalogEntry, EndpointMethod, ListingReader } from '../store/listings.js'
+import type { CatalogEntry, Endpoint, ListingReader } from '../store/listings.js'
 import { formatAtomic } from '../x402/amounts.js'
+import { type CallExample, type CallMethod, parametersIn } from '../x402/calls.js'
 import { circleTokens, currencyOf, findToken, moneyOf } from '../x402/currencies.js'
 import { isNetwork, type Network } from '../x402/networks.js'
 
@@ -21,29 +22,31 @@ interface LiveTerms {
 interface ToolSources {
   /** Gives the answers of `/discovery/resources` and `/discovery/search` as JSON; throws for wrong parameters. */
   answers: Record<'resources' | 'search', (query: Query) => Promise<{ bytes: Uint8Array }>>
-  listings: Pick<ListingReader, 'findByUrl'>
+  listings: Pick<ListingReader, 'findAtUrl'>
   /** Makes a discovery item. */
   toItem(entry: CatalogEntry): object
   /** Calls a listed endpoint without payment; throws a 429 when `caller` or the host must wait. */
-  liveTerms(
-    caller: string,
-    entry: CatalogEntry,
-    example?: { queryParams: JsonObject } | { body: unknown },
-  ): Promise<LiveTerms>
+  liveTerms(caller: string, entry: CatalogEntry, example?: CallExample): Promise<LiveTerms>
 }
 
-interface TermsRequest {
+/** What is asked about. Without method and name of a tool it is everything at the URL. */
+interface Wanted {
   url: string
-  method?: EndpointMethod | undefined
+  method?: CallMethod | undefined
+  toolName?: string | undefined
+}
+
+interface TermsRequest extends Wanted {
   queryParams?: JsonObject | undefined
   body?: unknown
+  arguments?: JsonObject | undefined
 }
 
 /** The tools without the protocol around them. Faults of the caller are thrown as `RequestFault`. */
 export interface CatalogTools {
   search(query: Query): Promise<JsonObject>
   list(query: Query): Promise<JsonObject>
-  describe(url: string, method?: EndpointMethod): Promise<JsonObject>
+  describe(wanted: Wanted): Promise<JsonObject>
   terms(caller: string, request: TermsRequest): Promise<JsonObject>
 }
 
@@ -51,17 +54,18 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
   const { answers, listings, toItem, liveTerms } = sources
 
   /** Finds the listed endpoints of a URL, also without its query, which the caller may have added. */
-  async function find(url: string, method?: EndpointMethod): Promise<CatalogEntry[]> {
-    const methods: EndpointMethod[] = method === undefined ? ['GET', 'POST'] : [method]
+  async function find({ url, method, toolName }: Wanted): Promise<CatalogEntry[]> {
     const spellings = [...new Set([url, url.replace(/[?#].*$/s, '')])]
     for (const spelling of spellings) {
-      const found = await Promise.all(methods.map((each) => listings.findByUrl(spelling, each)))
-      if (found.flat().length > 0) return found.flat()
+      const found = await listings.findAtUrl({ url: spelling, method, toolName }, MAX_FOUND)
+      const shown = found.filter(({ merchant }) => merchant.hiddenReason === null)
+      if (shown.length > 0) return shown
     }
+    const what = toolName === undefined ? (method ?? 'resource') : `tool ${toolName}`
     throw new RequestFault({
       statusCode: 404,
       code: 'not_found',
-      message: `The catalog has no ${method ?? 'resource'} at this URL; take one that search_resources gave.`,
+      message: `The catalog has no ${what} at this URL; take one that search_resources gave.`,
     })
   }
 
@@ -78,21 +82,22 @@ export function createCatalogTools(sources: ToolSources): CatalogTools {
       const { items, pagination } = parseBody(await answers.resources(query))
       return { resources: items.map(summarize), pagination }
     },
-    async describe(url, method) {
-      const entries = await find(url, method)
+    async describe(wanted) {
+      const entries = await find(wanted)
       return {
         resources: entries.map((entry) => ({ ...toItem(entry), health: healthOf(entry) })),
       }
     },
-    async terms(caller, { url, method, queryParams, body }) {
-      const entries = await find(url, method ?? methodOf(queryParams, body))
+    async terms(caller, request) {
+      const entries = await find({ ...request, method: request.method ?? methodOf(request) })
       const [entry] = entries as [CatalogEntry]
       const { endpoint, merchant } = entry
-      const example = exampleOf(endpoint.method, queryParams, body)
+      const example = exampleOf(endpoint, request)
       const { state, message, warnings, quoted } = await liveTerms(caller, entry, example)
       return {
         url: endpoint.url,
         method: endpoint.method,
+        ...(endpoint.toolName === undefined ? {} : { toolName: endpoint.toolName }),
         isAsListed: state === 'live' && !warnings.some((it) => unlisted.includes(it)),
         verdict: state,
         message,
@@ -120,10 +125,9 @@ function healthOf({ endpoint: { status, probe } }: CatalogEntry): JsonObject {
   return { status, message: probe?.message ?? null, checkedAt: probe?.checkedAt ?? null }
 }
 
-function methodOf(queryParams: unknown, body: unknown): EndpointMethod | undefined {
-  if (queryParams !== undefined && body !== undefined) {
-    throw invalid('queryParams goes with method GET, body with POST; give one of them.')
-  }
+/** Returns the method that the given values belong to, if there is only one. */
+function methodOf({ toolName, queryParams, body, arguments: args }: TermsRequest) {
+  if (toolName !== undefined || args !== undefined) return 'MCP'
   if (body !== undefined) return 'POST'
   return queryParams === undefined ? undefined : 'GET'
 }
@@ -133,11 +137,24 @@ function parseBody({ bytes }: { bytes: Uint8Array }) {
   return JSON.parse(Buffer.from(bytes).toString())
 }
 
-function exampleOf(method: EndpointMethod, queryParams: JsonObject | undefined, body: unknown) {
-  if (queryParams === undefined && body === undefined) return undefined
-  if (method === 'GET' && queryParams === undefined) throw invalid('body goes with method POST.')
-  if (method === 'POST' && body === undefined) throw invalid('queryParams goes with method GET.')
-  return method === 'GET' ? { queryParams: queryParams ?? {} } : { body }
+/** Returns the example of the listing with the given values in it; `undefined` when none are given. */
+function exampleOf(
+  { method, example }: Endpoint,
+  { queryParams, body, arguments: args }: TermsRequest,
+): CallExample | undefined {
+  const main = parametersIn(method)
+  if (body !== undefined && main !== 'body') throw invalid('body goes with POST, PUT and PATCH.')
+  if (args !== undefined && main !== 'arguments') throw invalid('arguments go with a tool.')
+  if (queryParams !== undefined && main === 'arguments') {
+    throw invalid('queryParams go with an endpoint of HTTP, arguments with a tool.')
+  }
+  if (queryParams === undefined && body === undefined && args === undefined) return undefined
+  return {
+    ...example,
+    ...(queryParams === undefined ? {} : { queryParams }),
+    ...(body === undefined ? {} : { body }),
+    ...(args === undefined ? {} : { arguments: args }),
+  }
 }
 
 function invalid(message: string): RequestFault {
@@ -145,6 +162,8 @@ function invalid(message: string): RequestFault {
 }
 
 const MAX_DESCRIPTION_CHARS = 300
+/** Resources at one URL that are described: an MCP server may have many tools. */
+const MAX_FOUND = 20
 
 /** The members of a discovery item by which an agent chooses. */
 interface Item {
@@ -159,7 +178,7 @@ interface Item {
     asset: string
     symbol: string
     hostedByArcus: boolean
-    input: { method: string }
+    input: { type: string; method?: string; toolName?: string }
     usage?: object
   }
 }
@@ -170,7 +189,8 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
   const { id, name, official } = merchant
   return {
     resource,
-    method: input.method,
+    type: input.type,
+    ...(input.toolName === undefined ? { method: input.method } : { toolName: input.toolName }),
     title,
     description: description.slice(0, MAX_DESCRIPTION_CHARS),
     merchant: { id, name, official },

@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'viem'
+import type { CallExample, CallMethod, CallTarget, mcpTransports } from '../x402/calls.js'
 
 export type Pricing = 'fixed' | 'metered'
-/** The two methods that the catalog can describe. */
-export type EndpointMethod = 'GET' | 'POST'
 /** `failing` after repeated failures: out of the default order, never out of the catalog. */
 export type EndpointStatus = 'live' | 'unverified' | 'failing'
 
@@ -26,7 +25,11 @@ export interface ProbeRecord {
 /** The part of an endpoint that its owner writes. */
 export interface ListedEndpoint {
   url: string
-  method: EndpointMethod
+  method: CallMethod
+  /** Only with `MCP`: the endpoint is one tool of the MCP server at the URL. */
+  toolName?: string
+  /** Of the MCP server, `streamable-http` unless given. */
+  transport?: (typeof mcpTransports)[number]
   title: string
   description: string
   pricing: Pricing
@@ -36,8 +39,7 @@ export interface ListedEndpoint {
   asset: Address
   symbol: string
   tags: string[]
-  /** `queryParams` by name for GET, the JSON body for POST. */
-  example: { queryParams: Record<string, unknown> } | { body: unknown }
+  example: CallExample
   /** JSON Schema 2020-12 of the parameters. */
   inputSchema: Record<string, unknown> | null
   output: { type: string; example?: unknown } | null
@@ -190,7 +192,7 @@ export type EndpointHead = Pick<
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>,
+    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>,
     Pick<Merchant, 'network'> {
   hasSchema: boolean
 }
@@ -202,6 +204,8 @@ export type OutlinedEndpoint = Pick<Endpoint, 'id' | 'merchantId' | 'status'>
 export interface PublishedEndpoint
   extends EndpointHead,
     Pick<Endpoint, 'asset' | 'symbol' | 'lastUpdated'> {
+  toolName: string | null
+  transport: string | null
   /** Decimal digits. */
   price: string
   tags: JsonText
@@ -268,7 +272,12 @@ export interface ListingReader {
   indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
   /** Merchants of the catalog in order of id, a page at a time. */
   scanMerchants(afterId: string, limit: number): Promise<Merchant[]>
-  findByUrl(url: string, method: EndpointMethod): Promise<CatalogEntry[]>
+  findByUrl(target: CallTarget): Promise<CatalogEntry[]>
+  /** Everything at a URL, or what of it has the method or the name of the tool; live entries first, at most `limit`. */
+  findAtUrl(
+    wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
+    limit: number,
+  ): Promise<CatalogEntry[]>
   merchantsPaidTo(payTo: Address): Promise<Merchant[]>
   /** At most `limit`, in order of id, without deleted ones. */
   merchantsOwnedBy(owner: Address, limit: number): Promise<Merchant[]>

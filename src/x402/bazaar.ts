@@ -1,3 +1,12 @@
+import {
+  bodyTypes,
+  type CallMethod,
+  callMethods,
+  isBodyMethod,
+  isOneOf,
+  mcpTransports,
+  TOOL_NAME,
+} from './calls.js'
 import { isObject, type JsonLimits, memberOf, quote, sizeProblem } from './json.js'
 import { findOutsideReference } from './json-schema.js'
 import { parseUrl } from './parse-url.js'
@@ -6,11 +15,12 @@ import { parseUrl } from './parse-url.js'
 export interface BazaarResource extends ServiceMetadata {
   /** Origin and path, or valid route template, of the paid URL; without query and fragment. */
   url: string
-  method: 'GET' | 'POST'
+  method: CallMethod
+  /** With `MCP`: a resource is one tool of the server at the URL. */
+  toolName?: string
+  transport?: (typeof mcpTransports)[number]
   routeTemplate?: string
   description?: string
-  /** `queryParams` of a GET, body of a POST; `undefined` when the extension has none. */
-  example: unknown
   info: Record<string, unknown>
   /** JSON Schema of `info`. It refers to nothing outside itself and is not compiled yet. */
   schema: Record<string, unknown>
@@ -22,10 +32,6 @@ type ParsedBazaar = { ok: true; resource: BazaarResource } | { ok: false; reject
 export const bazaarLimits: JsonLimits = { maxBytes: 32_768, maxDepth: 24, maxNodes: 2_000 }
 const MAX_URL_CHARS = 2_048
 const MAX_DESCRIPTION_CHARS = 4_096
-
-const queryMethods = ['GET', 'HEAD', 'DELETE']
-const bodyMethods = ['POST', 'PUT', 'PATCH']
-const bodyTypes = ['json', 'form-data', 'text']
 
 /** Returns the extension of a payload as it came; `undefined` when there is none. */
 export function bazaarOf(payload: unknown): unknown {
@@ -53,10 +59,7 @@ export function parseBazaar(payload: unknown): ParsedBazaar | undefined {
   return readResource(payload, { bazaar, info, schema, input })
 }
 
-interface Input {
-  method: 'GET' | 'POST'
-  example: unknown
-}
+type Input = Pick<BazaarResource, 'method' | 'toolName' | 'transport'>
 
 function readResource(
   payload: unknown,
@@ -72,8 +75,9 @@ function readResource(
   const routeTemplate = isRouteTemplate(template) ? template : undefined
   const url = canonicalUrl(memberOf(resource, 'url'), routeTemplate)
   if (url === undefined) {
+    const what = parts.input.method === 'MCP' ? ', that of the MCP server' : ''
     return rejected(
-      `resource.url must be an http or https URL of at most ${MAX_URL_CHARS} characters`,
+      `resource.url must be an http or https URL of at most ${MAX_URL_CHARS} characters${what}`,
     )
   }
   const description = memberOf(resource, 'description')
@@ -107,32 +111,51 @@ export function canonicalUrl(url: unknown, routeTemplate?: string): string | und
 
 function readInput(input: unknown): Input | { rejectedReason: string } {
   const type = memberOf(input, 'type')
-  if (type === 'mcp') return rejected('MCP tools are not listed here yet, HTTP endpoints are')
-  if (type !== 'http') return rejected(`info.input.type must be "http", got ${quote(type)}`)
+  if (type === 'mcp') return readTool(input)
+  if (type !== 'http')
+    return rejected(`info.input.type must be "http" or "mcp", got ${quote(type)}`)
   const method = memberOf(input, 'method')
   const bodyType = memberOf(input, 'bodyType')
-  const takesBody = bodyMethods.includes(method as string)
-  if (!takesBody && !queryMethods.includes(method as string)) {
-    const known = [...queryMethods, ...bodyMethods].join(', ')
+  const queryParams = memberOf(input, 'queryParams')
+  if (!isHttpMethod(method)) {
+    const known = callMethods.filter((it) => it !== 'MCP').join(', ')
     return rejected(`info.input.method must be one of ${known}, got ${quote(method)}`)
   }
-  if (bodyType !== undefined && !(takesBody && bodyTypes.includes(bodyType as string))) {
-    const message = takesBody
+  if (bodyType !== undefined && !(isBodyMethod(method) && isOneOf(bodyTypes, bodyType))) {
+    const message = isBodyMethod(method)
       ? `must be one of ${bodyTypes.join(', ')}`
       : 'is for methods with a body'
     return rejected(`info.input.bodyType ${message}, got ${quote(bodyType)}`)
   }
-  if (method !== 'GET' && method !== 'POST') {
-    return rejected(`only GET and POST are listed here, got ${quote(method)}`)
-  }
-  if (bodyType !== undefined && bodyType !== 'json') {
-    return rejected(`only JSON bodies are listed here, got ${quote(bodyType)}`)
-  }
-  const example = memberOf(input, takesBody ? 'body' : 'queryParams')
-  if (method === 'GET' && example !== undefined && !isObject(example)) {
+  if (queryParams !== undefined && !isObject(queryParams)) {
     return rejected('info.input.queryParams must be an object')
   }
-  return { method, example }
+  return { method }
+}
+
+/** Reads a tool of an MCP server. Its key in the catalog is the URL of the server with the name of the tool. */
+function readTool(input: unknown): Input | { rejectedReason: string } {
+  const toolName = memberOf(input, 'toolName')
+  const transport = memberOf(input, 'transport')
+  const example = memberOf(input, 'example')
+  if (typeof toolName !== 'string' || !TOOL_NAME.test(toolName)) {
+    return rejected('info.input.toolName must be 1 to 128 visible ASCII characters')
+  }
+  if (!isObject(memberOf(input, 'inputSchema'))) {
+    return rejected('info.input.inputSchema must be an object')
+  }
+  if (transport !== undefined && !isOneOf(mcpTransports, transport)) {
+    const known = mcpTransports.join(' or ')
+    return rejected(`info.input.transport must be ${known}, got ${quote(transport)}`)
+  }
+  if (example !== undefined && !isObject(example)) {
+    return rejected('info.input.example must be an object')
+  }
+  return { method: 'MCP', toolName, ...(transport === undefined ? {} : { transport }) }
+}
+
+function isHttpMethod(method: unknown): method is Exclude<CallMethod, 'MCP'> {
+  return method !== 'MCP' && isOneOf(callMethods, method)
 }
 
 function rejected(rejectedReason: string): { ok: false; rejectedReason: string } {

@@ -23,6 +23,8 @@ async function declared(
   return parsed.resource
 }
 
+const inputOf = (resource: { info: Record<string, unknown> } | undefined) =>
+  resource?.info.input as Record<string, unknown>
 const propertiesOf = (schema: unknown) =>
   (schema as { properties: { input: { properties: Record<string, unknown> } } }).properties.input
     .properties
@@ -85,7 +87,7 @@ describe('the declaration of a priced route', () => {
       'GET',
       '/weather',
     )
-    expect(resource?.example).toEqual({ city: 'Lisbon' })
+    expect(inputOf(resource).queryParams).toEqual({ city: 'Lisbon' })
     expect(propertiesOf(resource?.schema).queryParams).toEqual({
       type: 'object',
       properties: { city: { type: 'string', default: 'Lisbon' }, $top: { type: 'integer' } },
@@ -165,7 +167,7 @@ describe('the declaration of a priced route', () => {
       'GET',
       '/quote',
     )
-    expect(resource?.example).toBeUndefined()
+    expect(inputOf(resource).queryParams).toBeUndefined()
     expect(propertiesOf(resource?.schema).queryParams).toBeUndefined()
   })
 

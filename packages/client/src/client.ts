@@ -14,7 +14,10 @@ export type ChangesAnswer = Answer<'GET /discovery/changes'>
 export interface EndpointName {
   merchant: string
   url: string
+  /** `MCP` for a tool. */
   method: string
+  /** Of a tool: its name at the MCP server. */
+  toolName?: string | undefined
 }
 
 /** An endpoint with what its last probe found. */
@@ -71,9 +74,7 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
     for (let offset = 0; ; offset += PAGE_ITEMS) {
       const query = { merchant: name.merchant, limit: PAGE_ITEMS, offset }
       const { items, pagination } = await call('GET /discovery/resources', { query })
-      const found = items.find(
-        ({ resource, metadata }) => resource === name.url && metadata.input.method === name.method,
-      )
+      const found = items.find((item) => isSame(nameOf(item), name))
       if (found !== undefined) return found
       if (offset + PAGE_ITEMS >= pagination.total) {
         const message = `${name.merchant} lists no ${name.method} ${name.url}.`
@@ -88,7 +89,7 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
       findItem(name),
       call('GET /api/merchants/{id}', { path: { id: name.merchant } }),
     ])
-    const listed = endpoints.find(({ url, method }) => url === name.url && method === name.method)
+    const listed = endpoints.find((endpoint) => isSame(endpoint, name))
     if (listed !== undefined) return { item, state: listed.state }
     // The listing was saved between the two answers.
     throw new ArcusError('not_found', `${name.merchant} changed its listing just now.`, 404)
@@ -133,7 +134,14 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
 }
 
 function nameOf({ resource, metadata }: Item): EndpointName {
-  return { merchant: metadata.merchant.id, url: resource, method: metadata.input.method }
+  const { method = 'MCP', toolName } = metadata.input
+  return { merchant: metadata.merchant.id, url: resource, method, toolName }
+}
+
+type Target = Omit<EndpointName, 'merchant'>
+
+function isSame(a: Target, b: Target): boolean {
+  return a.url === b.url && a.method === b.method && a.toolName === b.toolName
 }
 
 /** Tells outages and limits, which pass, from refusals, which do not. */

@@ -7,6 +7,18 @@ import {
   zeroAddress,
 } from '../../../src/x402/address.js'
 import { parseUint256 } from '../../../src/x402/amounts.js'
+import {
+  bodyTypes,
+  type CallExample,
+  type CallMethod,
+  callMethods,
+  isBodyMethod,
+  isOneOf,
+  mcpTransports,
+  parametersIn,
+  TOOL_NAME,
+  targetKey,
+} from '../../../src/x402/calls.js'
 import { isObject, walkJson } from '../../../src/x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../../src/x402/json-schema.js'
 import { parseUrl } from '../../../src/x402/parse-url.js'
@@ -39,13 +51,35 @@ interface ListingEndpointBase {
 
 export type QueryValue = string | number | boolean | (string | number | boolean)[]
 
-/** An endpoint as its owner writes it. The directory calls it with the `example`. */
+/** Header values by name. They are shown to buyers, and Arcus never sends them. */
+type Headers = Record<string, string>
+
+/**
+ * An endpoint as its owner writes it. The directory calls it with the `example`; PUT, PATCH and DELETE it never calls. `MCP`
+ * is a tool of the MCP server at the URL.
+ */
 export type ListingEndpoint =
   | (ListingEndpointBase & {
-      method: 'GET'
-      example?: { queryParams: Record<string, QueryValue> }
+      method: 'GET' | 'HEAD' | 'DELETE'
+      example?: { queryParams: Record<string, QueryValue>; headers?: Headers }
     })
-  | (ListingEndpointBase & { method: 'POST'; example?: { body: unknown } })
+  | (ListingEndpointBase & {
+      method: 'POST' | 'PUT' | 'PATCH'
+      example?: {
+        body: unknown
+        /** `json` unless given. */
+        bodyType?: (typeof bodyTypes)[number]
+        queryParams?: Record<string, QueryValue>
+        headers?: Headers
+      }
+    })
+  | (ListingEndpointBase & {
+      method: 'MCP'
+      toolName: string
+      /** `streamable-http` unless given. Servers of the older `sse` are listed, and not called. */
+      transport?: (typeof mcpTransports)[number]
+      example?: { arguments: Record<string, unknown> }
+    })
 
 /** A listing as its owner writes it: the body of `listing.create` and `listing.update`. */
 export interface Listing {
@@ -69,6 +103,7 @@ export const listingLimits = {
   /** Fifteen digits are a billion dollars, and as many as a JSON number holds exactly. */
   price: { min: '1', max: '999999999999999' },
   queryParams: { max: 50, nameMaxChars: 64, valuesPerName: 20 },
+  headers: { max: 20 },
   /** Bytes of the UTF-8 of the example's JSON, and how deep arrays and objects nest. */
   example: { maxBytes: 8_192, maxDepth: 10 },
   inputSchema: { maxBytes: 16_384, maxDepth: 24 },
@@ -289,13 +324,20 @@ const output = z
     return { type, example }
   })
 
-type Example = { queryParams: Record<string, unknown> } | { body: unknown }
-
 /** The schema of one endpoint. It does not check that the example satisfies the input schema: that takes a compiler. */
 export const endpointBody = z
   .strictObject({
     url,
-    method: z.enum(['GET', 'POST']),
+    method: z.enum(callMethods),
+    toolName: z
+      .string()
+      .regex(TOOL_NAME, { error: 'must be 1 to 128 visible ASCII characters' })
+      .optional()
+      .describe('Only with `MCP`: the tool of the MCP server at `url`.'),
+    transport: z
+      .enum(mcpTransports)
+      .optional()
+      .describe('Of the MCP server; `streamable-http` unless given.'),
     title: text({ kind: 'one-line', ...limits.title }),
     description: text({ kind: 'multi-line', minChars: 0, ...limits.endpointDescription }).default(
       '',
@@ -317,26 +359,112 @@ export const endpointBody = z
       .unknown()
       .optional()
       .describe(
-        '`{ queryParams }` for GET, `{ body }` for POST: the probe calls the endpoint with it.',
+        'The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent.',
       ),
     inputSchema: inputSchema.nullable().default(null),
-    output: output.nullable().default({ type: 'json' }),
+    output: output
+      .nullable()
+      .optional()
+      .describe('`{ type: "json" }` unless given, of a tool `{ type: "text" }`.'),
   })
-  .transform(({ example, ...endpoint }, context) => {
-    const read = endpoint.method === 'GET' ? readQuery(example) : readBody(example)
-    if (!('problem' in read)) return { ...endpoint, example: read as Example }
-    refuse(context, ['example', ...read.path], read.problem)
-    return { ...endpoint, example: { queryParams: {} } as Example }
+  .transform(({ example, toolName, transport, ...endpoint }, context) => {
+    const { method } = endpoint
+    refuse(context, ['toolName'], toolProblem(method, toolName))
+    if (transport !== undefined && method !== 'MCP') {
+      refuse(context, ['transport'], 'must be left out: it goes with the method MCP')
+    }
+    const read = readExample(method, example)
+    if ('problem' in read) refuse(context, ['example', ...read.path], read.problem)
+    return {
+      ...endpoint,
+      output: endpoint.output === undefined ? usualOutput(method) : endpoint.output,
+      ...(toolName === undefined ? {} : { toolName }),
+      ...(transport === undefined ? {} : { transport }),
+      example: 'problem' in read ? {} : read.example,
+    }
   })
 
-function readQuery(example: unknown): Example | { path: string[]; problem: string } {
-  if (example === undefined) return { queryParams: {} }
-  if (!isObject(example) || !hasOnly(example, 'queryParams') || !isObject(example.queryParams)) {
-    return { path: [], problem: 'must be { queryParams } with an object for GET' }
+/** MCP answers with text unless a tool says more. */
+function usualOutput(method: CallMethod): { type: string; example?: unknown } {
+  return { type: method === 'MCP' ? 'text' : 'json' }
+}
+
+function toolProblem(method: CallMethod, toolName: string | undefined): string | undefined {
+  if (method === 'MCP')
+    return toolName === undefined ? 'is required with the method MCP' : undefined
+  return toolName === undefined ? undefined : 'must be left out: it goes with the method MCP'
+}
+
+type ReadExample = { example: CallExample } | { path: string[]; problem: string }
+
+/** Reads the example of a call. The result has its members in one order, by which discovery knows it again. */
+function readExample(method: CallMethod, raw: unknown): ReadExample {
+  const main = parametersIn(method)
+  const given = raw === undefined ? { [main]: {} } : raw
+  const beside = besides(method)
+  const isKnown = (name: string) => name === main || beside.includes(name)
+  if (!isObject(given) || given[main] === undefined || !Object.keys(given).every(isKnown)) {
+    const optional = beside.length === 0 ? '' : `, and ${beside.join(', ')} if you like,`
+    return { path: [], problem: `must be { ${main} }${optional} for ${method}` }
   }
-  const { queryParams } = example
-  const problem = jsonProblem(queryParams, limits.example) ?? paramsProblem(queryParams)
-  return problem === undefined ? { queryParams } : { path: ['queryParams'], problem }
+  for (const [name, value] of Object.entries(given)) {
+    const problem = jsonProblem(value, limits.example)
+    if (problem !== undefined) return { path: [name], problem }
+  }
+  const { bodyType, body, queryParams, headers, arguments: args } = given
+  if (method === 'MCP') {
+    return isObject(args)
+      ? { example: { arguments: args } }
+      : { path: ['arguments'], problem: 'must be an object' }
+  }
+  const params = queryParams ?? {}
+  const paramProblem = isObject(params) ? paramsProblem(params) : 'must be an object'
+  if (paramProblem !== undefined) return { path: ['queryParams'], problem: paramProblem }
+  const headerProblem = headers === undefined ? undefined : headersProblem(headers)
+  if (headerProblem !== undefined) return { path: ['headers'], problem: headerProblem }
+  const headed = headers === undefined ? {} : { headers: headers as Headers }
+  const query = { queryParams: params as Record<string, unknown> }
+  if (!isBodyMethod(method)) return { example: { ...query, ...headed } }
+  const bodyIssue = bodyProblem(bodyType, body)
+  if (bodyIssue !== undefined) return bodyIssue
+  const typed = bodyType === undefined || bodyType === 'json' ? {} : { bodyType }
+  const asked = queryParams === undefined ? {} : query
+  return { example: { ...typed, body, ...asked, ...headed } as CallExample }
+}
+
+/** Returns the members of an example that may stand beside its parameters. */
+function besides(method: CallMethod): readonly string[] {
+  if (method === 'MCP') return []
+  return isBodyMethod(method) ? ['bodyType', 'queryParams', 'headers'] : ['headers']
+}
+
+function bodyProblem(
+  bodyType: unknown,
+  body: unknown,
+): { path: string[]; problem: string } | undefined {
+  if (bodyType !== undefined && !isOneOf(bodyTypes, bodyType)) {
+    return { path: ['bodyType'], problem: `must be ${bodyTypes.join(', ')}` }
+  }
+  if (bodyType === 'text' && typeof body !== 'string') {
+    return { path: ['body'], problem: 'must be a string with the bodyType text' }
+  }
+  if (bodyType === 'form-data' && !isObject(body)) {
+    return { path: ['body'], problem: 'must be an object of fields with the bodyType form-data' }
+  }
+  return undefined
+}
+
+const HEADER_NAME = /^[a-zA-Z0-9!#$%&'*+.^_`|~-]{1,64}$/
+
+function headersProblem(headers: unknown): string | undefined {
+  if (!isObject(headers)) return 'must be an object'
+  const entries = Object.entries(headers)
+  if (entries.length > limits.headers.max) return `must have at most ${limits.headers.max} members`
+  const isGood = ([name, value]: [string, unknown]) =>
+    HEADER_NAME.test(name) && typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)
+  return entries.every(isGood)
+    ? undefined
+    : 'must have names of headers, and strings of visible ASCII characters as values'
 }
 
 function paramsProblem(queryParams: Record<string, unknown>): string | undefined {
@@ -355,19 +483,6 @@ function paramsProblem(queryParams: Record<string, unknown>): string | undefined
     }
   }
   return undefined
-}
-
-function readBody(example: unknown): Example | { path: string[]; problem: string } {
-  if (example === undefined) return { body: {} }
-  if (!isObject(example) || !hasOnly(example, 'body') || example.body === undefined) {
-    return { path: [], problem: 'must be { body } with JSON for POST' }
-  }
-  const problem = jsonProblem(example.body, limits.example)
-  return problem === undefined ? { body: example.body } : { path: ['body'], problem }
-}
-
-function hasOnly(value: Record<string, unknown>, name: string): boolean {
-  return Object.keys(value).every((key) => key === name)
 }
 
 function isScalar(value: unknown): boolean {
@@ -392,11 +507,13 @@ export const listingBody = z
   })
   .superRefine(({ endpoints }, context) => {
     const seen = new Map<string, number>()
-    for (const [index, { url, method }] of endpoints.entries()) {
-      const first = seen.get(`${method} ${url}`)
-      if (first === undefined) seen.set(`${method} ${url}`, index)
+    for (const [index, endpoint] of endpoints.entries()) {
+      const key = targetKey(endpoint)
+      const first = seen.get(key)
+      if (first === undefined) seen.set(key, index)
       else {
-        const message = `must not be listed twice with one method: endpoints[${first}] has it`
+        const what = endpoint.method === 'MCP' ? 'tool' : 'method'
+        const message = `must not be listed twice with one ${what}: endpoints[${first}] has it`
         refuse(context, ['endpoints', index, 'url'], message)
       }
     }

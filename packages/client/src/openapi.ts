@@ -76,6 +76,11 @@ export interface components {
       /** @description EIP-712: domain `x402 receipt`, version `1`, chain 1. */
       signature: string;
     };
+    /**
+     * @description A method of HTTP, or `MCP` for a tool of an MCP server.
+     * @enum {string}
+     */
+    CallMethod: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
     DiscoveryItem: {
       /** @description A live 402 takes precedence over this. */
       accepts: components["schemas"]["QuotedRequirement"][];
@@ -92,11 +97,12 @@ export interface components {
         currency: string | null;
         description: string;
         hostedByArcus: boolean;
-        /** @description How to call the endpoint: `queryParams` by name, or a JSON `body`. */
+        /** @description How to call the endpoint: `queryParams` by name, a `body` of `bodyType`, or the `example` arguments of a tool. */
         input: {
-          method: string;
-          /** @constant */
-          type: "http";
+          method?: string;
+          toolName?: string;
+          /** @enum {string} */
+          type: "http" | "mcp";
         } & {
           [key: string]: unknown;
         };
@@ -129,9 +135,10 @@ export interface components {
         /** @description Symbol of the token, such as `EURC`. */
         symbol: string;
         title: string;
+        usage?: components["schemas"]["Usage"];
       };
       mimeType?: string;
-      /** @description The URL to call. */
+      /** @description The URL to call, or that of the MCP server. */
       resource: string;
       serviceName?: string;
       /**
@@ -140,8 +147,11 @@ export interface components {
        */
       status?: "unverified" | "failing";
       tags?: string[];
-      /** @constant */
-      type: "http";
+      /**
+       * @description With `mcp` the item is one tool: `metadata.input.toolName`.
+       * @enum {string}
+       */
+      type: "http" | "mcp";
       /** @constant */
       x402Version: 2;
     };
@@ -175,8 +185,7 @@ export interface components {
         partner: boolean;
         unclaimed: boolean;
       };
-      /** @enum {string} */
-      method: "GET" | "POST";
+      method: components["schemas"]["CallMethod"];
       /** @description As listed, in atomic units of the asset. */
       price: components["schemas"]["Amount"];
       /** @description Absent where the price is not in dollars. */
@@ -195,7 +204,10 @@ export interface components {
       symbol: string;
       tags: string[];
       title: string;
+      /** @description Of an MCP tool: its name at the server. */
+      toolName?: string;
       url: string;
+      usage: components["schemas"]["Usage"] | null;
     };
     Event: {
       /** @description `since` for what comes after it. */
@@ -273,7 +285,20 @@ export interface components {
       currency: string | null;
       description: string;
       example: {
+        /** @description Of an MCP tool. */
+        arguments?: {
+          [key: string]: unknown;
+        };
         body?: unknown;
+        /**
+         * @description `json` unless said.
+         * @enum {string}
+         */
+        bodyType?: "json" | "form-data" | "text";
+        /** @description For buyers; Arcus never sends them. */
+        headers?: {
+          [key: string]: unknown;
+        };
         queryParams?: {
           [key: string]: unknown;
         };
@@ -281,8 +306,7 @@ export interface components {
       inputSchema: {
         [key: string]: unknown;
       } | null;
-      /** @enum {string} */
-      method: "GET" | "POST";
+      method: components["schemas"]["CallMethod"];
       output: {
         example?: unknown;
         type: string;
@@ -316,9 +340,14 @@ export interface components {
         status: "live" | "unverified" | "failing";
         /** @description Symbol of the token, such as `EURC`. */
         symbol: string;
+        usage: components["schemas"]["Usage"] | null;
       };
       tags: string[];
       title: string;
+      /** @description Of an MCP tool: its name at the server. */
+      toolName?: string;
+      /** @enum {string} */
+      transport?: "streamable-http" | "sse";
       url: string;
     };
     Listing: {
@@ -332,7 +361,7 @@ export interface components {
          */
         currency?: string | null;
         description?: string;
-        /** @description `{ queryParams }` for GET, `{ body }` for POST: the probe calls the endpoint with it. */
+        /** @description The probe calls the endpoint with it: `{ queryParams }` for GET, HEAD and DELETE; `{ body, bodyType?, queryParams? }` for POST, PUT and PATCH; `{ arguments }` for MCP. `headers` beside them are shown, never sent. */
         example?: unknown;
         /** @default null */
         inputSchema?: {
@@ -340,7 +369,8 @@ export interface components {
           type: "object";
         } | null;
         /** @enum {string} */
-        method: "GET" | "POST";
+        method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
+        /** @description `{ type: "json" }` unless given, of a tool `{ type: "text" }`. */
         output?: {
           example?: unknown;
           type: string;
@@ -354,6 +384,13 @@ export interface components {
         pricing?: "fixed" | "metered";
         tags?: string[];
         title: string;
+        /** @description Only with `MCP`: the tool of the MCP server at `url`. */
+        toolName?: string;
+        /**
+         * @description Of the MCP server; `streamable-http` unless given.
+         * @enum {string}
+         */
+        transport?: "streamable-http" | "sse";
         /** Format: uri */
         url: string;
       }[];
@@ -625,12 +662,33 @@ export interface components {
     };
     /** @description Unix time in seconds. */
     UnixSeconds: number;
+    /** @description Payments for the endpoint that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner. */
+    Usage: {
+      /** @description Paid calls that were not refunded in full. */
+      calls: {
+        "7d": number;
+        "24h": number;
+        "30d": number;
+      };
+      firstPaid: components["schemas"]["UnixSeconds"];
+      lastPaid: components["schemas"]["UnixSeconds"];
+      /** @description Different payers of these calls. */
+      payers: {
+        "7d": number;
+        "24h": number;
+        "30d": number;
+      };
+      settleP50Ms: number | null;
+      settleP95Ms: number | null;
+      /** @description Share of the calls in 30 days that the busiest payer made, 0 to 1. */
+      topPayerShare: number | null;
+    };
     /** @description Dollars as an exact decimal. */
     Usd: string;
     ValidateRequest: {
       body?: unknown;
-      /** @constant */
-      method: "GET";
+      /** @enum {string} */
+      method: "GET" | "HEAD" | "DELETE";
       /** @description Sent as the query. */
       queryParams?: {
         [key: string]: string | number | boolean;
@@ -638,11 +696,25 @@ export interface components {
       /** @description What to call. */
       url: string;
     } | {
-      /** @description Sent as JSON; {} if absent. */
+      /** @description Sent as JSON unless bodyType says otherwise; {} if absent. */
       body?: unknown;
+      /** @enum {string} */
+      bodyType?: "json" | "form-data" | "text";
+      /** @enum {string} */
+      method: "POST" | "PUT" | "PATCH";
+      /** @description Sent as the query beside the body. */
+      queryParams?: {
+        [key: string]: string | number | boolean;
+      };
+      /** @description What to call. */
+      url: string;
+    } | {
+      /** @description Arguments of the call; {} if absent. */
+      arguments?: unknown;
       /** @constant */
-      method: "POST";
-      queryParams?: unknown;
+      method: "MCP";
+      /** @description Without it the tools of the server are listed. */
+      toolName?: string;
       /** @description What to call. */
       url: string;
     };
@@ -745,8 +817,8 @@ export interface operations {
         maxPrice?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
-        /** @description Method of the endpoint. */
-        method?: "GET" | "POST";
+        /** @description Method of the endpoint; `MCP` for a tool of an MCP server. */
+        method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
         /** @description Network of the payment, such as `eip155:5042`. */
         network?: string;
         /** @description Whether the operator of this service runs the endpoint. */
@@ -755,12 +827,16 @@ export interface operations {
         payTo?: string;
         /** @description Pricing of the endpoint. */
         pricing?: "fixed" | "metered";
-        /** @description Words to look for. With words the best come first; without, the order is that of creation. */
+        /** @description Words to look for. With words the best come first, unless `sort` says otherwise; without, the order is that of creation. */
         query?: string;
         /** @description Scheme that is accepted, such as `exact`. */
         scheme?: string;
+        /** @description Most calls first, most payers, lowest price (dollars before other money), newest, or paid last; calls are those of 30 days without the busiest payer. Without it, the order is that of creation. */
+        sort?: "calls" | "payers" | "price" | "new" | "lastPaid";
         /** @description A tag of the endpoint. */
         tag?: string;
+        /** @description `http` or `mcp`, both unless said; any other value finds nothing. */
+        type?: string;
         /** @description Whether the last probe saw the 402 as it is listed. */
         verified?: boolean;
       };
@@ -775,7 +851,7 @@ export interface operations {
             items: components["schemas"]["EndpointCard"][];
             /** @description `cursor` for the next page; `null` after the last. */
             next: string | null;
-            /** @description Number of items of all pages together; `null` when there are words. */
+            /** @description Number of items of all pages together; `null` when words rank them. */
             total: number | null;
           };
         };
@@ -806,8 +882,7 @@ export interface operations {
                 /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
                 livePrice: components["schemas"]["Amount"] | null;
                 livePriceUsd: number | null;
-                /** @enum {string} */
-                method: "GET" | "POST";
+                method: components["schemas"]["CallMethod"];
                 params: string[];
                 /** @description As listed, in atomic units of the asset. */
                 price: components["schemas"]["Amount"];
@@ -821,6 +896,8 @@ export interface operations {
                 symbol: string;
                 tags: string[];
                 title: string;
+                /** @description Of an MCP tool: its name at the server. */
+                toolName?: string;
                 url: string;
               }[];
               id: string;
@@ -1361,14 +1438,15 @@ export interface operations {
               /** @description Failed probes in a row. */
               failures: number;
               id: number;
-              /** @enum {string} */
-              method: "GET" | "POST";
+              method: components["schemas"]["CallMethod"];
               nextProbeAt: components["schemas"]["UnixSeconds"] | null;
               probe: components["schemas"]["Probe"] | null;
               /** @description `probed`, or why it was not probed now. */
               state: string;
               /** @enum {string} */
               status: "live" | "unverified" | "failing";
+              /** @description Of an MCP tool: its name at the server. */
+              toolName?: string;
               url: string;
             }[];
           };
@@ -1421,10 +1499,10 @@ export interface operations {
             calls: {
               [key: string]: {
                 /**
-                 * @description Where the arguments go.
+                 * @description Where the arguments go; `arguments` are those of a `tools/call` by MCP.
                  * @enum {string}
                  */
-                arguments: "query" | "body" | "body.body";
+                arguments: "query" | "body" | "body.body" | "arguments";
                 /** @description Token of the price. */
                 asset: components["schemas"]["Address"];
                 /** @description Currency of the token, ISO 4217; `null` if not known. */
@@ -1432,8 +1510,7 @@ export interface operations {
                 /** @description The price that its 402 asked for in the same token at the last probe, the highest of several; `null` if it is not known. */
                 livePrice: components["schemas"]["Amount"] | null;
                 livePriceUsd: number | null;
-                /** @enum {string} */
-                method: "GET" | "POST";
+                method: components["schemas"]["CallMethod"];
                 network: components["schemas"]["Network"];
                 payTo: components["schemas"]["Address"];
                 /** @description As listed, in atomic units of the asset. */
@@ -1446,6 +1523,8 @@ export interface operations {
                 status: "live" | "unverified" | "failing";
                 /** @description Symbol of the token, such as `EURC`. */
                 symbol: string;
+                /** @description Of an MCP tool: its name at the server. */
+                toolName?: string;
                 url: string;
               };
             };
@@ -1748,7 +1827,9 @@ export interface operations {
         q?: string;
         /** @description Scheme that is accepted, such as `exact`. */
         scheme?: string;
-        /** @description Only `http` exists; any other value finds nothing. */
+        /** @description Most calls first, most payers, lowest price (dollars before other money), newest, or paid last; calls are those of 30 days without the busiest payer. Without it, the order is that of creation. */
+        sort?: "calls" | "payers" | "price" | "new" | "lastPaid";
+        /** @description `http` or `mcp`, both unless said; any other value finds nothing. */
         type?: string;
       };
     };
@@ -1764,6 +1845,8 @@ export interface operations {
               /** @description Number of items of all pages together. */
               total: number;
             };
+            /** @description Filters of the query that this route knows and does not apply. */
+            unappliedFilters?: string[];
             /** @constant */
             x402Version: 2;
           };
@@ -1790,8 +1873,8 @@ export interface operations {
         maxPrice?: number;
         /** @description Endpoints of this merchant only, those that are not live too. */
         merchant?: string;
-        /** @description Method of the endpoint. */
-        method?: "GET" | "POST";
+        /** @description Method of the endpoint; `MCP` for a tool of an MCP server. */
+        method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
         /** @description Network of the payment, such as `eip155:5042`. */
         network?: string;
         /** @description Whether the operator of this service runs the endpoint. */
@@ -1806,7 +1889,7 @@ export interface operations {
         scheme?: string;
         /** @description A tag of the endpoint. */
         tag?: string;
-        /** @description Only `http` exists; any other value finds nothing. */
+        /** @description `http` or `mcp`, both unless said; any other value finds nothing. */
         type?: string;
         /** @description Whether the last probe saw the 402 as it is listed. */
         verified?: boolean;
@@ -1826,6 +1909,8 @@ export interface operations {
             /** @description Whether there are more pages. */
             partialResults: boolean;
             resources: components["schemas"]["DiscoveryItem"][];
+            /** @description Filters of the query that this route knows and does not apply. */
+            unappliedFilters?: string[];
             /** @constant */
             x402Version: 2;
           };
@@ -1854,7 +1939,20 @@ export interface operations {
               currency: string | null;
               description?: string;
               example?: {
+                /** @description Of an MCP tool. */
+                arguments?: {
+                  [key: string]: unknown;
+                };
                 body?: unknown;
+                /**
+                 * @description `json` unless said.
+                 * @enum {string}
+                 */
+                bodyType?: "json" | "form-data" | "text";
+                /** @description For buyers; Arcus never sends them. */
+                headers?: {
+                  [key: string]: unknown;
+                };
                 queryParams?: {
                   [key: string]: unknown;
                 };
@@ -1862,8 +1960,7 @@ export interface operations {
               inputSchema?: {
                 [key: string]: unknown;
               };
-              /** @enum {string} */
-              method: "GET" | "POST";
+              method: components["schemas"]["CallMethod"];
               network: string;
               payTo: string;
               price: string;
@@ -1872,12 +1969,24 @@ export interface operations {
               symbol: string;
               tags?: string[];
               title?: string;
+              /** @description Of an MCP tool: its name at the server. */
+              toolName?: string;
+              /** @enum {string} */
+              transport?: "streamable-http" | "sse";
               url: string;
             } | null;
             message: string;
             seen: {
               [key: string]: string | number | null;
             };
+            /** @description The tools of an MCP server, if none was named. */
+            tools?: {
+              description?: string;
+              inputSchema?: {
+                [key: string]: unknown;
+              };
+              name: string;
+            }[];
             /** @description `live`, or what is wrong. */
             verdict: string;
             warnings: string[];

@@ -64,7 +64,7 @@ export interface Paid {
  * Calls a seller, and pays if asked: once, by `exact` and EIP-3009, and never above `maxAmount`. The limit, the token,
  * the network and for an item the recipient are checked before anything is signed. Redirects are not followed.
  *
- * Rejects with `ArcusError`: `no_limit`, `not_payable`, `not_as_listed` and `too_dear` before anything is signed.
+ * Rejects with `ArcusError`: `not_http` for a tool of an MCP server, `no_limit`, `not_payable`, `not_as_listed` and `too_dear` before anything is signed.
  * `unreachable` and `redirected` come before or after; after it, `details` name the payment. Look it up before you pay
  * again.
  */
@@ -114,7 +114,13 @@ function toRequest(target: string | Item, options: PayOptions): SellerRequest {
     url.searchParams.delete(name)
     for (const each of [value].flat()) url.searchParams.append(name, String(each))
   }
-  const guessed = isItem ? target.metadata.input.method : body === undefined ? 'GET' : 'POST'
+  if (isItem && target.type === 'mcp') {
+    const message =
+      'A tool is called by a client of MCP, with the payment in _meta["x402/payment"].'
+    throw new ArcusError('not_http', message)
+  }
+  const said = isItem ? target.metadata.input.method : undefined
+  const guessed = said ?? (body === undefined ? 'GET' : 'POST')
   const method = options.method ?? guessed
   if (body === undefined) return { url: url.href, method, headers }
   const json = { 'content-type': 'application/json', ...headers }

@@ -22,6 +22,7 @@ import type {
   QuotedRequirement,
 } from '../../store/listings.js'
 import { CHECKSUM_PROBLEM, hasWrongChecksum } from '../../x402/address.js'
+import { targetKey } from '../../x402/calls.js'
 import { circleTokens, currencyOf, findToken, moneyOf } from '../../x402/currencies.js'
 import { CommandError } from '../operator-command.js'
 import { everyMerchant, type OperatorStores, officialProblem, record } from './operator-stores.js'
@@ -217,11 +218,14 @@ function toFiled(merchant: Merchant, endpoints: Endpoint[]) {
 }
 
 function toFiledEndpoint(endpoint: Endpoint) {
-  const { url, method, title, description, pricing, price, asset, symbol, tags } = endpoint
+  const { url, method, toolName, transport, title, description, pricing, tags } = endpoint
+  const { price, asset, symbol } = endpoint
   const { example, inputSchema, output, isHosted, extras, accepts } = endpoint
   const { status, failures, probe } = endpoint
+  const tool = toolName === undefined ? {} : { toolName }
+  const spoken = transport === undefined ? {} : { transport }
   const money = { price: price.toString(), asset, symbol }
-  const listed = { url, method, title, description, pricing, ...money, tags }
+  const listed = { url, method, ...tool, ...spoken, title, description, pricing, ...money, tags }
   const health = { status, failures, probe }
   return { ...listed, example, inputSchema, output, isHosted, extras, accepts, ...health }
 }
@@ -462,12 +466,11 @@ function tokenProblems(read: Read, at: string, taken: readonly string[]): string
 
 function repeatedEndpoints({ endpoints }: Read, at: string): string[] {
   const seen = new Set<string>()
-  return endpoints.flatMap(({ method, url }, index) => {
-    const isRepeated = seen.has(`${method} ${url}`)
-    seen.add(`${method} ${url}`)
-    return isRepeated
-      ? [`${at}.endpoints[${index}] must not be listed twice: ${method} ${url}.`]
-      : []
+  return endpoints.flatMap((endpoint, index) => {
+    const key = targetKey(endpoint)
+    const isRepeated = seen.has(key)
+    seen.add(key)
+    return isRepeated ? [`${at}.endpoints[${index}] must not be listed twice: ${key.trim()}.`] : []
   })
 }
 

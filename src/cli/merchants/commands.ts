@@ -4,6 +4,7 @@ import type { Endpoint, Merchant } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import type { Block } from '../../store/sql/blocks.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { callMethods, isOneOf, targetKey } from '../../x402/calls.js'
 import { moneyOf } from '../../x402/currencies.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { parseArguments, UsageError } from '../command-line.js'
@@ -168,13 +169,13 @@ export async function showMerchant(stores: OperatorStores, id: string): Promise<
 }
 
 function describeEndpoint(endpoint: Endpoint): string[] {
-  const { method, url, pricing, price, status, probe, nextProbeAt, isHosted } = endpoint
+  const { pricing, price, status, probe, nextProbeAt, isHosted } = endpoint
   const ceiling = pricing === 'metered' ? 'up to ' : ''
   const hosted = isHosted ? ', hosted by Arcus' : ''
   const seen = probe === null ? 'never probed' : `${probe.verdict} on ${dateOf(probe.checkedAt)}`
   const next = nextProbeAt === null ? '' : `, next probe ${dateOf(nextProbeAt)}`
   return [
-    `  ${method} ${url}`,
+    `  ${targetKey(endpoint).trim()}`,
     `    ${endpoint.title}: ${ceiling}${formatAtomic(price)} ${moneyOf(endpoint.symbol)}, ${status}${hosted} (${seen}${next})`,
   ]
 }
@@ -272,12 +273,16 @@ export async function markHosted(
   return `${method} ${url} of ${id} is ${isHosted ? '' : 'not '}hosted by Arcus`
 }
 
+/** The operator sells by HTTP only. */
+const hostedMethods = callMethods.filter((it) => it !== 'MCP')
+
 async function findEndpoint(
   stores: OperatorStores,
   { id, url, method }: { id: string; url: string; method: string | undefined },
 ) {
-  if (method !== undefined && method !== 'GET' && method !== 'POST') {
-    throw new UsageError(`METHOD must be GET or POST, got ${JSON.stringify(method)}.`)
+  if (method !== undefined && !isOneOf(hostedMethods, method)) {
+    const known = hostedMethods.join(', ')
+    throw new UsageError(`METHOD must be one of ${known}, got ${JSON.stringify(method)}.`)
   }
   const href = parseUrl(url)?.href
   if (href === undefined) throw new UsageError(`URL cannot be read, got ${JSON.stringify(url)}.`)
@@ -292,7 +297,7 @@ async function findEndpoint(
     )
   }
   if (found.length > 1)
-    throw new CommandError(`${id} lists ${href} with GET and with POST: name the method.`)
+    throw new CommandError(`${id} lists ${href} with several methods: name the method.`)
   return endpoint
 }
 

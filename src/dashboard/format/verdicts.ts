@@ -8,6 +8,9 @@ const verdicts: Record<string, string> = {
   redirect: 'Redirects',
   blocked_target: 'May not be called',
   unreachable: 'Not reachable',
+  not_mcp: 'Does not speak MCP',
+  tool_missing: 'No such tool',
+  not_called: 'Never called',
   not_checked: 'Not checked yet',
 }
 

@@ -48,10 +48,10 @@ function tokensOf(
 }
 
 function describe(endpoint: Endpoint, merchant: Merchant): string {
-  const { url, method, title, description, status } = endpoint
+  const { url, method, toolName, title, description, status } = endpoint
   const names = paramNames(endpoint)
   const facts = [
-    method,
+    toolName === undefined ? method : `tool ${plain(toolName)} by MCP`,
     costOf(endpoint, merchant),
     ...(names.length === 0 ? [] : [`arguments ${names.map(plain).join(', ')}`]),
     ...(status === 'live' ? [] : [`${status} at the last probe`]),

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf } from '../../store/live-price.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { isBodyMethod } from '../../x402/calls.js'
 import { moneyOf } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 import { schemaKeywords, schemasByName } from '../../x402/json-schema.js'
@@ -25,7 +26,10 @@ export async function writeOpenApi(
   options: OpenApiOptions,
 ): Promise<string[]> {
   const pause = createPause()
-  const described = endpoints.filter(({ url }) => parseUrl(url) !== undefined)
+  // A tool of an MCP server is no operation of HTTP.
+  const described = endpoints.filter(
+    ({ url, method }) => method !== 'MCP' && parseUrl(url) !== undefined,
+  )
   const server = described[0] === undefined ? undefined : new URL(described[0].url).origin
   const names = nameTools(described)
   /** Members of each path item, as text. */
@@ -111,6 +115,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html',
   csv: 'text/csv',
   xml: 'application/xml',
+  'form-data': 'multipart/form-data',
 }
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9*][a-z0-9.+-]*$/
 
@@ -127,11 +132,8 @@ function toOperation(
     summary: title,
     ...(description === '' ? {} : { description }),
     ...(tags.length === 0 ? {} : { tags }),
-    parameters: [
-      ...fixedParameters(endpoint),
-      ...(method === 'GET' ? queryParameters(endpoint, base) : []),
-    ],
-    ...(method === 'POST' ? { requestBody: requestBody(endpoint, base) } : {}),
+    parameters: [...fixedParameters(endpoint), ...queryParameters(endpoint, base)],
+    ...(isBodyMethod(method) ? { requestBody: requestBody(endpoint, base) } : {}),
     responses: {
       '200': success(endpoint),
       '402': { $ref: '#/components/responses/PaymentRequired' },
@@ -141,20 +143,22 @@ function toOperation(
 }
 
 /**
- * Tells whether the document needs the input schema as a whole: for a body it does; the parameters of a GET stand alone
+ * Tells whether the document needs the input schema as a whole: for a body it does; the parameters of a query stand alone
  * unless they refer to one another.
  */
 function needsComponent({ method, inputSchema }: Endpoint): boolean {
   if (inputSchema === null) return false
   return (
-    method === 'POST' ||
+    isBodyMethod(method) ||
     [...schemaKeywords(inputSchema)].some(([keyword]) => references.has(keyword))
   )
 }
 
-/** Returns the parameters of a GET, each with its part of the schema and the example. */
-function queryParameters({ inputSchema, example, url }: Endpoint, base: string) {
-  const values = 'queryParams' in example ? example.queryParams : {}
+/** Returns the parameters of the query, each with its part of the schema, which beside a body is unknown, and the example. */
+function queryParameters(endpoint: Endpoint, base: string) {
+  const { method, example, url } = endpoint
+  const inputSchema = isBodyMethod(method) ? null : endpoint.inputSchema
+  const values = example.queryParams ?? {}
   const schemas = propertiesOf(inputSchema)
   const required = Array.isArray(inputSchema?.required) ? inputSchema.required : []
   const fixed = parseUrl(url)?.searchParams ?? new URLSearchParams()
@@ -187,12 +191,15 @@ function fixedParameters({ url }: Endpoint) {
 }
 
 function requestBody({ inputSchema, example }: Endpoint, base: string) {
-  const body = 'body' in example ? example.body : undefined
+  const { body, bodyType = 'json' } = example
   const schema = inputSchema === null ? typeOf(body) : { $ref: base }
   return {
     required: true,
     content: {
-      'application/json': { schema, ...(body === undefined ? {} : { example: body }) },
+      [contentTypes[bodyType] as string]: {
+        schema,
+        ...(body === undefined ? {} : { example: body }),
+      },
     },
   }
 }

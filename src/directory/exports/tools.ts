@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { ToolCall, ToolsAnswer } from '../../api/merchants.js'
 import type { Endpoint, Merchant } from '../../store/listings.js'
+import { parametersIn } from '../../x402/calls.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { catalogPrices, costOf } from '../listings/published.js'
 
@@ -38,12 +39,12 @@ function describe(endpoint: Endpoint, merchant: Merchant): string {
 }
 
 /** Returns the stored schema, or else one with the parameters of the example. */
-function inputSchemaOf({ inputSchema, example }: Endpoint): Record<string, unknown> {
+function inputSchemaOf({ method, inputSchema, example }: Endpoint): Record<string, unknown> {
   if (inputSchema !== null) {
     const { properties } = inputSchema
     return properties === undefined ? { ...inputSchema, properties: {} } : inputSchema
   }
-  const values = 'queryParams' in example ? example.queryParams : example.body
+  const values = example[parametersIn(method)]
   if (needsWrap(values)) return { type: 'object', properties: { body: {} }, required: ['body'] }
   const properties = Object.fromEntries(
     Object.entries(values ?? {}).map(([name, value]) => [name, { examples: [value] }]),
@@ -61,12 +62,15 @@ function toCall(
   endpoint: Endpoint,
   checksum: (address: Address) => Address,
 ): ToolCall {
-  const { method, url, pricing, status, inputSchema, example } = endpoint
-  const isWrapped = inputSchema === null && 'body' in example && needsWrap(example.body)
+  const { method, url, toolName, pricing, status, inputSchema, example } = endpoint
+  const isWrapped = inputSchema === null && needsWrap(example.body)
+  const main = parametersIn(method)
+  const place = { queryParams: 'query', arguments: 'arguments', body: 'body' } as const
   return {
     method,
     url,
-    arguments: method === 'GET' ? 'query' : isWrapped ? 'body.body' : 'body',
+    ...(toolName === undefined ? {} : { toolName }),
+    arguments: main === 'body' && isWrapped ? 'body.body' : place[main],
     pricing,
     ...catalogPrices(endpoint, merchant),
     network: merchant.network,

@@ -77,8 +77,8 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   /** Answers in the making, even if nobody waits for them any more. */
   const answering = new Set<Promise<BazaarStatus>>()
 
-  const placeOf = ({ resource: { url, method }, terms: { network, payTo } }: Offer) =>
-    findPlace(store, { url, method, network, payTo })
+  const placeOf = ({ resource: { url, method, toolName }, terms: { network, payTo } }: Offer) =>
+    findPlace(store, { url, method, toolName, network, payTo })
 
   function keepRejected(
     { key, fingerprint, settlementId, resource: { url } }: Offer,
@@ -91,7 +91,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   }
 
   async function addEntry(offer: Offer): Promise<BazaarStatus> {
-    const { resource, terms, blockedBecause } = offer
+    const { resource, terms, uncalled } = offer
     const verdict = await infoCheck.check(resource)
     if (!verdict.ok) return rejected(verdict.rejectedReason)
     const drafted = draftUnclaimed(resource, terms)
@@ -106,7 +106,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
       const full = growth({ payer, payTo, host: new URL(resource.url).host })
       if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
     }
-    const health = healthOfFound(accepts, blockedBecause, nowSeconds())
+    const health = healthOfFound(accepts, uncalled, nowSeconds())
     const evicted = place.state === 'free' ? place.evicted : undefined
     const saved = await store.saveUnclaimed(
       merchant,
@@ -116,7 +116,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     )
     if (saved.state === 'owned') return rejected('its owner lists this URL.')
     if (saved.state === 'known') return processing
-    if (blockedBecause !== undefined) return rejected(neverLive(blockedBecause))
+    if (uncalled !== undefined) return rejected(neverLive(uncalled.message))
     options.probeSoon(saved.endpointId)
     return processing
   }

@@ -11,7 +11,8 @@ import { unclaimedId, unclaimedName } from '../../store/ownership.js'
 import type { BazaarResource } from '../../x402/bazaar.js'
 import { isObject, memberOf } from '../../x402/json.js'
 import { cleanJson } from '../probe/clean-json.js'
-import { readInputSchema } from '../probe/payment-required.js'
+import { exampleIn, inputSchemaIn } from '../probe/payment-required.js'
+import type { ListedTool } from '../probe/tool-call.js'
 
 /** A resource in the form in which the catalog keeps it, within the limits of owners. */
 export interface Draft {
@@ -49,7 +50,10 @@ export function draftUnclaimed(
 
 /** The description of an endpoint in a payment or a 402: texts of a stranger, bounded. */
 export type EndpointClaims = Pick<BazaarResource, 'url' | 'method'> &
-  Partial<Omit<BazaarResource, 'example'>>
+  Partial<BazaarResource> & {
+    /** The tool as its own server lists it. */
+    tool?: ListedTool
+  }
 
 /** Describes an endpoint by a stranger's claims, in the form and within the limits of owners. */
 export function describeEndpoint(
@@ -72,27 +76,27 @@ export function describeEndpoint(
 
 /** Reads an endpoint by the rules for owners. Optional members that break a rule are left out. */
 function readEndpoint(
-  {
-    url,
-    method,
-    tags = [],
-    description = '',
-    info,
-    schema,
-  }: EndpointClaims & Pick<BazaarResource, 'info' | 'schema'>,
+  claims: EndpointClaims & Pick<BazaarResource, 'info' | 'schema'>,
   { amount, asset, symbol }: AskedPrice,
 ): { ok: true; endpoint: ListedEndpoint } | { ok: false; rejectedReason: string } {
+  const { url, method, toolName, tags = [], info, tool } = claims
+  const own = tool?.description ?? memberOf(info.input, 'description')
+  // A server has one description for all its tools.
+  const description = (method === 'MCP' && isText(own) ? own : claims.description) ?? ''
+  const title = toolName ?? `${method} ${new URL(url).pathname}`
   const bare = {
     url,
     method,
-    title: cleanText(`${method} ${new URL(url).pathname}`, listingLimits.title.maxChars),
+    ...(toolName === undefined ? {} : { toolName }),
+    title: cleanText(title, listingLimits.title.maxChars),
     description: cleanText(description, listingLimits.endpointDescription.maxChars),
     price: amount.toString(),
     tags,
   }
   const optional = {
-    example: exampleOf(info, method),
-    inputSchema: readInputSchema(schema, method),
+    ...(claims.transport === undefined ? {} : { transport: claims.transport }),
+    example: exampleIn(info, method),
+    inputSchema: tool?.inputSchema ?? inputSchemaIn(claims, method),
     output: outputOf(info),
   }
   let kept: Partial<typeof optional> = optional
@@ -111,14 +115,8 @@ function readEndpoint(
   }
 }
 
-function exampleOf(info: Record<string, unknown>, method: 'GET' | 'POST') {
-  const input = memberOf(info, 'input')
-  if (method === 'GET') {
-    const queryParams = memberOf(input, 'queryParams')
-    return isObject(queryParams) ? { queryParams } : undefined
-  }
-  const body = memberOf(input, 'body')
-  return body === undefined ? undefined : { body }
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function outputOf(info: Record<string, unknown>) {

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import type { Address } from 'viem'
 import type { QuotedRequirement } from '../../store/listings.js'
 import { type BazaarResource, parseBazaar } from '../../x402/bazaar.js'
+import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { memberOf } from '../../x402/json.js'
 import { type QuotedTerms, readQuotedTerms } from '../probe/payment-required.js'
+import { whyUncalled } from '../probe/probe.js'
 import { checkTarget, type TargetRules } from '../probe/target-rules.js'
 
 /** A settled payment, with its request. */
@@ -32,8 +34,8 @@ export interface Offer {
     symbol: string
     requirement: QuotedRequirement
   }
-  /** The reason, in a sentence, if its URL is never called. */
-  blockedBecause: string | undefined
+  /** Why it is never called, if it is not: a verdict and a sentence. */
+  uncalled: { verdict: 'blocked_target' | 'not_called'; message: string } | undefined
   settlementId: string
 }
 
@@ -67,7 +69,7 @@ export function readOffer(
   if (rules.isPayToBlocked(payTo)) return rejected('this payTo is not listed here.')
   const target = checkTarget(resource.url, rules.targetRules)
   const offer = {
-    key: `${payTo} ${network} ${resource.method} ${resource.url}`,
+    key: `${payTo} ${network} ${targetKey(resource)}`,
     fingerprint: fingerprintOf([resource, requirement]),
     resource,
     terms: {
@@ -79,10 +81,16 @@ export function readOffer(
       amount,
       requirement: { ...requirement },
     },
-    blockedBecause: target.isAllowed ? undefined : target.message,
+    uncalled: target.isAllowed
+      ? uncalledBy(whyUncalled(resource))
+      : ({ verdict: 'blocked_target', message: target.message } as const),
     settlementId,
   }
   return { ok: true, offer }
+}
+
+function uncalledBy(message: string | undefined): Offer['uncalled'] {
+  return message === undefined ? undefined : { verdict: 'not_called', message }
 }
 
 /** Returns the requirement as discovery shows it, if payload and requirements agree with the settled payment. */

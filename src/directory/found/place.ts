@@ -2,11 +2,12 @@ import type { Address } from 'viem'
 import type {
   Endpoint,
   EndpointHealth,
-  EndpointMethod,
   ListingReader,
   QuotedRequirement,
 } from '../../store/listings.js'
 import { isHiddenStranger, speaksForPayTo, unclaimedId } from '../../store/ownership.js'
+import type { CallTarget } from '../../x402/calls.js'
+import type { Offer } from './offer.js'
 
 /** Unconfirmed entries cost nothing to make, so each address and each URL gets a few. */
 export const unclaimedLimits = {
@@ -14,7 +15,7 @@ export const unclaimedLimits = {
   perPayTo: 50,
   /** Entries of one payTo with those whose probe failed; the oldest of these gives way. */
   perPayToInAll: 200,
-  /** The same of one URL and method, for different payTos. */
+  /** The same of one URL and method, or tool, for different payTos. */
   perUrl: 5,
   perUrlInAll: 20,
 }
@@ -23,7 +24,7 @@ export const unclaimedLimits = {
 export type Place =
   /** Nothing stands there; `evicted` gives way. */
   | { state: 'free'; evicted: number | undefined }
-  /** The entry of this very URL, method and payTo. */
+  /** The entry of this very URL, method or tool, and payTo. */
   | { state: 'found'; endpoint: Endpoint }
   /** An owner lists it, paid at the same address. */
   | { state: 'listed'; endpoint: Endpoint }
@@ -32,9 +33,7 @@ export type Place =
 
 type Reader = Pick<ListingReader, 'findByUrl' | 'merchantsPaidTo' | 'endpointsOf' | 'findMerchant'>
 
-interface Wanted {
-  url: string
-  method: EndpointMethod
+interface Wanted extends CallTarget {
   network: string
   /** Lower case. */
   payTo: Address
@@ -43,14 +42,14 @@ interface Wanted {
 /** Finds the place of a resource from a payment among the entries that stand already. */
 export async function findPlace(
   store: Reader,
-  { url, method, network, payTo }: Wanted,
+  { network, payTo, ...target }: Wanted,
 ): Promise<Place> {
   const id = unclaimedId(payTo)
   const paid = await store.merchantsPaidTo(payTo)
   if (paid.some((merchant) => merchant.hiddenReason !== null && speaksForPayTo(merchant))) {
     return taken('the operator hides the listings of this payTo')
   }
-  const sameUrl = (await store.findByUrl(url, method)).filter(
+  const sameUrl = (await store.findByUrl(target)).filter(
     ({ merchant }) => !isHiddenStranger(merchant),
   )
   const owned = sameUrl.filter(({ merchant }) => merchant.owner !== null)
@@ -110,18 +109,17 @@ const FRESH_PROBE_SECONDS = 600
 
 /**
  * Returns the health of an entry without a probe: its first probe is due at once, or it is never called because of its
- * address, with the reason.
+ * address or its method, with the reason.
  */
 export function healthOfFound(
   accepts: QuotedRequirement[],
-  blockedBecause: string | undefined,
+  uncalled: Offer['uncalled'],
   nowSeconds: number,
 ): Omit<EndpointHealth, 'extras'> {
   const waiting = { accepts, status: 'unverified', probe: null, failures: 0 } as const
-  if (blockedBecause === undefined) return { ...waiting, nextProbeAt: nowSeconds }
+  if (uncalled === undefined) return { ...waiting, nextProbeAt: nowSeconds }
   const probe = {
-    verdict: 'blocked_target',
-    message: blockedBecause,
+    ...uncalled,
     warnings: [],
     seen: {},
     checkedAt: nowSeconds,

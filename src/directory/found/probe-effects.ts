@@ -1,7 +1,9 @@
 import type { CatalogEntry, DescribedEndpoint, EndpointHealth } from '../../store/listings.js'
 import { isUnclaimed } from '../../store/ownership.js'
+import type { CallTarget } from '../../x402/calls.js'
 import { memberOf } from '../../x402/json.js'
 import { nextHealth } from '../probe/health.js'
+import { inputHintsOf } from '../probe/payment-required.js'
 import type { ProbeResult } from '../probe/probe.js'
 import type { ProbeEffect } from '../probe/probe-schedule.js'
 import { describeEndpoint, type EndpointClaims } from './draft.js'
@@ -24,27 +26,32 @@ export function createProbeEffects({ infoCheck, random = Math.random }: ProbeEff
     { quote }: ProbeResult,
   ): Promise<DescribedEndpoint | undefined> {
     if (quote === undefined) return undefined
-    const { quoted, chosen } = quote
-    const { url, method, asset, symbol } = endpoint
+    const { quoted, chosen, tool } = quote
+    const { url, method, toolName, transport, asset, symbol } = endpoint
     const template = memberOf(memberOf(endpoint.extras.extensions, 'bazaar'), 'routeTemplate')
     const claims: EndpointClaims = {
       ...quoted.resource,
       url,
       method,
+      ...(toolName === undefined ? {} : { toolName }),
+      ...(transport === undefined ? {} : { transport }),
+      ...(tool === undefined ? {} : { tool }),
       ...(typeof template === 'string' ? { routeTemplate: template } : {}),
-      ...(await agreedBazaar(quoted.bazaar, method)),
+      ...(await agreedBazaar(quoted.bazaar, endpoint)),
     }
     const asked = { amount: BigInt(chosen.amount), asset, symbol }
     const described = describeEndpoint(claims, asked)
     return described.ok ? described.endpoint : undefined
   }
 
-  /** Returns the bazaar extension of the 402 if it is about this method and matches its schema. */
+  /** Returns the bazaar extension of the 402 if it is about this method or tool and matches its schema. */
   async function agreedBazaar(
     bazaar: NonNullable<ProbeResult['quote']>['quoted']['bazaar'],
-    method: string,
+    { method, toolName }: CallTarget,
   ) {
-    if (bazaar === null || memberOf(bazaar.info.input, 'method') !== method) return {}
+    if (bazaar === null) return {}
+    const said = inputHintsOf(bazaar).target
+    if (said.method !== method || said.toolName !== toolName) return {}
     const { ok } = await infoCheck.check(bazaar).catch(() => ({ ok: false }))
     return ok ? bazaar : {}
   }

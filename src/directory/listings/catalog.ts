@@ -137,10 +137,11 @@ function toFragment(
 }
 
 function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
-  const { method, url, title, pricing } = endpoint
+  const { method, url, toolName, title, pricing } = endpoint
   return {
     method,
     url,
+    ...(toolName === undefined ? {} : { toolName }),
     title,
     pricing,
     ...catalogPrices(endpoint, merchant),

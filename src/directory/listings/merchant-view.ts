@@ -93,6 +93,8 @@ function toView(
 function toListed({
   url,
   method,
+  toolName,
+  transport,
   title,
   description,
   pricing,
@@ -106,6 +108,8 @@ function toListed({
   return {
     url,
     method,
+    ...(toolName === undefined ? {} : { toolName }),
+    ...(transport === undefined ? {} : { transport }),
     title,
     description,
     pricing,

@@ -2,6 +2,7 @@ import type { Endpoint, Merchant } from '../../store/listings.js'
 import { livePriceOf, tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed } from '../../store/ownership.js'
 import { formatAtomic } from '../../x402/amounts.js'
+import { parametersIn } from '../../x402/calls.js'
 import { moneyOf } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 
@@ -49,10 +50,10 @@ export function costOf(endpoint: Endpoint, merchant: Merchant): string {
 }
 
 /** Returns the names of the parameters from the schema, or else from the example. */
-export function paramNames({ inputSchema, example }: Endpoint): string[] {
+export function paramNames({ method, inputSchema, example }: Endpoint): string[] {
   const fromSchema = Object.keys(propertiesOf(inputSchema))
   if (fromSchema.length > 0) return fromSchema
-  const values = 'queryParams' in example ? example.queryParams : example.body
+  const values = example[parametersIn(method)]
   return isObject(values) ? Object.keys(values) : []
 }
 

@@ -1,5 +1,6 @@
 import { createTokenBuckets } from '../../http/limiter.js'
 import type { Endpoint, EndpointHealth, ListedEndpoint } from '../../store/listings.js'
+import { targetKey } from '../../x402/calls.js'
 import { findToken, type Stablecoin } from '../../x402/currencies.js'
 import { hostKey } from '../probe/call-limits.js'
 import { freshHealth, nextHealth } from '../probe/health.js'
@@ -69,9 +70,7 @@ export function createSaveProbes(options: SaveProbesOptions) {
     await Promise.all(Array.from({ length: PER_SAVE }, probeNext))
     if (refused.length > 0) throw refusal(endpoints, refused)
     return endpoints.map((endpoint, index) => {
-      const before = known.find(
-        ({ url, method }) => url === endpoint.url && method === endpoint.method,
-      )
+      const before = known.find((it) => targetKey(it) === targetKey(endpoint))
       return toSaved(endpoint, results[index] as ProbeResult, before)
     })
 

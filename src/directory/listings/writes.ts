@@ -9,6 +9,7 @@ import type {
   ListingStore,
   Merchant,
 } from '../../store/listings.js'
+import { parametersIn } from '../../x402/calls.js'
 import { type Stablecoin, tokenOfPrice } from '../../x402/currencies.js'
 import { listingFault, missingFault, WriteFault } from './faults.js'
 import type { SavedEndpoint } from './save-probes.js'
@@ -226,7 +227,7 @@ function paceFault(waitSeconds: number): WriteFault {
 }
 
 /** The part of an endpoint that says how it is called. */
-type Called = Pick<ListedEndpoint, 'inputSchema' | 'example'>
+type Called = Pick<ListedEndpoint, 'method' | 'inputSchema' | 'example'>
 
 /**
  * Checks that each input schema compiles and that the example satisfies it. `accepted` are endpoints whose pair passed
@@ -241,7 +242,7 @@ export async function checkSchemas(
   for (const [index, endpoint] of endpoints.entries()) {
     const { inputSchema } = endpoint
     if (inputSchema === null || known.has(pairOf(endpoint))) continue
-    const verdict = await check(inputSchema, exampleOf(endpoint))
+    const verdict = await check(inputSchema, endpoint.example[parametersIn(endpoint.method)])
     if (!verdict.ok) throw schemaFault(index, endpoint, verdict)
   }
 }
@@ -255,16 +256,12 @@ function schemaFault(
     const text = 'Too many schemas wait to be checked; try again.'
     return new WriteFault('busy', text, undefined, { 'retry-after': '2' })
   }
-  const member = 'queryParams' in endpoint.example ? 'queryParams' : 'body'
+  const member = parametersIn(endpoint.method)
   const issue =
     fault === 'value'
       ? { path: `example.${member}`, message: `must satisfy inputSchema: ${message}` }
       : { path: 'inputSchema', message: `must be JSON Schema 2020-12 that can be used: ${message}` }
   return listingFault([{ ...issue, path: `endpoints[${index}].${issue.path}` }])
-}
-
-function exampleOf({ example }: Called): unknown {
-  return 'queryParams' in example ? example.queryParams : example.body
 }
 
 function pairOf({ inputSchema, example }: Called): string {

@@ -38,11 +38,18 @@ export interface GuardedFetchOptions extends TargetRules {
 
 export interface GuardedRequest {
   url: string
-  method: 'GET' | 'POST'
-  /** JSON text. */
+  method: 'GET' | 'HEAD' | 'POST'
   body?: string
+  /** Of the body, `application/json` unless given. */
+  contentType?: string
   /** `application/json` unless given. */
   accept?: string
+  /** Beside those that every call has. Nothing in them comes from a listing. */
+  headers?: Readonly<Record<string, string>>
+  /** Longest body of the answer, instead of the usual one. */
+  bodyBytes?: number
+  /** Tells whether a body says all that is wanted, though the server may go on. */
+  isWhole?: (body: string) => boolean
 }
 
 export type GuardedFetch = (request: GuardedRequest) => Promise<GuardedAnswer>
@@ -106,7 +113,8 @@ async function call(
           accept: request.accept ?? 'application/json',
           'accept-encoding': 'identity',
           'user-agent': userAgent,
-          ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...contentTypeOf(request),
+          ...request.headers,
         },
         body: request.body ?? null,
         reset: true,
@@ -120,10 +128,16 @@ async function call(
       response.body.on('error', () => undefined).destroy()
       return redirect
     }
-    return await readBody(response.body, head, limits)
+    const { bodyBytes = limits.bodyBytes, isWhole } = request
+    return await readBody(response.body, head, { bodyBytes, isWhole })
   } catch (error) {
     return toFailure(error, clock, head, limits.headerBytes)
   }
+}
+
+/** Returns the header that says what the body is; none without a body. */
+export function contentTypeOf({ body, contentType = 'application/json' }: GuardedRequest) {
+  return body === undefined ? {} : { 'content-type': contentType }
 }
 
 /** Rejects when the signal aborts: undici does not always obey it while a connection is being made. */
@@ -140,7 +154,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 async function readBody(
   stream: Dispatcher.ResponseData['body'],
   head: AnswerHead,
-  { bodyBytes: limit }: GuardedFetchLimits,
+  { bodyBytes: limit, isWhole }: { bodyBytes: number; isWhole: GuardedRequest['isWhole'] },
 ): Promise<GuardedAnswer> {
   const chunks: Buffer[] = []
   let bodyBytes = 0
@@ -151,6 +165,7 @@ async function readBody(
       return { kind: 'too_large', head, message }
     }
     chunks.push(chunk)
+    if (isWhole?.(Buffer.concat(chunks).toString()) === true) break
   }
   const encoding = head.headers['content-encoding'] ?? 'identity'
   const body = encoding === 'identity' ? new TextDecoder().decode(Buffer.concat(chunks)) : ''

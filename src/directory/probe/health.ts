@@ -37,7 +37,7 @@ export function freshHealth({ network, asset, payTo, price }: ListedTerms): Endp
 }
 
 /**
- * Returns the health after a probe. A failure keeps the terms of the last live answer. `nowSeconds` is Unix time, `random`
+ * Returns the health after a probe. A failure keeps the terms of the last live answer. What is never called stays unverified. `nowSeconds` is Unix time, `random`
  * gives 0 to 1.
  */
 export function nextHealth(
@@ -50,6 +50,9 @@ export function nextHealth(
   if (record.verdict === 'live') {
     const nextProbeAt = after(HEALTHY_SECONDS)
     return { accepts, extras, status: 'live', probe: record, failures: 0, nextProbeAt }
+  }
+  if (record.verdict === 'not_called') {
+    return { ...previous, status: 'unverified', probe: record, failures: 0, nextProbeAt: null }
   }
   const failures = previous.failures + 1
   return {

@@ -1,8 +1,8 @@
 import type { CatalogEntry, ListedEndpoint } from '../../store/listings.js'
 import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
 import type { GuardedFetch } from './guarded-fetch.js'
-import { toProbeRequest } from './probe.js'
-import { checkAnswer, type Expected, type Verdict } from './verdict.js'
+import { checkEndpoint } from './probe.js'
+import type { Expected, Verdict } from './verdict.js'
 
 /**
  * Calls a listed endpoint once without payment, with the given parameters or those of its example, and checks its 402
@@ -34,9 +34,7 @@ export function createLiveTerms(options: LiveTermsOptions): LiveTerms {
     const hasSchema = endpoint.inputSchema !== null
     const expected = { network, tokens, payTo: merchant.payTo, price, hasSchema, method }
     return budget.spend(caller, hostKey(url), () =>
-      inTurn(pace, url, async () =>
-        checkAnswer(await fetch(toProbeRequest({ url, method, example })), expected),
-      ),
+      inTurn(pace, url, () => checkEndpoint(fetch, { ...endpoint, example }, expected)),
     )
   }
 }

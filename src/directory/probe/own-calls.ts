@@ -1,9 +1,9 @@
 import { parseUrl } from '../../x402/parse-url.js'
-import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
+import { contentTypeOf, type GuardedFetch, type GuardedRequest } from './guarded-fetch.js'
 
 /** Hands a call to this server as if it came over the network. */
 type Inject = (call: {
-  method: 'GET' | 'POST'
+  method: GuardedRequest['method']
   url: string
   headers: Record<string, string>
   payload?: string
@@ -31,7 +31,8 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
     return url?.origin === origin && url.pathname.startsWith(prefix)
   }
 
-  const call: GuardedFetch = async ({ url, method, body, accept }: GuardedRequest) => {
+  const call: GuardedFetch = async (request: GuardedRequest) => {
+    const { url, method, body, accept } = request
     if (server === undefined) {
       return { kind: 'unreachable', code: 'ENOTYET', message: 'The service is starting.' }
     }
@@ -41,7 +42,8 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
       url: pathname + search,
       headers: {
         accept: accept ?? 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...contentTypeOf(request),
+        ...request.headers,
       },
       ...(body === undefined ? {} : { payload: body }),
     })

@@ -3,6 +3,14 @@ import { type Address, getAddress, isAddress } from 'viem'
 import { hasWrongChecksum } from '../../x402/address.js'
 import { parseUint256 } from '../../x402/amounts.js'
 import { readServiceMetadata, type ServiceMetadata } from '../../x402/bazaar.js'
+import {
+  type CallExample,
+  type CallMethod,
+  type CallTarget,
+  callMethods,
+  isOneOf,
+  parametersIn,
+} from '../../x402/calls.js'
 import { isObject, memberOf } from '../../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
 import { type CleanLimits, cleanJson } from './clean-json.js'
@@ -13,8 +21,8 @@ const MAX_ACCEPTS = 16
 
 export interface QuotedPayment {
   kind: 'quoted'
-  /** The protocol wants the header; official buyers read nothing else for version 2. */
-  source: 'header' | 'body'
+  /** The protocol wants the header; official buyers read nothing else for version 2. `tool` is the result of an MCP tool. */
+  source: 'header' | 'body' | 'tool'
   /** True if the header is base64 of the URL alphabet, which official buyers refuse. */
   isUrlSafe: boolean
   accepts: QuotedTerms[]
@@ -45,6 +53,13 @@ export function parsePaymentRequired(
   if (isVersion2(fromBody)) return toQuotedPayment(fromBody, 'body', false)
   if (isObject(fromBody) && fromBody.x402Version === 1) return { kind: 'version1' }
   return { kind: 'none', hasHeader: header !== undefined }
+}
+
+/** Reads the requirements in the result of an MCP tool. Never throws. */
+export function readPaymentRequired(required: unknown): PaymentRequiredAnswer {
+  if (isVersion2(required)) return toQuotedPayment(required, 'tool', false)
+  if (isObject(required) && required.x402Version === 1) return { kind: 'version1' }
+  return { kind: 'none', hasHeader: false }
 }
 
 function isVersion2(value: unknown): value is Record<string, unknown> & { accepts: unknown[] } {
@@ -210,9 +225,8 @@ interface QuotedBazaar {
 }
 
 interface InputHints {
-  method?: string
-  /** Example parameters of a GET, or body of a POST. */
-  example?: unknown
+  target: Pick<CallTarget, 'toolName'> & { method?: CallMethod }
+  example?: CallExample
   /** JSON Schema of the parameters. */
   inputSchema?: Record<string, unknown>
 }
@@ -221,29 +235,71 @@ interface InputHints {
 const bazaarLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
 
 /**
- * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about HTTP, or its schema refers to
- * anything outside itself.
+ * Reads `extensions.bazaar` of a 402; `null` when it is missing, too large, not about a call, or its schema refers
+ * to anything outside itself.
  */
 function readQuotedBazaar(extensions: unknown): QuotedBazaar | null {
   if (!isObject(extensions) || !Object.hasOwn(extensions, 'bazaar')) return null
   const bazaar = cleanJson(extensions.bazaar, bazaarLimits)
   if (!isObject(bazaar) || !isObject(bazaar.info) || !isObject(bazaar.schema)) return null
   const { info, schema } = bazaar
-  if (!isObject(info.input) || info.input.type !== 'http') return null
+  if (!isObject(info.input) || !['http', 'mcp'].includes(info.input.type as string)) return null
   return findOutsideReference(schema) === undefined ? { info, schema } : null
 }
 
 /** Returns the parts of the extension that help to call the endpoint. */
 export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
   const { input } = info
-  const method = memberOf(input, 'method')
-  const part = method === 'POST' ? 'body' : 'queryParams'
-  const inputSchema = readInputSchema(schema, method === 'POST' ? 'POST' : 'GET')
+  const isTool = memberOf(input, 'type') === 'mcp'
+  const said = isTool ? 'MCP' : memberOf(input, 'method')
+  const method = isOneOf(callMethods, said) ? said : undefined
+  const toolName = memberOf(input, 'toolName')
+  const example = exampleIn(info, method ?? 'GET')
+  const inputSchema = inputSchemaIn({ info, schema }, method ?? 'GET')
   return {
-    ...(typeof method === 'string' ? { method } : {}),
-    ...(isObject(input) && Object.hasOwn(input, part) ? { example: input[part] } : {}),
+    target: {
+      ...(method === undefined ? {} : { method }),
+      ...(isTool && typeof toolName === 'string' ? { toolName } : {}),
+    },
+    ...(example === undefined ? {} : { example }),
     ...(inputSchema === null ? {} : { inputSchema }),
   }
+}
+
+/** Returns the example of a call inside `info`; `undefined` where it has none for the method. */
+export function exampleIn(
+  { input }: Record<string, unknown>,
+  method: CallMethod,
+): CallExample | undefined {
+  if (method === 'MCP') {
+    const given = memberOf(input, 'example')
+    return isObject(given) ? { arguments: given } : undefined
+  }
+  const main = parametersIn(method)
+  const given = memberOf(input, main)
+  if (given === undefined || (main === 'queryParams' && !isObject(given))) return undefined
+  const names = main === 'body' ? ['bodyType', 'queryParams', 'headers'] : ['headers']
+  const beside = names.flatMap((name) => {
+    const value = memberOf(input, name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { [main]: given, ...Object.fromEntries(beside) }
+}
+
+/** Returns the schema of the parameters: of a tool its own, else the part inside the schema of `info`. */
+export function inputSchemaIn(
+  { info, schema }: QuotedBazaar,
+  method: CallMethod,
+): Record<string, unknown> | null {
+  if (method !== 'MCP') return readInputSchema(schema, method)
+  const own = memberOf(info.input, 'inputSchema')
+  return isObject(own) && isDescriptive(own) ? { ...withoutDialect(own), type: 'object' } : null
+}
+
+/** Leaves out the dialect: servers name draft 7, and mean schemas of parameters that are the same in 2020-12. */
+export function withoutDialect(schema: Record<string, unknown>): Record<string, unknown> {
+  const { $schema: _, ...rest } = schema
+  return rest
 }
 
 /**
@@ -252,10 +308,10 @@ export function inputHintsOf({ info, schema }: QuotedBazaar): InputHints {
  */
 export function readInputSchema(
   schema: Record<string, unknown>,
-  method: 'GET' | 'POST',
+  method: CallMethod,
 ): Record<string, unknown> | null {
   const input = memberOf(memberOf(schema, 'properties'), 'input')
-  const part = memberOf(memberOf(input, 'properties'), method === 'POST' ? 'body' : 'queryParams')
+  const part = memberOf(memberOf(input, 'properties'), parametersIn(method))
   if (!isObject(part)) return null
   const { type = 'object' } = part
   if (type !== 'object') return null

@@ -83,12 +83,13 @@ export async function probeRoutes(
 type ProbedEndpoint = ProbeAnswer['endpoints'][number]
 
 function toAnswer(
-  { id, url, method }: Endpoint,
+  { id, url, method, toolName }: Endpoint,
   health: EndpointHealth,
   state: string,
 ): ProbedEndpoint {
   const { status, probe, failures, nextProbeAt } = health
-  return { id, url, method, state, status, probe, failures, nextProbeAt }
+  const tool = toolName === undefined ? {} : { toolName }
+  return { id, url, method, ...tool, state, status, probe, failures, nextProbeAt }
 }
 
 function pick(endpoints: Endpoint[], endpointId: number | undefined): Endpoint[] {

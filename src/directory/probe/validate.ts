@@ -5,16 +5,24 @@ import { httpCodes } from '../../api/errors.js'
 import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import type { ListedEndpoint } from '../../store/listings.js'
+import {
+  bodyTypes,
+  type CallExample,
+  callMethods,
+  isBodyMethod,
+  parametersIn,
+  TOOL_NAME,
+} from '../../x402/calls.js'
 import { findToken } from '../../x402/currencies.js'
 import { isObject } from '../../x402/json.js'
 import { parseUrl } from '../../x402/parse-url.js'
 import { type CallBudget, type HostPace, hostKey, inTurn } from './call-limits.js'
-import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
+import type { GuardedFetch } from './guarded-fetch.js'
 import { inputHintsOf } from './payment-required.js'
-import { toProbeRequest } from './probe.js'
+import { checkEndpoint, type ProbedCall } from './probe.js'
 import { checkTarget, type TargetRules } from './target-rules.js'
-import { checkAnswer, type Expected, type Verdict } from './verdict.js'
+import { listTools } from './tool-call.js'
+import { checkAnswer, type Expected, verdict } from './verdict.js'
 
 const MAX_URL_CHARS = 2_048
 const MAX_PARAMS = 32
@@ -23,7 +31,7 @@ const MAX_PARAM_VALUE_CHARS = 512
 const MAX_BODY_BYTES = 16 * 1024
 
 /** An endpoint to be called, as a stranger describes it. */
-type ValidateRequest = Pick<ListedEndpoint, 'url' | 'method' | 'example'>
+type ValidateRequest = ProbedCall
 
 const url = z
   .string('must be a string')
@@ -56,28 +64,43 @@ const jsonBody = z
     error: `may have at most ${MAX_BODY_BYTES} bytes as JSON`,
   })
 
+const byQuery = {
+  url,
+  queryParams: queryParams.optional().describe('Sent as the query.'),
+  body: z.undefined('goes with POST, PUT and PATCH; use queryParams').optional(),
+}
+const byBody = {
+  url,
+  bodyType: z.enum(bodyTypes, `must be ${bodyTypes.join(', ')}`).optional(),
+  body: jsonBody.optional().describe('Sent as JSON unless bodyType says otherwise; {} if absent.'),
+  queryParams: queryParams.optional().describe('Sent as the query beside the body.'),
+}
+
 /** The body of `POST /discovery/validate`. */
 const validateBody = z
   .discriminatedUnion(
     'method',
     [
+      z.object({ ...byQuery, method: z.literal(['GET', 'HEAD', 'DELETE']) }),
+      z.object({ ...byBody, method: z.literal(['POST', 'PUT', 'PATCH']) }),
       z.object({
         url,
-        method: z.literal('GET'),
-        queryParams: queryParams.optional().describe('Sent as the query.'),
-        body: z.undefined('goes with method POST; use queryParams for GET').optional(),
-      }),
-      z.object({
-        url,
-        method: z.literal('POST'),
-        body: jsonBody.optional().describe('Sent as JSON; {} if absent.'),
-        queryParams: z.undefined('goes with method GET; use body for POST').optional(),
+        method: z.literal('MCP'),
+        toolName: z
+          .string()
+          .regex(TOOL_NAME, 'must be 1 to 128 visible ASCII characters')
+          .optional()
+          .describe('Without it the tools of the server are listed.'),
+        arguments: jsonBody
+          .refine((value) => value === undefined || isObject(value), 'must be an object')
+          .optional()
+          .describe('Arguments of the call; {} if absent.'),
       }),
     ],
     {
       error: ({ input }) =>
         isObject(input)
-          ? 'must be GET or POST'
+          ? `must be one of ${callMethods.join(', ')}`
           : 'The body must be a JSON object with url and method',
     },
   )
@@ -88,7 +111,7 @@ const validateOperation: Operation = {
   tag: 'Discovery',
   summary: 'Probe any endpoint, and draft a listing from its live 402',
   description:
-    'The endpoint is called once, without payment, through a guard that reaches public addresses only.',
+    'The endpoint is called once, without payment, through a guard that reaches public addresses only. PUT, PATCH and DELETE are never called. With method MCP the server is greeted, its tools are listed, and the tool is called as far as its 402.',
   body: validateBody,
   answers: { 200: { description: 'The verdict.', schema: validation } },
   codes: [httpCodes.rateLimited],
@@ -137,13 +160,30 @@ export async function validateRoutes(
 }
 
 /** Parses the body of a validate request. Throws a 400 that names the parameter and its limit. */
-function parseValidateBody(body: unknown): ValidateRequest {
-  const parsed = validateBody.safeParse(body)
+function parseValidateBody(raw: unknown): ValidateRequest {
+  const parsed = validateBody.safeParse(raw)
   if (!parsed.success) throw faultOf(parsed.error)
-  const { url, method } = parsed.data
-  return parsed.data.method === 'GET'
-    ? { url, method, example: { queryParams: parsed.data.queryParams ?? {} } }
-    : { url, method, example: { body: parsed.data.body ?? {} } }
+  const wanted = parsed.data
+  const { url, method } = wanted
+  if (wanted.method === 'MCP') {
+    const { toolName, arguments: given = {} } = wanted
+    const example = { arguments: given as Record<string, unknown> }
+    return { url, method, ...(toolName === undefined ? {} : { toolName }), example }
+  }
+  const { queryParams, body = {} } = wanted
+  if (!('bodyType' in wanted) && !isBodyMethod(method)) {
+    return { url, method, example: { queryParams: queryParams ?? {} } }
+  }
+  const bodyType = 'bodyType' in wanted ? wanted.bodyType : undefined
+  return {
+    url,
+    method,
+    example: {
+      ...(bodyType === undefined ? {} : { bodyType }),
+      body,
+      ...(queryParams === undefined ? {} : { queryParams }),
+    },
+  }
 }
 
 function faultOf({ issues: [issue] }: z.ZodError): RequestFault {
@@ -171,39 +211,69 @@ export function createValidator(options: {
   now: () => number
 }): Validator {
   const { fetch, rules, network, tokens, now } = options
-  function toValidation(request: ValidateRequest, answer: GuardedAnswer): Validation {
-    const { method } = request
-    const verdict = checkAnswer(answer, { network, tokens, hasSchema: false, method })
+  const expectedOf = ({ method }: ValidateRequest) => ({
+    network,
+    tokens,
+    hasSchema: false,
+    method,
+  })
+
+  function toValidation(
+    request: ValidateRequest,
+    verdict: Awaited<ReturnType<typeof checkEndpoint>>,
+  ): Validation {
     const { state, message, warnings, seen } = verdict
     const checkedAt = Math.floor(now() / 1000)
     const listing = prefillListing(request, verdict, tokens)
     return { verdict: state, message, warnings, seen, checkedAt, listing }
   }
+
+  /** Lists the tools of an MCP server, for the owner to choose from. */
+  async function validateServer(request: ValidateRequest): Promise<Validation> {
+    const listed = await listTools(fetch, request.url)
+    if (!listed.ok) return toValidation(request, listed.verdict)
+    const tools = listed.value
+    const message = `The MCP server lists ${tools.length} tools. Name one as toolName to have it checked.`
+    const unnamed = verdict('tool_missing', message, { tools: tools.length })
+    return { ...toValidation(request, unnamed), tools }
+  }
+
   return {
     refuse(request) {
       const target = checkTarget(request.url, rules)
       if (target.isAllowed) return undefined
-      return toValidation(request, { kind: 'blocked', message: target.message })
+      const blocked = { kind: 'blocked', message: target.message } as const
+      return toValidation(request, checkAnswer(blocked, expectedOf(request)))
     },
-    validate: async (request) => toValidation(request, await fetch(toProbeRequest(request))),
+    validate: async (request) =>
+      request.method === 'MCP' && request.toolName === undefined
+        ? validateServer(request)
+        : toValidation(request, await checkEndpoint(fetch, request, expectedOf(request))),
   }
 }
 
 /** Drafts a listing from the quote of an endpoint; `null` unless it is live. */
 function prefillListing(
   request: ValidateRequest,
-  { chosen, quoted }: Verdict,
+  { chosen, quoted, tool }: Awaited<ReturnType<typeof checkEndpoint>>,
   tokens: Expected['tokens'],
 ): Validation['listing'] {
   const token = chosen && findToken(tokens, chosen.asset)
   if (chosen === undefined || quoted === undefined || token === undefined) return null
-  const { serviceName, description, tags } = quoted.resource
-  const hints = quoted.bazaar === null ? {} : inputHintsOf(quoted.bazaar)
+  const { method, toolName } = request
+  const { serviceName, tags } = quoted.resource
+  const hints = quoted.bazaar === null ? undefined : inputHintsOf(quoted.bazaar)
+  const isAboutThis = hints?.target.method === method && hints.target.toolName === toolName
   const url = new URL(request.url)
-  const example = exampleOf(request, url, hints.method === request.method ? hints.example : {})
+  const example = exampleOf(request, url, isAboutThis ? hints.example : undefined)
+  const title = toolName ?? serviceName
+  const description = tool?.description ?? quoted.resource.description
+  const inputSchema = tool?.inputSchema ?? hints?.inputSchema
   return {
-    url: url.origin + url.pathname,
-    method: request.method,
+    // The query of an MCP server is part of its address.
+    url: url.origin + url.pathname + (method === 'MCP' ? url.search : ''),
+    method,
+    ...(toolName === undefined ? {} : { toolName }),
     // The one scheme whose amount is a ceiling by definition.
     pricing: chosen.scheme === 'upto' ? 'metered' : 'fixed',
     price: chosen.amount,
@@ -212,29 +282,29 @@ function prefillListing(
     currency: token.currency,
     payTo: chosen.payTo,
     network: chosen.network,
-    ...(serviceName === undefined ? {} : { title: serviceName }),
+    ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(tags === undefined ? {} : { tags }),
-    ...(hints.inputSchema === undefined ? {} : { inputSchema: hints.inputSchema }),
+    ...(inputSchema === undefined ? {} : { inputSchema }),
     ...(example === undefined ? {} : { example }),
   }
 }
 
 /** The caller's parameters go over the query of the URL, and those over the endpoint's own example. */
 function exampleOf(
-  { method, example }: ValidateRequest,
+  { method, example: given }: ValidateRequest,
   url: URL,
-  hinted: unknown,
-): ListedEndpoint['example'] | undefined {
-  if (method === 'POST') {
-    const given = 'body' in example && !isEmpty(example.body) ? example.body : hinted
-    return isEmpty(given) ? undefined : { body: given }
+  hinted: CallExample | undefined,
+): CallExample | undefined {
+  const main = parametersIn(method)
+  if (main !== 'queryParams') {
+    if (isEmpty(given[main])) return isEmpty(hinted?.[main]) ? undefined : hinted
+    return given
   }
-  const given = 'queryParams' in example ? example.queryParams : {}
   const queryParams = {
-    ...(isObject(hinted) ? hinted : {}),
+    ...hinted?.queryParams,
     ...Object.fromEntries(url.searchParams),
-    ...given,
+    ...given.queryParams,
   }
   return isEmpty(queryParams) ? undefined : { queryParams }
 }

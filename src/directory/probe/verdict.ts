@@ -21,6 +21,10 @@ export type VerdictState =
   | 'wrong_payto'
   | 'redirect'
   | 'blocked_target'
+  | 'not_mcp'
+  | 'tool_missing'
+  /** Arcus never calls such an endpoint. */
+  | 'not_called'
   | 'unreachable'
 
 /** Oddities of an endpoint that is live all the same. */
@@ -84,7 +88,7 @@ export function checkAnswer(answer: GuardedAnswer, expected: Expected): Verdict 
 
 /** Tells whether the endpoint is wrong; otherwise it is live, or could not be checked now. */
 export function isDefinite(state: VerdictState): boolean {
-  return state !== 'live' && state !== 'unreachable'
+  return state !== 'live' && state !== 'unreachable' && state !== 'not_called'
 }
 
 function checkSilence(answer: GuardedAnswer): Verdict {
@@ -129,7 +133,7 @@ function describeUnreadable(
   return verdict('not_402', message, { status: 402, x402Version: null })
 }
 
-function verdict(state: VerdictState, message: string, seen: Verdict['seen'] = {}): Verdict {
+export function verdict(state: VerdictState, message: string, seen: Verdict['seen'] = {}): Verdict {
   return { state, message, warnings: [], seen }
 }
 
@@ -204,6 +208,13 @@ function dearestOf(terms: readonly QuotedTerms[], { network, asset, amount }: Qu
   return dearestAsked(asked, { network, asset: asset as Address }) ?? BigInt(amount)
 }
 
+const answered402 = 'The endpoint answered 402 as it should.'
+const asItShould = {
+  header: answered402,
+  body: answered402,
+  tool: 'The tool asked for payment as it should.',
+}
+
 interface Asked {
   /** The requirement of a buyer who means to pay the listed price. */
   chosen: QuotedTerms
@@ -222,7 +233,7 @@ function toLive(
   if (foreign.length > 0) oddities.set('foreign_pay_to', describeForeign(foreign, chosen))
   return {
     state: 'live',
-    message: ['The endpoint answered 402 as it should.', ...oddities.values()].join(' '),
+    message: [asItShould[quoted.source], ...oddities.values()].join(' '),
     warnings: [...oddities.keys()],
     seen: { ...base, scheme, network, amount, asset, payTo },
     chosen,

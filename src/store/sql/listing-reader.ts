@@ -98,11 +98,19 @@ export function createListingReader(sql: SqlReader): ListingReader {
       ),
     scanMerchants: (after, limit) =>
       merchants(`m WHERE m.id > $1 AND ${isPublic} ORDER BY m.id LIMIT $2`, [after, limit]),
-    findByUrl: (url, method) =>
-      entries('WHERE e.url = $1 AND e.method = $2 AND m.deleted_at IS NULL ORDER BY e.id', [
-        url,
-        method,
-      ]),
+    findByUrl: ({ url, method, toolName = '' }) =>
+      entries(
+        `WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $3 AND m.deleted_at IS NULL
+         ORDER BY e.id`,
+        [url, method, toolName],
+      ),
+    findAtUrl: ({ url, method = '', toolName = '' }, limit) =>
+      entries(
+        `WHERE e.url = $1 AND ($2 = '' OR e.method = $2) AND ($3 = '' OR e.tool_name = $3)
+           AND m.deleted_at IS NULL
+         ORDER BY CASE e.status WHEN 'live' THEN 0 ELSE 1 END, e.id LIMIT $4`,
+        [url, method, toolName, limit],
+      ),
     merchantsPaidTo: (payTo) =>
       merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
     merchantsOwnedBy: (owner, limit) =>

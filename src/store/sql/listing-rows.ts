@@ -1,10 +1,10 @@
 import type { Address, Hex } from 'viem'
+import type { CallMethod } from '../../x402/calls.js'
 import type {
   DescribedEndpoint,
   Endpoint,
   EndpointHead,
   EndpointHealth,
-  EndpointMethod,
   EndpointStatus,
   IndexedEndpoint,
   Merchant,
@@ -139,7 +139,10 @@ export interface EndpointRow {
   merchant_id: string
   position: number
   url: string
-  method: EndpointMethod
+  method: CallMethod
+  /** Empty for what is no tool. */
+  tool_name: string
+  transport: NonNullable<Endpoint['transport']> | null
   title: string
   description: string
   pricing: Pricing
@@ -164,6 +167,7 @@ export interface EndpointRow {
 export function toEndpoint(row: EndpointRow): Endpoint {
   return {
     ...toFound(row),
+    ...(row.transport === null ? {} : { transport: row.transport }),
     example: JSON.parse(row.example),
     inputSchema: row.input_schema === null ? null : JSON.parse(row.input_schema),
     output: row.output === null ? null : JSON.parse(row.output),
@@ -195,17 +199,18 @@ function toHead(row: HeadRow): EndpointHead {
 }
 
 /** Columns that discovery publishes of an endpoint, named as the members of `PublishedEndpoint`. */
-export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method, title, description, pricing, price,
-  asset, symbol, tags, example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
+export const publishedEndpointColumns = `id, merchant_id AS "merchantId", url, method,
+  NULLIF(tool_name, '') AS "toolName", transport, title, description, pricing, price, asset, symbol, tags,
+  example, input_schema AS "inputSchema", output, extras, accepts, status, last_updated AS "lastUpdated",
   CASE is_hosted WHEN 1 THEN 'true' ELSE 'false' END AS "isHosted"`
 
 /** Columns that a search reads of an endpoint (e) and its merchant (m). */
-export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.title, e.description, e.pricing, e.price, e.asset,
-  e.symbol, e.tags, e.extras, e.accepts, e.status, m.network,
+export const indexedColumns = `e.id, e.merchant_id, e.url, e.method, e.tool_name, e.title, e.description, e.pricing, e.price,
+  e.asset, e.symbol, e.tags, e.extras, e.accepts, e.status, m.network,
   CASE WHEN e.input_schema IS NULL THEN 0 ELSE 1 END AS has_schema`
 
 type FoundRow = HeadRow &
-  Pick<EndpointRow, 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>
+  Pick<EndpointRow, 'tool_name' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>
 
 export interface IndexedRow extends FoundRow, Pick<MerchantRow, 'network'> {
   has_schema: number
@@ -219,6 +224,7 @@ export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
 function toFound(row: FoundRow): Omit<IndexedEndpoint, 'hasSchema' | 'network'> {
   return {
     ...toHead(row),
+    ...(row.tool_name === '' ? {} : { toolName: row.tool_name }),
     price: BigInt(row.price),
     asset: row.asset,
     symbol: row.symbol,
@@ -233,6 +239,7 @@ export type EndpointDraft = DescribedEndpoint & EndpointHealth & { isHosted?: bo
 
 /** Columns that an item publishes: only a change of these moves `lastUpdated`. */
 const publishedColumns = [
+  'transport',
   'title',
   'description',
   'pricing',
@@ -253,6 +260,7 @@ const publishedColumns = [
 export const writtenColumns = [
   'url',
   'method',
+  'tool_name',
   ...publishedColumns,
   'probe',
   'failures',
@@ -265,6 +273,8 @@ export function toColumns(draft: EndpointDraft): EndpointColumns {
   return {
     url: draft.url,
     method: draft.method,
+    tool_name: draft.toolName ?? '',
+    transport: draft.transport ?? null,
     title: draft.title,
     description: draft.description,
     pricing: draft.pricing,

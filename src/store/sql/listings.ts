@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
+import { type CallTarget, targetKey } from '../../x402/calls.js'
 import type { publicEventTypes } from '../events.js'
 import type {
   DescribedEndpoint,
   EndpointHealth,
-  EndpointMethod,
   ListingChange,
   ListingStore,
   ProbeRecord,
@@ -250,18 +250,18 @@ function* saveUnclaimed(
   now: number,
   evicted: number | undefined,
 ): Steps<Awaited<ReturnType<ListingStore['saveUnclaimed']>>> {
-  const { url, method } = endpoint
+  const { url, method, toolName = '' } = endpoint
   // An owner whose endpoint never answered does not keep the URL from anybody else.
   const owned = yield* all<MerchantRow>(
     `SELECT m.* FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
-     WHERE e.url = $1 AND e.method = $2 AND m.owner IS NOT NULL AND m.deleted_at IS NULL
-       AND (m.pay_to = $3 OR e.status = 'live')`,
-    [url, method, merchant.payTo],
+     WHERE e.url = $1 AND e.method = $2 AND e.tool_name = $4 AND m.owner IS NOT NULL
+       AND m.deleted_at IS NULL AND (m.pay_to = $3 OR e.status = 'live')`,
+    [url, method, merchant.payTo, toolName],
   )
   if (!owned.map(toMerchant).every(isHiddenStranger)) return { state: 'owned' }
   const row = yield* findMerchant(merchant.id)
   if (row !== undefined && row.owner !== null) return { state: 'owned' }
-  const known = yield* findByUrl(merchant.id, url, method)
+  const known = yield* findByTarget(merchant.id, endpoint)
   if (known !== undefined && known.status !== 'failing') return { state: 'known' }
   if (evicted !== undefined) yield* evict(evicted, now)
   if (row === undefined) yield* putMerchant(newMerchantRow(merchant, now))
@@ -324,14 +324,13 @@ function findEndpoint(id: number): Steps<EndpointRow | undefined> {
   return get<EndpointRow>('SELECT * FROM endpoints WHERE id = $1', [id])
 }
 
-function findByUrl(
+function findByTarget(
   merchantId: string,
-  url: string,
-  method: EndpointMethod,
+  { url, method, toolName = '' }: CallTarget,
 ): Steps<EndpointRow | undefined> {
   return get<EndpointRow>(
-    'SELECT * FROM endpoints WHERE merchant_id = $1 AND url = $2 AND method = $3',
-    [merchantId, url, method],
+    'SELECT * FROM endpoints WHERE merchant_id = $1 AND url = $2 AND method = $3 AND tool_name = $4',
+    [merchantId, url, method, toolName],
   )
 }
 
@@ -368,7 +367,7 @@ function* saveEndpoint(
   place: { position: number; now: number; isTouched: boolean },
 ): Steps<number> {
   const columns = toColumns(draft)
-  const row = yield* findByUrl(merchantId, draft.url, draft.method)
+  const row = yield* findByTarget(merchantId, draft)
   const { position, now, isTouched } = place
   if (row === undefined) {
     const inserted = yield* get<{ id: number }>(
@@ -449,14 +448,16 @@ function* dropUnclaimed(
   { merchant, endpoints }: Extract<ListingChange, { kind: 'save' }>,
   now: number,
 ): Steps<void> {
-  const found = yield* all<Pick<EndpointRow, 'id' | 'merchant_id' | 'url' | 'method'>>(
-    `SELECT e.id, e.merchant_id, e.url, e.method FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
+  const found = yield* all<
+    Pick<EndpointRow, 'id' | 'merchant_id' | 'url' | 'method' | 'tool_name'>
+  >(
+    `SELECT e.id, e.merchant_id, e.url, e.method, e.tool_name FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
      WHERE m.owner IS NULL AND m.pay_to = $1 AND m.id <> $2`,
     [merchant.payTo, merchantId],
   )
-  const listed = new Set(endpoints.map(({ url, method }) => `${method} ${url}`))
+  const listed = new Set(endpoints.map(targetKey))
   for (const twin of found) {
-    if (!listed.has(`${twin.method} ${twin.url}`)) continue
+    if (!listed.has(targetKey({ ...twin, toolName: twin.tool_name }))) continue
     yield* removeEndpoint(twin.id)
     yield* noteChange(twin.merchant_id, now)
   }

@@ -17,6 +17,12 @@ const post = {
   schema: { type: 'object' },
 }
 
+const tool = {
+  type: 'mcp',
+  toolName: 'weather',
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+}
+
 function aPayload(bazaar: unknown, resource: object = {}) {
   return {
     x402Version: 2,
@@ -57,12 +63,11 @@ describe('a bazaar extension', () => {
     expect(resourceOf(aPayload(get))).toEqual({
       url: 'https://api.example.com/v1/weather',
       method: 'GET',
-      example: { city: 'Lisbon' },
       ...get,
     })
     expect(resourceOf(aPayload(post))).toMatchObject({
       method: 'POST',
-      example: { city: 'Lisbon' },
+      info: post.info,
     })
   })
 
@@ -76,8 +81,10 @@ describe('a bazaar extension', () => {
     } as Parameters<typeof declareDiscoveryExtension>[0])
     expect(resourceOf(aPayload(declared.bazaar))).toMatchObject({
       method: 'POST',
-      example: { city: 'Lisbon' },
-      info: { output: { type: 'json', example: { celsius: 21 } } },
+      info: {
+        input: { body: { city: 'Lisbon' } },
+        output: { type: 'json', example: { celsius: 21 } },
+      },
     })
   })
 
@@ -110,25 +117,63 @@ describe('a bazaar extension', () => {
 
 describe('its input', () => {
   it.each([
-    [{ type: 'mcp', toolName: 'weather' }, /MCP tools are not listed here yet/],
-    [{ type: 'soap' }, /info.input.type must be "http", got "soap"/],
+    [{ type: 'soap' }, /info.input.type must be "http" or "mcp", got "soap"/],
+    [{ type: 'mcp' }, /toolName must be 1 to 128 visible ASCII characters/],
+    [{ type: 'mcp', toolName: 'two words' }, /toolName must be/],
+    [{ type: 'mcp', toolName: 'weather' }, /inputSchema must be an object/],
+    [{ ...tool, transport: 'stdio' }, /transport must be streamable-http or sse, got "stdio"/],
+    [{ ...tool, example: ['Lisbon'] }, /example must be an object/],
     [{ method: undefined }, /info.input.method must be one of GET, HEAD/],
     [{ method: 'get' }, /got "get"/],
     [{ method: 'toString' }, /info.input.method must be one of/],
-    [{ method: 'HEAD' }, /only GET and POST are listed here, got "HEAD"/],
-    [{ method: 'DELETE' }, /only GET and POST/],
-    [{ method: 'PUT', bodyType: 'json' }, /only GET and POST are listed here, got "PUT"/],
-    [{ method: 'PATCH' }, /only GET and POST/],
+    [{ method: 'MCP' }, /info.input.method must be one of GET, HEAD/],
     [{ bodyType: 'json' }, /bodyType is for methods with a body/],
     [{ method: 'POST', bodyType: 'xml' }, /bodyType must be one of json, form-data, text/],
-    [{ method: 'POST', bodyType: 'form-data' }, /only JSON bodies/],
+    [{ method: 'PUT', bodyType: 'text', queryParams: [] }, /queryParams must be an object/],
     [{ queryParams: ['Lisbon'] }, /queryParams must be an object/],
   ])('%j is rejected with a reason', (input, reason) => {
     expect(reasonOf(aPayload(withInput(input)))).toMatch(reason)
   })
 
+  it.each([
+    [{ method: 'HEAD' }],
+    [{ method: 'DELETE' }],
+    [{ method: 'PUT', bodyType: 'text', body: 'Lisbon' }],
+    [{ method: 'PATCH', bodyType: 'form-data', body: { city: 'Lisbon' } }],
+    [{ method: 'POST', bodyType: 'json', body: {}, headers: { 'x-units': 'metric' } }],
+  ])('may be %j', (input) => {
+    expect(resourceOf(aPayload(withInput(input)))).toMatchObject({ method: input.method })
+  })
+
+  it('may be a tool of an MCP server', () => {
+    const { method: _, ...declared } = { ...withInput(tool).info.input, transport: 'sse' }
+    const resource = resourceOf(aPayload({ ...get, info: { input: declared } }))
+    expect(resource).toMatchObject({
+      url: 'https://api.example.com/v1/weather',
+      method: 'MCP',
+      toolName: 'weather',
+      transport: 'sse',
+    })
+    expect(reasonOf(aPayload(withInput(tool), { url: 'mcp://tool/weather' }))).toMatch(
+      /must be an http or https URL of at most 2048 characters, that of the MCP server/,
+    )
+  })
+
+  it('is read as the official server declares a tool', () => {
+    const declared = declareDiscoveryExtension({
+      toolName: 'weather',
+      description: 'Skies by the city',
+      inputSchema: tool.inputSchema,
+      example: { city: 'Lisbon' },
+    })
+    expect(resourceOf(aPayload(declared.bazaar))).toMatchObject({
+      method: 'MCP',
+      toolName: 'weather',
+    })
+  })
+
   it('needs no example and no body type', () => {
-    expect(resourceOf(aPayload(withInput({ queryParams: undefined }))).example).toBeUndefined()
+    expect(reasonOf(aPayload(withInput({ queryParams: undefined })))).toBe('accepted')
     expect(reasonOf(aPayload(withInput({ method: 'POST', body: 7 })))).toBe('accepted')
   })
 })
@@ -211,9 +256,12 @@ describe('what the payload says of the service', () => {
       mimeType: 'json\n',
       description: 7,
     }
-    expect(Object.keys(resourceOf(aPayload(get, bad))).sort()).toEqual(
-      ['example', 'info', 'method', 'schema', 'url'].sort(),
-    )
+    expect(Object.keys(resourceOf(aPayload(get, bad))).sort()).toEqual([
+      'info',
+      'method',
+      'schema',
+      'url',
+    ])
   })
 
   it.each([

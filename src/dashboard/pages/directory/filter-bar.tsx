@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { callMethods } from '../../../x402/calls.js'
 import type { EndpointFilters } from '../../api/queries.js'
 import { Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
@@ -26,8 +27,7 @@ const choices = [
     'Method',
     [
       ['', 'Any method'],
-      ['GET', 'GET'],
-      ['POST', 'POST'],
+      ...callMethods.map((method) => [method, method === 'MCP' ? 'MCP tool' : method] as const),
     ],
   ],
   [

@@ -1,6 +1,7 @@
 import type { MerchantEndpoint } from '../../../api/listings.js'
 import type { ToolsAnswer } from '../../../api/merchants.js'
 import type { ConsoleNetwork } from '../../../api/service.js'
+import { isBodyMethod, targetKey } from '../../../x402/calls.js'
 import { atomicToUsd } from '../../format/amounts.js'
 
 /*
@@ -10,9 +11,13 @@ import { atomicToUsd } from '../../format/amounts.js'
 /** Returns a call without payment, which shows the 402. */
 export function curlSnippet(endpoint: Callable): string {
   const url = exampleUrl(endpoint)
-  if (endpoint.method === 'GET') return `curl -i ${shellQuote(url)}`
+  const { method } = endpoint
+  if (method === 'GET') return `curl -i ${shellQuote(url)}`
+  if (method === 'HEAD') return `curl -I ${shellQuote(url)}`
+  const named = method === 'POST' ? '' : ` -X ${method}`
+  if (!isBodyMethod(method)) return `curl -i${named} ${shellQuote(url)}`
   return [
-    `curl -i ${shellQuote(url)} \\`,
+    `curl -i${named} ${shellQuote(url)} \\`,
     `  -H 'content-type: application/json' \\`,
     `  -d ${shellQuote(JSON.stringify(endpoint.example.body ?? {}))}`,
   ].join('\n')
@@ -23,8 +28,10 @@ export function fetchSnippet(endpoint: Callable, { network, asset }: ConsoleNetw
   const init =
     endpoint.method === 'GET'
       ? ''
-      : `, {
-  method: 'POST',
+      : !isBodyMethod(endpoint.method)
+        ? `, { method: ${quote(endpoint.method)} }`
+        : `, {
+  method: ${quote(endpoint.method)},
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(${indent(literal(endpoint.example.body ?? {}), 2)}),
 }`
@@ -53,23 +60,26 @@ const response = await pay(${quote(exampleUrl(endpoint))}${init})
 const answer = await response.text()`
 }
 
-/** Finds the tool that calls this endpoint among those of the merchant, by method and URL. */
-export function toolFor(answer: ToolsAnswer, { method, url }: Callable): unknown {
+/** Finds the tool that calls this endpoint among those of the merchant, by URL and method, or tool. */
+export function toolFor(answer: ToolsAnswer, endpoint: Callable): unknown {
   const names = Object.keys(answer.calls)
   const at = names.findIndex((name) => {
     const call = answer.calls[name]
-    return call?.method === method && call.url === url
+    return call !== undefined && targetKey(call) === targetKey(endpoint)
   })
   return answer.tools.find(
     (tool) => (tool as { function?: { name?: string } }).function?.name === names[at],
   )
 }
 
-export type Callable = Pick<MerchantEndpoint, 'url' | 'method' | 'example' | 'price' | 'pricing'>
+export type Callable = Pick<
+  MerchantEndpoint,
+  'url' | 'method' | 'toolName' | 'example' | 'price' | 'pricing'
+>
 
-/** Returns the URL of a GET with its example parameters. */
-export function exampleUrl({ url, method, example }: Callable): string {
-  if (method !== 'GET' || !URL.canParse(url)) return url
+/** Returns the URL with the example parameters of its query. */
+export function exampleUrl({ url, example }: Callable): string {
+  if (example.queryParams === undefined || !URL.canParse(url)) return url
   const whole = new URL(url)
   for (const [name, value] of Object.entries(example.queryParams ?? {})) {
     for (const each of Array.isArray(value) ? value : [value]) {

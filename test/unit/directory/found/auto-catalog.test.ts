@@ -181,7 +181,7 @@ describe('a settled payment with a bazaar extension', () => {
 
 describe('what is no entry', () => {
   it.each([
-    ['a tool', { bazaar: { info: { input: { type: 'mcp' } } } }, /MCP tools/],
+    ['a tool without a name', { bazaar: { info: { input: { type: 'mcp' } } } }, /toolName/],
     ['another payTo accepted', { accepted: { payTo: other } }, /must agree/],
     ['another amount accepted', { accepted: { amount: '1' } }, /must agree/],
     ['a part of the price by exact', { accepted: { amount: '10001' } }, /must agree/],

@@ -193,7 +193,7 @@ describe('the bazaar extension of a 402', () => {
   it.each([
     ['without info', { schema: {} }],
     ['without schema', { info: bazaar.info }],
-    ['of another kind', { ...bazaar, info: { input: { type: 'mcp' } } }],
+    ['of another kind', { ...bazaar, info: { input: { type: 'soap' } } }],
     ['with a reference to elsewhere', { ...bazaar, schema: { $ref: 'http://169.254.169.254/' } }],
     [
       'with one deep inside',

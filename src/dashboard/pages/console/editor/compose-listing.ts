@@ -5,8 +5,8 @@ import {
   type ListingEndpoint,
   listingBody,
   merchantIdKind,
-  type QueryValue,
 } from 'arcus-client/listing'
+import { parametersIn } from '../../../../x402/calls.js'
 import { priceProblem, usdToAtomic } from '../../../format/amounts.js'
 import type { EndpointDraft, ListingDraft } from './draft.js'
 
@@ -62,13 +62,14 @@ function composeEndpoint(draft: EndpointDraft, path: string, problems: Problems)
     inputSchema: (schema as Record<string, unknown> | undefined) ?? null,
     output: draft.output,
   }
-  return draft.method === 'GET'
-    ? {
-        ...common,
-        method: 'GET',
-        example: { queryParams: (example as Record<string, QueryValue> | undefined) ?? {} },
-      }
-    : { ...common, method: 'POST', example: { body: example ?? {} } }
+  const { method, toolName, transport } = draft
+  const tool = {
+    ...(method === 'MCP' ? { toolName: toolName.trim() } : {}),
+    ...(method === 'MCP' && transport !== undefined ? { transport } : {}),
+  }
+  const given = { ...draft.beside, [parametersIn(method)]: example ?? {} }
+  // The schema of a listing says what is wrong with it.
+  return { ...common, method, ...tool, example: given } as ListingEndpoint
 }
 
 function readJson(text: string, path: string, problems: Problems): unknown {

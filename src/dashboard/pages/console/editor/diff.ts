@@ -1,4 +1,5 @@
 import type { Listing, ListingEndpoint } from 'arcus-client/listing'
+import { type CallExample, parametersIn, targetKey } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
 
 export interface FieldChange {
@@ -20,7 +21,7 @@ export interface ListingDiff {
   changesPayTo: boolean
 }
 
-/** Compares the present listing (`undefined` for none) with the next one. Method and URL identify an endpoint. */
+/** Compares the present listing (`undefined` for none) with the next one. URL and method, or tool, identify an endpoint. */
 export function diffListings(before: Listing | undefined, after: Listing): ListingDiff {
   const old = new Map(before?.endpoints.map((endpoint) => [keyOf(endpoint), endpoint]))
   const kept = new Set<string>()
@@ -57,7 +58,10 @@ function merchantFields({ name, description, payTo }: Listing): Fields {
 
 function fieldsOf(endpoint: ListingEndpoint): Fields {
   const { title, description, pricing, price, tags, inputSchema, output, example } = endpoint
-  const values = example === undefined ? {} : 'body' in example ? example.body : example.queryParams
+  const main = (example as CallExample | undefined)?.[parametersIn(endpoint.method)]
+  // What stands beside the parameters is shown as well, if there is anything.
+  const isAlone = example === undefined || Object.keys(example).length === 1
+  const values = isAlone ? (main ?? {}) : example
   return {
     Title: title,
     Description: description ?? '',
@@ -82,8 +86,9 @@ function isSame(field: string, was: string, is: string): boolean {
   return field === PAID_TO ? was.toLowerCase() === is.toLowerCase() : was === is
 }
 
-function keyOf({ method, url }: ListingEndpoint): string {
-  return `${method} ${URL.canParse(url) ? new URL(url).href : url}`
+function keyOf(endpoint: ListingEndpoint): string {
+  const { url } = endpoint
+  return targetKey({ ...endpoint, url: URL.canParse(url) ? new URL(url).href : url }).trim()
 }
 
 /** Returns nothing for plain JSON without an example, which needs no line. */

@@ -1,5 +1,6 @@
 import type { Validation } from '../../../../api/discovery.js'
 import type { MerchantEndpoint, MerchantView } from '../../../../api/listings.js'
+import { parametersIn } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
 
 export type Method = MerchantEndpoint['method']
@@ -10,6 +11,8 @@ export interface EndpointDraft {
   key: string
   url: string
   method: Method
+  /** Of a tool of an MCP server. */
+  toolName: string
   title: string
   description: string
   pricing: MerchantEndpoint['pricing']
@@ -21,7 +24,9 @@ export interface EndpointDraft {
   example: string
   /** JSON text; empty for none. */
   inputSchema: string
-  /** Not in the form, but kept by a save. */
+  /** Not in the form, but kept by a save: what stands beside the parameters, the transport of a tool, the output. */
+  beside: Omit<MerchantEndpoint['example'], 'arguments'>
+  transport?: MerchantEndpoint['transport']
   output: { type: string; example?: unknown } | null
 }
 
@@ -38,6 +43,7 @@ export function emptyEndpoint(): EndpointDraft {
     key: newKey(),
     url: '',
     method: 'GET',
+    toolName: '',
     title: '',
     description: '',
     pricing: 'fixed',
@@ -45,6 +51,7 @@ export function emptyEndpoint(): EndpointDraft {
     tags: '',
     example: '',
     inputSchema: '',
+    beside: {},
     output: { type: 'json' },
   }
 }
@@ -60,18 +67,31 @@ export function draftOf(merchant: MerchantView): ListingDraft {
     key: newKey(),
     url: endpoint.url,
     method: endpoint.method,
+    toolName: endpoint.toolName ?? '',
     title: endpoint.title,
     description: endpoint.description,
     pricing: endpoint.pricing,
     price: atomicToUsd(endpoint.price),
     tags: endpoint.tags.join(', '),
-    example: jsonText(
-      endpoint.method === 'GET' ? endpoint.example.queryParams : endpoint.example.body,
-    ),
+    example: jsonText(endpoint.example[parametersIn(endpoint.method)]),
+    beside: besideParameters(endpoint),
+    transport: endpoint.transport,
     inputSchema: jsonText(endpoint.inputSchema),
     output: endpoint.output,
   }))
   return { id, name, description, payTo, endpoints }
+}
+
+/** Returns the example without the parameters, which the form shows. */
+function besideParameters({
+  method,
+  example = {},
+}: {
+  method: Method
+  example?: MerchantEndpoint['example'] | undefined
+}): EndpointDraft['beside'] {
+  const { [parametersIn(method)]: _, ...beside } = example
+  return beside
 }
 
 /** Fills the empty fields of an endpoint from its live 402, and replaces its price. Texts of the owner stay. */
@@ -80,13 +100,13 @@ export function fillEndpoint(
   quoted: NonNullable<Validation['listing']>,
 ): EndpointDraft {
   const isSameMethod = draft.method === quoted.method
-  const example = jsonText(
-    quoted.method === 'GET' ? quoted.example?.queryParams : quoted.example?.body,
-  )
+  const example = jsonText(quoted.example?.[parametersIn(quoted.method)])
   return {
     ...draft,
     url: quoted.url,
     method: quoted.method,
+    toolName: quoted.toolName ?? '',
+    beside: isSameMethod ? draft.beside : besideParameters(quoted),
     pricing: quoted.pricing === 'metered' ? 'metered' : draft.pricing,
     price: atomicToUsd(quoted.price),
     title: draft.title || (quoted.title ?? titleFromUrl(quoted.url)),

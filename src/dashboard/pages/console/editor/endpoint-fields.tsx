@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { callMethods, parametersIn, uncalledMethods } from '../../../../x402/calls.js'
 import { MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
 import { Select } from '../../../components/choices.js'
@@ -22,6 +23,16 @@ interface EndpointFieldsProps {
   isOpenAtFirst: boolean
   onChange: (endpoint: EndpointDraft) => void
   onRemove: () => void
+}
+
+export const methodOptions = callMethods.map(
+  (method) => [method, method === 'MCP' ? 'MCP tool' : method] as const,
+)
+
+const exampleLabels = {
+  queryParams: 'Example parameters (JSON)',
+  body: 'Example body (JSON)',
+  arguments: 'Example arguments (JSON)',
 }
 
 /** Edits one endpoint: a line that opens into its fields. */
@@ -91,14 +102,21 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
           <Select
             {...field}
             value={method}
-            options={[
-              ['GET', 'GET'],
-              ['POST', 'POST'],
-            ]}
+            options={methodOptions}
             onChange={bind('method').onChange}
           />
         )}
       </Field>
+      {method === 'MCP' && (
+        <TextField
+          place="sm:col-span-6"
+          label="Name of the tool"
+          hint="As the MCP server at the URL lists it. Each tool is an endpoint of its own."
+          isCode
+          maxLength={128}
+          {...bind('toolName')}
+        />
+      )}
       <div className="sm:col-span-6">
         <ReadAgain endpoint={endpoint} onChange={onChange} />
       </div>
@@ -142,8 +160,12 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
       <TextArea place="sm:col-span-6" label="Description" rows={3} {...bind('description')} />
       <TextArea
         place="sm:col-span-3"
-        label={method === 'GET' ? 'Example parameters (JSON)' : 'Example body (JSON)'}
-        hint="Arcus calls the endpoint with these, without payment."
+        label={exampleLabels[parametersIn(method)]}
+        hint={
+          uncalledMethods.includes(method)
+            ? `Arcus never calls a ${method}: the endpoint stays unverified.`
+            : 'Arcus calls the endpoint with these, without payment.'
+        }
         rows={5}
         isCode
         {...bind('example')}
@@ -162,9 +184,9 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
 
 /** Reads the live 402 again and takes over its price and parameters. */
 function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onChange'>) {
-  const { url, method, example } = endpoint
+  const { url } = endpoint
   const read = useMutation({
-    mutationFn: () => readQuote(url, { method, example }),
+    mutationFn: () => readQuote(url, endpoint),
     onSuccess: ({ listing }) => {
       if (listing !== null) onChange(fillEndpoint(endpoint, listing))
     },

@@ -8,6 +8,7 @@ import { UntrustedText } from '../../../components/untrusted-text.js'
 import { safeHref } from '../../../format/untrusted-text.js'
 import { verdictName } from '../../../format/verdicts.js'
 import type { Method } from './draft.js'
+import { methodOptions } from './endpoint-fields.js'
 import { type Quote, readQuote } from './quote.js'
 
 interface PasteUrlProps {
@@ -60,11 +61,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
             <Select
               aria-label="Method"
               value={method}
-              options={[
-                ['', 'Any method'],
-                ['GET', 'GET'],
-                ['POST', 'POST'],
-              ]}
+              options={[['', 'Any method'], ...methodOptions]}
               onChange={setMethod}
               className="!w-32 shrink-0"
             />

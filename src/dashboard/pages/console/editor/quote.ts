@@ -1,9 +1,19 @@
 import type { Validation } from '../../../../api/discovery.js'
+import { parametersIn } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
-import type { Method } from './draft.js'
+import type { EndpointDraft, Method } from './draft.js'
 
 export interface Quote extends Validation {
   method: Method
+}
+
+interface Asked {
+  method?: Method
+  toolName?: string
+  /** The JSON text of the parameters. */
+  example?: string
+  /** The other members of the example. */
+  beside?: EndpointDraft['beside']
 }
 
 /** Statuses with which frameworks answer a call with the wrong method. */
@@ -11,30 +21,32 @@ const OTHER_METHOD = [400, 404, 405, 415, 422, 501]
 
 /**
  * Has the service probe an endpoint and returns what its 402 quotes. Without a method it tries GET, then POST if the
- * endpoint does not know GET. `example` is the JSON text of the parameters or the body. Rejects with `ArcusError`.
+ * endpoint does not know GET. Of an MCP server without the name of a tool it returns the tools. Rejects with `ArcusError`.
  */
-export async function readQuote(
-  url: string,
-  { method, example = '' }: { method?: Method; example?: string },
-): Promise<Quote> {
-  const first = await validate(url, method ?? 'GET', example)
+export async function readQuote(url: string, asked: Asked): Promise<Quote> {
+  const first = await validate(url, { method: 'GET', ...asked })
   const mayBePost =
-    method === undefined &&
+    asked.method === undefined &&
     first.verdict === 'not_402' &&
     OTHER_METHOD.includes(Number(first.seen.status))
   if (!mayBePost) return first
-  const second = await validate(url, 'POST', '')
+  const second = await validate(url, { method: 'POST' })
   return second.verdict === 'live' ? second : first
 }
 
-async function validate(url: string, method: Method, example: string): Promise<Quote> {
+async function validate(
+  url: string,
+  { method, toolName = '', example = '', beside }: Asked & { method: Method },
+): Promise<Quote> {
   const values = parse(example)
-  const given =
-    values === undefined ? {} : method === 'GET' ? { queryParams: values } : { body: values }
+  const { queryParams, bodyType } = beside ?? {}
   const answer = await sendJson<Validation>('POST', '/discovery/validate', {
     url,
     method,
-    ...given,
+    ...(toolName === '' ? {} : { toolName }),
+    ...(queryParams === undefined ? {} : { queryParams }),
+    ...(bodyType === undefined ? {} : { bodyType }),
+    ...(values === undefined ? {} : { [parametersIn(method)]: values }),
   })
   return { ...answer, method }
 }

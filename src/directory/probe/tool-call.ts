@@ -1,0 +1,268 @@
+import { cleanText } from 'arcus-client/text'
+import { isObject, memberOf } from '../../x402/json.js'
+import { type CleanLimits, cleanJson } from './clean-json.js'
+import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
+import { readPaymentRequired, withoutDialect } from './payment-required.js'
+import { checkAnswer, checkRequirements, type Expected, type Verdict, verdict } from './verdict.js'
+
+/** A tool as its server lists it: texts of a stranger, bounded and cleaned. */
+export interface ListedTool {
+  name: string
+  description?: string
+  inputSchema?: Record<string, unknown>
+}
+
+interface ToolTarget {
+  url: string
+  toolName: string
+  arguments: Record<string, unknown>
+}
+
+/** Longest time of all calls of one probe together. */
+const PROBE_MS = 15_000
+const PROTOCOL_VERSION = '2025-06-18'
+/** Pages of `tools/list` that are read, and tools that are kept of them. */
+const MAX_PAGES = 5
+const MAX_TOOLS = 200
+/** A list holds the schemas of many tools. */
+const LIST_BYTES = 256 * 1024
+const MAX_DESCRIPTION_CHARS = 1_000
+const schemaLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
+const VISIBLE = /^[\x21-\x7e]{1,512}$/
+
+type Step<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
+
+/**
+ * Calls a tool without payment, as a client of MCP does (streamable HTTP), and checks the payment that its result asks for.
+ * The tool must be in the list of its server, because agents find it there.
+ */
+export async function checkTool(
+  fetch: GuardedFetch,
+  target: ToolTarget,
+  expected: Expected,
+): Promise<Verdict & { tool?: ListedTool }> {
+  const session = await openSession(fetch, target.url)
+  if (!session.ok) return session.verdict
+  const listed = await readTools(session.value)
+  if (!listed.ok) return listed.verdict
+  const tool = listed.value.find(({ name }) => name === target.toolName)
+  if (tool === undefined) {
+    const message = `The MCP server has no tool of the name ${target.toolName}: list one that its tools/list names.`
+    return verdict('tool_missing', message, { tools: listed.value.length })
+  }
+  const params = { name: target.toolName, arguments: target.arguments }
+  const called = await session.value.request('tools/call', params)
+  if (!called.ok) return called.verdict
+  const hasSchema = expected.hasSchema || tool.inputSchema !== undefined
+  return { ...checkResult(called.value, { ...expected, hasSchema }), tool }
+}
+
+/** Lists the tools of an MCP server. */
+export async function listTools(
+  fetch: GuardedFetch,
+  url: string,
+): Promise<Step<readonly ListedTool[]>> {
+  const session = await openSession(fetch, url)
+  return session.ok ? readTools(session.value) : session
+}
+
+/** Checks the message that answers `tools/call`, by the MCP transport of x402. */
+function checkResult(message: Record<string, unknown>, expected: Expected): Verdict {
+  const { result, error } = message
+  if (error !== undefined) {
+    const code = memberOf(error, 'code')
+    const number = typeof code === 'number' ? code : null
+    return wrong(
+      `The tool answered with the JSON-RPC error ${number ?? 'of no code'} instead of asking for payment: make the example one that it takes, or ask for payment before looking at arguments.`,
+      { code: number },
+    )
+  }
+  const quoted = readPaymentRequired(requiredIn(result))
+  if (quoted.kind === 'quoted') return checkRequirements(quoted, expected)
+  if (quoted.kind === 'version1') {
+    return wrong('The tool asks for payment in x402 version 1 only; upgrade it to version 2.', {
+      x402Version: 1,
+    })
+  }
+  return memberOf(result, 'isError') === true
+    ? wrong(
+        'The tool answered with an error that asks for no payment: make the example one that it takes, or ask for payment before looking at arguments.',
+      )
+    : wrong('The tool ran without payment: ask for payment before it runs.')
+}
+
+function wrong(message: string, seen: Verdict['seen'] = {}): Verdict {
+  return verdict('not_402', message, seen)
+}
+
+/** Returns what may be a PaymentRequired: the structured content of the result, or else its first text. */
+function requiredIn(result: unknown): unknown {
+  const structured = memberOf(result, 'structuredContent')
+  if (isObject(structured) && 'accepts' in structured) return structured
+  const required = memberOf(result, 'paymentRequired')
+  if (isObject(required)) return required
+  const content = memberOf(result, 'content')
+  const text = Array.isArray(content) ? memberOf(content[0], 'text') : undefined
+  return typeof text === 'string' ? parseJson(text) : undefined
+}
+
+/** A conversation with an MCP server. */
+interface Session {
+  /** Returns the message that answers, which has a result or an error. */
+  request(
+    method: string,
+    params: object,
+    bodyBytes?: number,
+  ): Promise<Step<Record<string, unknown>>>
+}
+
+async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Session>> {
+  const deadline = performance.now() + PROBE_MS
+  const headers: Record<string, string> = {}
+  let lastId = 0
+
+  async function post(message: object, id?: number, bodyBytes?: number): Promise<GuardedAnswer> {
+    return fetch({
+      url,
+      method: 'POST',
+      accept: 'application/json, text/event-stream',
+      headers,
+      body: JSON.stringify({ jsonrpc: '2.0', ...message, ...(id === undefined ? {} : { id }) }),
+      ...(bodyBytes === undefined ? {} : { bodyBytes }),
+      // A server may leave its stream of events open after the answer.
+      ...(id === undefined ? {} : { isWhole: (body) => findMessage(body, id) !== undefined }),
+    })
+  }
+
+  const session: Session = {
+    async request(method, params, bodyBytes) {
+      if (performance.now() > deadline) {
+        const late =
+          'The MCP server did not answer in time, all calls together. It is tried again later.'
+        return { ok: false, verdict: verdict('unreachable', late, { failure: 'timeout' }) }
+      }
+      const id = ++lastId
+      const answer = await post({ method, params }, id, bodyBytes)
+      const failure = failureOf(answer)
+      if (failure !== undefined) return { ok: false, verdict: failure }
+      const sessionId = headOf(answer)?.headers['mcp-session-id']
+      if (sessionId !== undefined && VISIBLE.test(sessionId)) headers['mcp-session-id'] = sessionId
+      const message = answer.kind === 'answer' ? findMessage(answer.body, id) : undefined
+      return message === undefined ? notMcp(`answered ${method} with no JSON-RPC`) : ok(message)
+    },
+  }
+
+  const greeting = await session.request('initialize', {
+    protocolVersion: PROTOCOL_VERSION,
+    capabilities: {},
+    clientInfo: { name: 'arcus-probe', version: '1' },
+  })
+  if (!greeting.ok) return greeting
+  const version = memberOf(greeting.value.result, 'protocolVersion')
+  if (typeof version !== 'string') return notMcp('refused initialize')
+  if (/^\d{4}-\d\d-\d\d$/.test(version)) headers['mcp-protocol-version'] = version
+  await post({ method: 'notifications/initialized' })
+  return ok(session)
+}
+
+async function readTools(session: Session): Promise<Step<ListedTool[]>> {
+  const tools: ListedTool[] = []
+  let cursor: unknown
+  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+    const params = typeof cursor === 'string' ? { cursor } : {}
+    const answer = await session.request('tools/list', params, LIST_BYTES)
+    if (!answer.ok) return answer
+    const { result } = answer.value
+    const listed = memberOf(result, 'tools')
+    if (!Array.isArray(listed)) return notMcp('answered tools/list with no tools')
+    tools.push(...listed.slice(0, MAX_TOOLS).flatMap(readTool))
+    cursor = memberOf(result, 'nextCursor')
+    if (typeof cursor !== 'string') break
+  }
+  return ok(tools.slice(0, MAX_TOOLS))
+}
+
+function readTool(tool: unknown): ListedTool[] {
+  const name = memberOf(tool, 'name')
+  const description = memberOf(tool, 'description')
+  const cleaned = cleanJson(memberOf(tool, 'inputSchema'), schemaLimits)
+  if (typeof name !== 'string' || !VISIBLE.test(name)) return []
+  const text = typeof description === 'string' ? cleanText(description, MAX_DESCRIPTION_CHARS) : ''
+  return [
+    {
+      name,
+      ...(text === '' ? {} : { description: text }),
+      ...(isObject(cleaned) ? { inputSchema: withoutDialect(cleaned) } : {}),
+    },
+  ]
+}
+
+/** Statuses of busy servers: a later call may succeed. */
+const passingStatuses = [408, 425, 429]
+
+/** Returns what ends a probe before any message is read. */
+function failureOf(answer: GuardedAnswer): Verdict | undefined {
+  const status = headOf(answer)?.status
+  if (answer.kind !== 'answer' || status === undefined) {
+    // The messages about hosts that are not reached, and about redirects, are those of all endpoints.
+    return checkAnswer(answer, unreached)
+  }
+  if (status < 300) return undefined
+  if (status >= 500 || passingStatuses.includes(status)) {
+    const message = `The MCP server answered ${status}; it is tried again later.`
+    return verdict('unreachable', message, { status })
+  }
+  const advice =
+    status === 402
+      ? 'ask for payment in the result of the tool, by the MCP transport of x402, and not by HTTP'
+      : status === 401 || status === 403
+        ? 'let agents list and call its tools without any other permission'
+        : 'check that the URL is that of a server of streamable HTTP'
+  return verdict('not_mcp', `The MCP server answered ${status}: ${advice}.`, { status })
+}
+
+/** Terms that no answer is compared with: there is none. */
+const unreached = {
+  network: '',
+  tokens: [],
+  hasSchema: true,
+  method: 'MCP',
+}
+
+function ok<Value>(value: Value): Step<Value> {
+  return { ok: true, value }
+}
+
+function notMcp(what: string): Step<never> {
+  const message = `The server ${what}: it must speak the Model Context Protocol over streamable HTTP.`
+  return { ok: false, verdict: verdict('not_mcp', message) }
+}
+
+/** Finds the answer to a request in a body of JSON, or of server-sent events with JSON. */
+function findMessage(body: string, id: number): Record<string, unknown> | undefined {
+  const texts = /^\s*[[{]/.test(body) ? [body] : eventsOf(body)
+  const messages = texts.flatMap((text) => [parseJson(text)].flat())
+  return messages.find((it) => isObject(it) && it.id === id && ('result' in it || 'error' in it)) as
+    | Record<string, unknown>
+    | undefined
+}
+
+/** Returns the data of each whole event. */
+function eventsOf(body: string): string[] {
+  const events = body.split(/\r\n\r\n|\n\n|\r\r/)
+  return events.map((event) =>
+    event
+      .split(/\r\n|\n|\r/)
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice('data:'.length))
+      .join('\n'),
+  )
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -48,7 +48,7 @@ describe('the declaration of a priced route', () => {
     expect(resource).toMatchObject({
       url: 'http://localhost/weather',
       method: 'GET',
-      example: { city: 'Lisbon' },
+      info: { input: { queryParams: { city: 'Lisbon' } } },
     })
     expect(propertiesOf(resource?.schema).queryParams).toEqual(querystring)
   })
@@ -64,7 +64,10 @@ describe('the declaration of a priced route', () => {
       'POST',
       '/sum',
     )
-    expect(resource).toMatchObject({ method: 'POST', example: { text: 'text..', mode: 'short' } })
+    expect(resource).toMatchObject({
+      method: 'POST',
+      info: { input: { body: { text: 'text..', mode: 'short' } } },
+    })
     expect(propertiesOf(resource?.schema).body).toEqual(body)
   })
 
@@ -145,8 +148,10 @@ describe('the declaration of a priced route', () => {
     )
     expect(resource).toMatchObject({
       description: 'What the weather is.',
-      example: { city: 'Lisbon' },
-      info: { output: { type: 'json', example: { degrees: 21 } } },
+      info: {
+        input: { queryParams: { city: 'Lisbon' } },
+        output: { type: 'json', example: { degrees: 21 } },
+      },
     })
   })
 

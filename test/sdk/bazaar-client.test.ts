@@ -32,7 +32,12 @@ it('lists resources with every filter of the official client', async () => {
   const found = await bazaar.listResources({ ...one, limit: 1, offset: 0 })
   expect(found.pagination).toEqual({ limit: 1, offset: 0, total: 1 })
   expect(found.items[0]?.extensions).toEqual({ bazaar: { info: {} } })
-  for (const other of [{ type: 'mcp' }, { payTo: '0x1' }, { scheme: 'upto' }, { network: 'a:b' }]) {
+  for (const other of [
+    { type: 'mcp' },
+    { payTo: '0x1' },
+    { scheme: 'upto' },
+    { network: 'eip155:1' },
+  ]) {
     expect((await bazaar.listResources({ ...one, ...other })).items).toEqual([])
   }
   expect((await bazaar.listResources({ offset: 1 })).items).toHaveLength(1)

@@ -141,7 +141,7 @@ describe('a hosted endpoint', () => {
     const both = [anEndpoint(), anEndpoint({ method: 'POST', example: { body: {} } })]
     await list(stores.listings, 'weather', { endpoints: both })
     await expect(markHosted(stores, target)).rejects.toThrow(
-      /with GET and with POST: name the method/,
+      /with several methods: name the method/,
     )
     await markHosted(stores, { ...target, method: 'POST' })
     const hosted = (await stores.listings.endpointsOf('weather')).filter(({ isHosted }) => isHosted)
@@ -151,7 +151,7 @@ describe('a hosted endpoint', () => {
   it.each([
     [{ url: 'https://api.example.com/other' }, /lists no endpoint https/],
     [{ method: 'POST' }, /lists no endpoint POST https/],
-    [{ method: 'PUT' }, /METHOD must be GET or POST/],
+    [{ method: 'MCP' }, /METHOD must be one of GET, HEAD/],
     [{ url: 'weather' }, /URL cannot be read/],
     [{ id: 'nobody' }, /There is no merchant/],
   ])('is not found by %j', async (change, message) => {
@@ -389,8 +389,8 @@ describe('a file of merchants', () => {
     ],
     [
       'a bad method',
-      aFile([aMerchant({}, { method: 'PUT' })]),
-      /endpoints\[0\]\.method must be "GET" or "POST"/,
+      aFile([aMerchant({}, { method: 'OPTIONS' })]),
+      /endpoints\[0\]\.method must be "GET" or "HEAD"/,
     ],
     [
       'a bad price',

@@ -28,7 +28,7 @@ export interface AppOptions {
   countExchange?: CountExchange | undefined
   facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
   /** Routes of discovery and directory. */
-  directory?: (app: FastifyInstance) => Promise<void>
+  directory?: (app: FastifyInstance, pages: Console) => Promise<void>
   /** Routes for agents. */
   mcp?: (app: FastifyInstance) => Promise<void>
   /** Routes of the operator's own paid endpoints. */
@@ -73,7 +73,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
   const { directory, mcp, hosted } = options
   // The directory gets a scope of its own, so that its hooks do not touch payments.
-  if (directory !== undefined) await app.register(async (scope) => directory(scope))
+  if (directory !== undefined) await app.register(async (scope) => directory(scope, pages))
   // The MCP routes have a body parser of their own.
   if (mcp !== undefined) await app.register(async (scope) => mcp(scope))
   if (hosted !== undefined) await app.register(async (scope) => hosted(scope))

@@ -11,6 +11,7 @@ import { createActivityFeed, followActivity } from '../directory/activity/feed.j
 import { createActivityRecorder } from '../directory/activity/recorder.js'
 import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
+import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
@@ -24,6 +25,7 @@ import { createCatalog } from '../directory/listings/catalog.js'
 import { catalogRoutes } from '../directory/listings/catalog-routes.js'
 import { createHistoryReader } from '../directory/listings/history.js'
 import { createMerchantView } from '../directory/listings/merchant-view.js'
+import { pageRoutes } from '../directory/listings/pages.js'
 import { writeRoutes } from '../directory/listings/routes.js'
 import { createSaveProbes } from '../directory/listings/save-probes.js'
 import { createSchemaCheck } from '../directory/listings/schema-check.js'
@@ -49,6 +51,7 @@ import { toItem } from '../discovery/item.js'
 import { createPace, createUrgency } from '../discovery/pace.js'
 import { discoveryRoutes } from '../discovery/routes.js'
 import type { BazaarIntake } from '../facilitator/routes.js'
+import type { Console } from '../http/console.js'
 import { installCompression } from '../http/headers.js'
 import { createTokenBuckets } from '../http/limiter.js'
 import { mcpRoutes } from '../mcp/routes.js'
@@ -65,7 +68,7 @@ import { composeEvents } from './events.js'
 /** Discovery and the merchant directory, built and not yet started. */
 export interface ComposedDirectory {
   /** Its routes, as a plugin. */
-  routes(app: FastifyInstance): Promise<void>
+  routes(app: FastifyInstance, pages: Console): Promise<void>
   /** Lists the resources that settled payments name. */
   bazaar: BazaarIntake
   onAnswer(answer: PaymentAnswer): void
@@ -160,6 +163,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
     log,
   })
   const usage = createUsageRefresh({ activity, store: world.stores.usage, now, log })
+  const readTotals = createPublicTotals({ store: activity, now })
   const sessions = createSessions(world.stores.sessions, now)
   const events = composeEvents({ ...world, sessions, network, log })
   const domain = new URL(config.directoryUrl).host
@@ -180,7 +184,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       if (answer.payment.network === network) recorder.record(answer)
     },
     figures: { index: discovery.figures, probes: schedule.figures, dropped: recorder.dropped },
-    async routes(app) {
+    async routes(app, { answerPage }) {
       await installCompression(app)
       await app.register(cookie)
       await discovery.routes(app)
@@ -188,6 +192,13 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
       await app.register(exportRoutes, { store, ...about })
+      await app.register(pageRoutes, {
+        store,
+        catalog,
+        readTotals,
+        answerPage,
+        directoryUrl: config.directoryUrl,
+      })
       await app.register(writeRoutes, {
         writes,
         listings: store,
@@ -207,6 +218,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(activityRoutes, {
         tokens,
         store: activity,
+        readTotals,
         listings: store,
         sessions,
         checksum,

@@ -22,15 +22,21 @@ export function sendCached(
   request: FastifyRequest,
   reply: FastifyReply,
   { bytes, etag }: CachedBody,
+  cacheControl?: string,
 ): FastifyReply {
-  if (isKnown(request, reply, etag)) return reply
+  if (isKnown(request, reply, etag, cacheControl)) return reply
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 
-/** Sets the headers of an answer that anybody may keep for a minute, and answers 304 to a caller that has it. */
-export function isKnown(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
-  reply.header('cache-control', CACHE_CONTROL).header('etag', etag)
+/** Sets the headers of an answer that anybody may keep for a minute unless said, and answers 304 to a caller that has it. */
+export function isKnown(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  etag: string,
+  cacheControl: string = CACHE_CONTROL,
+): boolean {
+  reply.header('cache-control', cacheControl).header('etag', etag)
   if (!hasTag(request.headers['if-none-match'], etag)) return false
   reply.code(304).removeHeader('content-type').send()
   return true

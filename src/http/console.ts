@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,8 +6,10 @@ import { getAddress } from 'viem'
 import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
 import type { Config } from '../config/config.js'
 import { networks } from '../x402/networks.js'
+import { sendCached, toCachedBody } from './cached-reply.js'
 import type { AnswerPage } from './not-found.js'
 import { describedAs, type Operation } from './operation.js'
+import { type PageHead, writeHead } from './page-head.js'
 import { version } from './version.js'
 
 interface ConsoleOptions {
@@ -23,7 +25,7 @@ export interface Console {
   isBuilt: boolean
   /** Adds its files as routes; await it before the server starts. */
   install(app: FastifyInstance): Promise<void>
-  /** Answers a deep link with the page, which reads the rest of the address itself. */
+  /** Answers with the page, which reads the rest of the address itself. */
   answerPage: AnswerPage
 }
 
@@ -31,6 +33,10 @@ export interface Console {
 const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.url))
 
 const PAGE = 'index.html'
+/** The pages that need no head of their own. */
+const PLAIN_PAGES = ['/lookup', '/lookup/attestation', '/status', '/console', '/console/*']
+const TAGLINE =
+  'Find paid HTTP APIs that settle through Arcus, or list your own with one signature.'
 const ASSETS = 'assets'
 const COMPRESSED = /\.(br|gz)$/
 const NOT_BUILT =
@@ -77,6 +83,8 @@ function pageHeaders(isSecure: boolean): Record<string, string> {
 export function openConsole(options: ConsoleOptions): Console {
   const { folder = builtConsole, baseUrl, directoryUrl } = options
   const isBuilt = existsSync(`${folder}/${PAGE}`)
+  const built = isBuilt ? readFileSync(`${folder}/${PAGE}`, 'utf8') : ''
+  const home = homeHead(directoryUrl)
   const headers = pageHeaders(directoryUrl.startsWith('https:'))
   const facilitator = new URL(baseUrl)
   const directory = new URL(directoryUrl)
@@ -91,25 +99,32 @@ export function openConsole(options: ConsoleOptions): Console {
       .sendFile(file, folder, { cacheControl: false })
   }
 
-  const answerPage: AnswerPage = (request, reply) => {
+  const answerPage: AnswerPage = (request, reply, { head, status = 200 } = {}) => {
     if (isElsewhere(request)) {
       return reply
         .header('cache-control', 'no-store')
         .redirect(`${directory.origin}${request.url}`, 302)
     }
-    if (isBuilt) return send(reply, PAGE, REVALIDATE)
-    return reply
-      .code(503)
-      .headers({ ...headers, 'cache-control': 'no-store' })
-      .type('text/plain; charset=utf-8')
-      .send(NOT_BUILT)
+    reply.headers(headers)
+    if (!isBuilt) {
+      const text = reply.code(503).header('cache-control', 'no-store')
+      return text.type('text/plain; charset=utf-8').send(NOT_BUILT)
+    }
+    reply.type('text/html; charset=utf-8')
+    const page = head === undefined ? built : writeHead(built, head)
+    if (status === 200) return sendCached(request, reply, toCachedBody(page), REVALIDATE)
+    return reply.code(status).header('cache-control', 'no-store').send(page)
   }
 
   return {
     isBuilt,
     answerPage,
     async install(app) {
-      app.get('/', answerPage)
+      const asPage = { config: { isPage: true } }
+      app.get('/', asPage, (request, reply) => answerPage(request, reply, { head: home }))
+      for (const path of PLAIN_PAGES) {
+        app.get(path, asPage, (request, reply) => answerPage(request, reply))
+      }
       if (!isBuilt) return
       await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true })
       const assets = new Set(filesIn(`${folder}/${ASSETS}`))
@@ -124,6 +139,19 @@ export function openConsole(options: ConsoleOptions): Console {
         app.get(`/${file}`, (_request, reply) => send(reply, file, REVALIDATE))
       }
     },
+  }
+}
+
+function homeHead(directoryUrl: string): PageHead {
+  const { origin } = new URL(directoryUrl)
+  const url = `${origin}/`
+  const service = { '@context': 'https://schema.org', '@type': 'Service', name: 'Arcus', url }
+  return {
+    title: 'Arcus',
+    description: TAGLINE,
+    url,
+    image: `${origin}/card.png`,
+    data: { ...service, description: TAGLINE, serviceType: 'Directory of paid HTTP APIs' },
   }
 }
 

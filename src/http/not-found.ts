@@ -1,24 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { PageHead } from './page-head.js'
 
 interface KnownPath {
   pattern: RegExp
   methods: Set<string>
 }
 
-export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+/** Answers with the console: as it was built, or with a head of its own, and 200 unless said. */
+export type AnswerPage = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page?: { head?: PageHead; status?: number },
+) => FastifyReply
 
 /**
  * Answers 404, or 405 with `Allow` if the path is known with another method. The answer is always plain, because no
- * family owns the request. A browser that opens an address below no route of ours gets `answerPage` instead.
+ * family owns the request. A browser gets the 404 as `answerPage`, unless the address is below a route of the API.
  * Call it before the first route: it watches them being added.
  */
 export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): void {
   const knownPaths = new Map<string, KnownPath>()
-  /** First segments of all routes. No page of the console lies below them. */
+  /** First segments of all routes but pages. */
   const ownSegments = new Set<string>()
-  app.addHook('onRoute', ({ url, method }) => {
+  app.addHook('onRoute', ({ url, method, config }) => {
     if (url === '*') return
-    ownSegments.add(firstSegment(url))
+    if (!config?.isPage) ownSegments.add(firstSegment(url))
     const known = knownPaths.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() }
     for (const name of [method].flat()) known.methods.add(name)
     knownPaths.set(url, known)
@@ -31,7 +37,7 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
       .flatMap(({ methods }) => [...methods])
     if (allowed.length === 0) {
       const isPage = asksForPage(request) && !ownSegments.has(firstSegment(path))
-      if (isPage && answerPage !== undefined) return answerPage(request, reply)
+      if (isPage && answerPage !== undefined) return answerPage(request, reply, { status: 404 })
       return reply.code(404).send({ error: 'not_found', message: 'There is nothing at this path.' })
     }
     // The route exists, but the file behind it does not.

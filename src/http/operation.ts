@@ -85,8 +85,10 @@ declare module 'fastify' {
     limit?: RouteLimit
     /** Set to `false` by `installCors` on routes that other origins must not call. A route may bring rules of its own. */
     cors?: false | FastifyCorsOptions
-    /** Describes the route in the documentation. A route without one is a page of the console. */
+    /** Describes the route in the documentation. */
     operation?: Operation
+    /** A page of the console. Unknown addresses below it are the page as well, with a 404. */
+    isPage?: boolean
   }
 }
 

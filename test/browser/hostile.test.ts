@@ -44,6 +44,11 @@ describe.skipIf(skipped !== undefined)('a listing with markup in every text', ()
       ].map(({ outerHTML }) => outerHTML),
     )
     expect(harm).toEqual([])
+    // The head is the server's: a title, a description and data that the policy for scripts leaves alone.
+    const data = await page.locator('head script[type="application/ld+json"]').textContent()
+    expect(JSON.parse(data ?? '')).toMatchObject({ '@type': 'Service' })
+    expect(await page.locator('head meta[name="description"]').count()).toBe(1)
+    expect(await page.locator('head img, head svg, head b').count()).toBe(0)
     expect(faults).toEqual([])
     await close()
   })

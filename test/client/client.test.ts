@@ -96,6 +96,13 @@ describe('the client', () => {
     expect(payment).toMatchObject({ state: 'confirmed', transaction: paid.settlement?.transaction })
   })
 
+  it('sees paid calls on the badge of the merchant', async () => {
+    const path = { merchant: 'weather-house' }
+    const badge = () => arcus.call('GET /badge/{merchant}.svg', { path })
+    // Activity is recorded after the answer.
+    await expect.poll(badge, { timeout: 20_000 }).toContain('live · 1 paid call<')
+  })
+
   it('pays for a POST by its address alone', async () => {
     const body = { text: 'long' }
     const options = { signer, maxAmount: 20_000n, body }

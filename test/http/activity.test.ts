@@ -6,6 +6,7 @@ import { createSiweMessage } from 'viem/siwe'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { activityRoutes } from '../../src/directory/activity/routes.js'
+import { createPublicTotals } from '../../src/directory/activity/summary.js'
 import { sessionRoutes } from '../../src/directory/session/session-routes.js'
 import { createSessions, createSignIn } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
@@ -65,6 +66,7 @@ beforeEach(async () => {
       { address: euro, symbol: 'EURC', currency: 'EUR' },
     ],
     store,
+    readTotals: createPublicTotals({ store, now }),
     listings: { findMerchant },
     sessions,
     checksum,

@@ -26,6 +26,7 @@ export interface routes {
   "GET /api/signing": operations["getSigningTerms"];
   "GET /api/stats": operations["getStats"];
   "GET /api/status": operations["getStatus"];
+  "GET /badge/{merchant}.svg": operations["getBadge"];
   "GET /discovery/changes": operations["listChanges"];
   "GET /discovery/resources": operations["listResources"];
   "GET /discovery/search": operations["searchResources"];
@@ -1766,6 +1767,22 @@ export interface operations {
             status: "ready" | "not_ready";
             version: string;
           };
+        };
+      };
+    };
+  };
+  getBadge: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        merchant: string;
+      };
+    };
+    responses: {
+      /** @description SVG, one line of text. */
+      200: {
+        content: {
+          "image/svg+xml": string;
         };
       };
     };

@@ -32,7 +32,7 @@ import {
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
-import { activityRanges, createPublicTotals, readActivity, spanOf } from './summary.js'
+import { activityRanges, type PublicTotalsReader, readActivity, spanOf } from './summary.js'
 
 /** Rows of a page of the table. */
 const MAX_TABLE_ROWS = 200
@@ -154,6 +154,7 @@ interface ActivityRoutesOptions {
   /** The tokens that are settled. */
   tokens: readonly NamedToken[]
   store: ActivityStore
+  readTotals: PublicTotalsReader
   listings: Pick<ListingReader, 'findMerchant'>
   sessions: Sessions
   checksum: (address: Address) => Address
@@ -166,9 +167,8 @@ export async function activityRoutes(
   app: FastifyInstance,
   options: ActivityRoutesOptions,
 ): Promise<void> {
-  const { store, tokens, checksum, now } = options
+  const { store, tokens, readTotals, checksum, now } = options
   const render: Rendering = { tokens, checksum }
-  const readTotals = createPublicTotals({ store, now })
   answerWithDetails(app)
 
   app.get<WithId>(

@@ -220,6 +220,8 @@ const KEPT_TIMES = 20
 const MAX_KEPT_MS = 60_000
 const MAX_KEPT = 1_000
 
+export type PublicTotalsReader = ReturnType<typeof createPublicTotals>
+
 /**
  * Creates the read of the public totals of a merchant, or of all merchants: totals of each range, net of refunds, without
  * payments to oneself and without payments that were never valid.

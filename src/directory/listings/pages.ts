@@ -1,0 +1,194 @@
+import { Readable } from 'node:stream'
+import { cleanText } from 'arcus-client/text'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { sendCached, toCachedBody } from '../../http/cached-reply.js'
+import { RequestFault } from '../../http/errors.js'
+import { escapeHtml } from '../../http/html.js'
+import type { AnswerPage } from '../../http/not-found.js'
+import { cached, describedAs, type Operation } from '../../http/operation.js'
+import type { PageHead } from '../../http/page-head.js'
+import { integerParameter, readQuery } from '../../http/query.js'
+import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
+import { formatAtomic } from '../../x402/amounts.js'
+import { moneyOf } from '../../x402/currencies.js'
+import type { PublicTotalsReader } from '../activity/summary.js'
+import type { Catalog } from './catalog.js'
+import { presentInPublic, unknownMerchant, WriteFault, writeCodes } from './faults.js'
+import { shownEndpoints } from './published.js'
+
+interface PagesOptions {
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'endpointStates'>
+  catalog: Catalog
+  readTotals: PublicTotalsReader
+  answerPage: AnswerPage
+  /** `DIRECTORY_URL`. */
+  directoryUrl: string
+}
+
+type OfMerchant = { Params: { merchant: string } }
+
+const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
+
+const badgeOperation: Operation = {
+  id: 'getBadge',
+  tag: 'Directory',
+  summary: 'State and paid calls of a merchant as an image for pages',
+  params: z.object({ merchant: z.string().max(200).describe('Merchant id.') }),
+  answers: cached('SVG, one line of text.', 'image/svg+xml'),
+  codes: [merchantNotFound, merchantDeleted, merchantHidden],
+  examples: { unknown: { ...unknownMerchant, params: { merchant: 'nobody' } } },
+}
+
+/** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */
+export async function pageRoutes(app: FastifyInstance, options: PagesOptions): Promise<void> {
+  const { store, catalog, readTotals, answerPage } = options
+  const origin = new URL(options.directoryUrl).origin
+
+  async function headOf(id: string): Promise<PageHead> {
+    const merchant = presentInPublic(await store.findMerchant(id))
+    return toHead(merchant, shownEndpoints(merchant, await store.endpointsOf(id)), origin)
+  }
+
+  app.get<OfMerchant>(
+    '/merchants/:merchant',
+    { config: { isPage: true } },
+    async (request, reply) => {
+      // The page itself says what is wrong. Its status is for everybody who does not run it.
+      const head = await headOf(request.params.merchant).catch((error: unknown) => {
+        if (error instanceof WriteFault) return error.statusCode
+        request.log.warn({ err: error }, 'the head of a page could not be read')
+        return 503
+      })
+      return answerPage(request, reply, typeof head === 'number' ? { status: head } : { head })
+    },
+  )
+
+  app.get('/robots.txt', (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=3600')
+      .type('text/plain; charset=utf-8')
+      .send(`User-agent: *\nDisallow: /console\nSitemap: ${origin}/sitemap.xml\n`),
+  )
+
+  app.get('/sitemap.xml', async (request, reply) => {
+    const { page } = readQuery(sitemapQuery, request.query)
+    const { blocks } = await catalog.read()
+    const total = blocks.reduce((sum, { ids }) => sum + ids.length, 1)
+    const pages = Math.ceil(total / SITEMAP_URLS)
+    if (page !== undefined && page > pages) {
+      const message = `The sitemap has ${pages} pages.`
+      throw new RequestFault({ statusCode: 404, code: 'not_found', message })
+    }
+    const parts =
+      page === undefined && pages > 1 ? sitemapIndex(origin, pages) : sitemap(origin, blocks, page)
+    return reply
+      .header('cache-control', 'public, max-age=3600')
+      .type('application/xml; charset=utf-8')
+      .send(Readable.from(parts))
+  })
+
+  app.get<OfMerchant>(
+    '/badge/:merchant.svg',
+    describedAs(badgeOperation),
+    async (request, reply) => {
+      const { id, name } = presentInPublic(await store.findMerchant(request.params.merchant))
+      const [states, totals] = await Promise.all([store.endpointStates(id), readTotals(id)])
+      const state = (['live', 'failing', 'unverified'] as const).find((it) => states[it] > 0)
+      const badge = drawBadge(name, state ?? 'unverified', totals.all.settled)
+      return sendCached(request, reply.type('image/svg+xml; charset=utf-8'), toCachedBody(badge))
+    },
+  )
+}
+
+const MAX_OFFERS = 100
+const MAX_NAME_CHARS = 60
+const MAX_DESCRIPTION_CHARS = 200
+
+function toHead(merchant: Merchant, endpoints: readonly Endpoint[], origin: string): PageHead {
+  const name = cleanText(merchant.name, MAX_NAME_CHARS)
+  const titles = endpoints.map(({ title }) => title).join(', ')
+  const said = cleanText(merchant.description, MAX_DESCRIPTION_CHARS)
+  const description = said || cleanText(`Paid APIs: ${titles}`, MAX_DESCRIPTION_CHARS)
+  const url = `${origin}/merchants/${encodeURIComponent(merchant.id)}`
+  return {
+    title: `${name} · Arcus`,
+    description,
+    url,
+    image: `${origin}/card.png`,
+    data: {
+      '@context': 'https://schema.org',
+      '@type': 'Service',
+      name,
+      description,
+      url,
+      provider: { '@type': 'Organization', name },
+      offers: endpoints.slice(0, MAX_OFFERS).map(({ title, price, symbol, url }) => ({
+        '@type': 'Offer',
+        name: cleanText(title, MAX_DESCRIPTION_CHARS),
+        url,
+        price: formatAtomic(price),
+        priceCurrency: moneyOf(symbol),
+      })),
+    },
+  }
+}
+
+/** The most that one file may hold, by the protocol of sitemaps. */
+const SITEMAP_URLS = 50_000
+const SITEMAPS = 'http://www.sitemaps.org/schemas/sitemap/0.9'
+const sitemapQuery = z.object({ page: integerParameter({ min: 1, max: 1_000_000 }).optional() })
+
+function* sitemapIndex(origin: string, pages: number): Generator<string> {
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${SITEMAPS}">\n`
+  for (let page = 1; page <= pages; page++) {
+    yield `<sitemap><loc>${origin}/sitemap.xml?page=${page}</loc></sitemap>\n`
+  }
+  yield '</sitemapindex>\n'
+}
+
+/** Writes the home page and then the merchants of one page, a block of the catalog at a time. */
+function* sitemap(
+  origin: string,
+  blocks: readonly { ids: readonly string[] }[],
+  page = 1,
+): Generator<string> {
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
+  const first = (page - 1) * SITEMAP_URLS
+  if (first === 0) yield `<url><loc>${origin}/</loc></url>\n`
+  // The home page has place 0.
+  let place = 1
+  for (const { ids } of blocks) {
+    const from = Math.max(0, first - place)
+    const chosen = ids.slice(from, Math.max(from, first + SITEMAP_URLS - place))
+    place += ids.length
+    if (chosen.length === 0) continue
+    yield chosen
+      .map((id) => `<url><loc>${origin}/merchants/${encodeURIComponent(id)}</loc></url>\n`)
+      .join('')
+  }
+  yield '</urlset>\n'
+}
+
+const colours = { live: '#1a7f43', failing: '#b42318', unverified: '#5f6672' }
+const BADGE_NAME_CHARS = 30
+const CHAR_WIDTH = 7
+const PADDING = 10
+
+/** Draws a badge: the name of the merchant, and beside it `live · 2,100 paid calls`. */
+function drawBadge(name: string, state: keyof typeof colours, paidCalls: number): string {
+  const calls = `${paidCalls.toLocaleString('en')} paid ${paidCalls === 1 ? 'call' : 'calls'}`
+  const texts = [
+    cleanText(name, BADGE_NAME_CHARS),
+    paidCalls === 0 ? state : `${state} · ${calls}`,
+  ] as const
+  const [left, right] = texts.map((text) => text.length * CHAR_WIDTH + 2 * PADDING) as [
+    number,
+    number,
+  ]
+  const label = escapeHtml(texts.join(': '))
+  // The length is given, so that no font makes a text wider than its place.
+  const write = (text: string, x: number) =>
+    `<text x="${x + PADDING}" y="15" textLength="${text.length * CHAR_WIDTH}" lengthAdjust="spacingAndGlyphs">${escapeHtml(text)}</text>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${left + right}" height="22" role="img" aria-label="${label}"><title>${label}</title><rect width="${left}" height="22" fill="#2b3140"/><rect x="${left}" width="${right}" height="22" fill="${colours[state]}"/><g fill="#fff" font-family="Verdana,Geneva,sans-serif" font-size="12">${write(texts[0], 0)}${write(texts[1], left)}</g></svg>\n`
+}

@@ -111,6 +111,7 @@ async function open(
   for (const network of config.networks) {
     networks.push(await composeNetwork(network, config, shared).catch(namingNodes(network)))
   }
+  requireKnownSymbols(config.minAmount, networks)
   const { isShared } = leases
   const common = { config, isShared, keccak256, recovery, checksum, now, log }
   const facilitator = composeFacilitator({ ...common, networks, stores, attestor })
@@ -261,6 +262,19 @@ function requireDistinct(wallets: readonly Address[]): void {
   if (twin === undefined) return
   throw new ConfigError([
     `Two keys of the settings are the wallet ${twin}: one wallet is one lane, no relayer may pay, and the key of attestations is no wallet. Remove one of them.`,
+  ])
+}
+
+/** Throws where `MIN_AMOUNT` names a symbol that no token of any network has: it would protect nothing. */
+function requireKnownSymbols(
+  { bySymbol }: Config['minAmount'],
+  networks: readonly ComposedNetwork[],
+): void {
+  const known = new Set(networks.flatMap(({ tokens }) => tokens.map(({ symbol }) => symbol)))
+  const unknown = Object.keys(bySymbol).filter((symbol) => !known.has(symbol))
+  if (unknown.length === 0) return
+  throw new ConfigError([
+    `MIN_AMOUNT names ${unknown.join(' and ')}, but the assets of the settings are ${[...known].join(' and ')}: correct the symbol.`,
   ])
 }
 

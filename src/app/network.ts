@@ -258,8 +258,8 @@ function ownMulticall(
 }
 
 /**
- * Reads and pins each token of a network, with its minimum. Two with one symbol could not be told apart by people, and the first one must be
- * dollars, because listings and sums are in it. Throws `ConfigError`, `TokenMismatchError`, `RpcUnavailableError`.
+ * Reads and pins each token of a network, with its minimum. Two with one symbol could not be told apart by people. Throws
+ * `ConfigError`, `TokenMismatchError`, `RpcUnavailableError`.
  */
 async function readTokens(
   rpc: Rpc,
@@ -274,12 +274,6 @@ async function readTokens(
   const twin = symbols.find((symbol, i) => symbols.indexOf(symbol) < i)
   if (twin !== undefined) {
     throw new ConfigError([`Two assets of ${place.network} have the symbol ${twin}: name one.`])
-  }
-  const [first] = read
-  if (first?.currency !== null && first?.currency !== 'USD') {
-    throw new ConfigError([
-      `The first asset of ${place.network} is ${first?.symbol}, but listings and sums are in dollars: name a dollar token first.`,
-    ])
   }
   const tokens = read.map((token) => ({ ...token, minAmount: bySymbol[token.symbol] ?? least }))
   return tokens as [AcceptedToken, ...AcceptedToken[]]

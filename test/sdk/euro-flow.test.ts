@@ -1,15 +1,26 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { x402 } from '@arcus/merchant'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme as BuyerScheme } from '@x402/evm/exact/client'
 import { ExactEvmScheme as MerchantScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { createListingClient } from 'arcus-client/listing-client'
 import express from 'express'
+import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import {
+  devnetBuyback,
+  devnetHost,
+  devnetMerchant,
+  devnetPayer,
+  devnetRelayers,
+} from '../../src/devnet/accounts.js'
 import {
   devnetContracts,
   mintToken,
@@ -19,12 +30,14 @@ import {
   tokenBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment, type PaymentWish } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { inEurc } from '../support/token.js'
 
 const network = 'eip155:5042'
 const { usdc, eurc } = devnetContracts
+const testEurc = '0x89B50855Aa3bE2F677cD6303Cec089B5F319D72a'
 let world: World
 let merchant: Server
 let merchantUrl: string
@@ -34,6 +47,7 @@ beforeAll(async () => {
     env: {
       MAINNET_ASSETS: `${usdc},${eurc}`,
       MIN_AMOUNT: '2,EURC:3',
+      PROBE_ALLOW_PRIVATE_HOSTS: 'true',
       // One lane: the payments that come while it is busy share the next transaction.
       RELAYER_PRIVATE_KEYS: devnetRelayers[0]?.privateKey as string,
     },
@@ -171,6 +185,141 @@ it('payments in both tokens share a transaction', async () => {
   expect(most).toBe(2)
 })
 
+it('a channel in euros takes, claims, pays out and gives back euros, to the unit', async () => {
+  const channel = aChannel({ token: { asset: eurc, name: 'EURC' } })
+  const { payer, receiver } = channel
+  await mintToken(world.chainUrl, eurc, payer.address, 100_000n)
+  await mintUsdc(world.chainUrl, payer.address, 100_000n)
+  const settle = async (body: object) => (await world.post('/settle', body)).body
+  expect(await settle(await channel.deposit('60000'))).toMatchObject({
+    success: true,
+    extra: { channelState: { balance: '60000' } },
+  })
+  expect(await holdings(payer.address)).toEqual({ dollars: 100_000n, euros: 40_000n })
+  const voucher = await channel.voucher('7001')
+  expect((await world.post('/verify', voucher)).body).toMatchObject({ isValid: true })
+  const claim = await channel.claim({ max: '7001', total: '7001' })
+  expect(await settle(claim)).toMatchObject({ success: true })
+  expect(await settle(channel.settle())).toMatchObject({ success: true, amount: '7001' })
+  expect(await holdings(receiver)).toEqual({ dollars: 0n, euros: 7_001n })
+  expect(await settle(await channel.refund('52999', '0', '7001'))).toMatchObject({ success: true })
+  expect(await holdings(payer.address)).toEqual({ dollars: 100_000n, euros: 92_999n })
+})
+
+describe('an endpoint for €0.05', () => {
+  const endpoint = { method: 'GET', title: 'Rates of the day', price: '50000' } as const
+  const euros = { price: '50000', asset: eurc, symbol: 'EURC', currency: 'EUR' }
+  let shop: FastifyInstance
+  let url: string
+
+  beforeAll(async () => {
+    shop = fastify()
+    await shop.register(x402, { facilitator: world.url, payTo: devnetMerchant.address })
+    shop.get('/rates', { config: { x402: '€0.05' } }, async () => ({ rate: 1.1 }))
+    await shop.listen({ host: '127.0.0.1', port: 0 })
+    url = `http://127.0.0.1:${(shop.server.address() as AddressInfo).port}/rates`
+  })
+  afterAll(() => shop.close())
+
+  const buy = () => {
+    const client = x402Client.fromConfig({
+      schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
+      spendControls: {
+        allowedAssets: [{ network, asset: eurc, maxAmountPerPayment: '50000' }],
+      },
+    })
+    return wrapFetchWithPayment(fetch, client)(url)
+  }
+  const save = (wish: object) =>
+    createListingClient({
+      directoryUrl: world.url,
+      audience: `http://localhost:${new URL(world.url).port}`,
+      signer: devnetMerchant.account,
+    }).save('euro-house', {
+      name: 'Euro house',
+      payTo: devnetMerchant.address,
+      endpoints: [{ ...endpoint, url, ...wish }],
+    })
+  const itemsOf = async (query: string) =>
+    (await world.get(`/discovery/resources?${query}`)).body.items
+
+  it('is found in its first payment, in euros', async () => {
+    const { dollars, euros: before } = await holdings(devnetMerchant.address)
+    const response = await buy()
+    expect(await response.json()).toEqual({ rate: 1.1 })
+    expect(await holdings(devnetMerchant.address)).toEqual({ dollars, euros: before + 50_000n })
+    await expect
+      .poll(() => itemsOf('currency=EUR'), { timeout: 10_000 })
+      .toMatchObject([{ resource: url, metadata: euros }])
+  })
+
+  it.each([
+    ['dollars with the address of euros', { asset: eurc, currency: 'USD' }, 'currency must be EUR'],
+    ['a token of another network', { asset: testEurc }, 'is a token of eip155:5042002'],
+    ['a token that nobody knows', { asset: devnetPayer.address }, 'asset must be a token'],
+    ['a currency without a token', { currency: 'GBP' }, 'currency must be USD or EUR'],
+    ['dollars where its 402 asks for euros', {}, `must be ${usdc} (USDC)`],
+  ])('is refused in words if it is listed in %s', async (_, wish, words) => {
+    await expect(save(wish)).rejects.toThrow(words)
+  })
+
+  it('is live, and in euros wherever it is shown', async () => {
+    const saved = await save({ currency: 'EUR' })
+    expect(saved).toMatchObject({
+      asset: eurc,
+      endpoints: [
+        { price: '50000', asset: eurc, currency: 'EUR', state: { status: 'live', symbol: 'EURC' } },
+      ],
+      warnings: [{ code: 'schema_missing' }],
+    })
+    const [item, ...others] = await itemsOf('currency=EUR')
+    expect(others).toEqual([])
+    expect(item).toMatchObject({ resource: url, metadata: euros })
+    expect(item.metadata).not.toHaveProperty('priceUsd')
+    expect(await itemsOf('currency=USD')).toEqual([])
+    expect(await itemsOf(`asset=${eurc}`)).toHaveLength(1)
+    const search = async (query: string) =>
+      (await world.get(`/discovery/search?query=rates&${query}`)).body.resources.length
+    expect(await search('maxPrice=50000')).toBe(0)
+    expect(await search('maxPrice=50000&currency=EUR')).toBe(1)
+    expect(await search('maxPrice=49999&currency=EUR')).toBe(0)
+    const catalog = (await world.get('/api/merchants')).body.merchants
+    const listed = catalog.find(({ id }: { id: string }) => id === 'euro-house')
+    expect(listed).toMatchObject({ asset: eurc, endpoints: [{ ...euros, livePriceUsd: null }] })
+    expect(listed.endpoints[0]).not.toHaveProperty('priceUsd')
+    const { tools, calls } = (await world.get('/api/merchants/euro-house/tools.json')).body
+    expect(tools[0].function.description).toContain('Costs 0.05 EUR a call.')
+    expect(Object.values(calls)).toMatchObject([euros])
+    const document = (await world.get('/api/merchants/euro-house/openapi.json')).body
+    expect(document.paths['/rates'].get['x-payment-info'].price).toEqual({
+      mode: 'fixed',
+      currency: 'EUR',
+      amount: '0.05',
+    })
+    const text = await (await fetch(`${world.url}/api/merchants/euro-house/llms.txt`)).text()
+    expect(text).toContain('0.05 EUR a call')
+    expect(text).toContain(`EURC (${eurc})`)
+    expect(text).not.toMatch(/USD|\$/)
+  })
+
+  it('is in euros for agents', async () => {
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${world.url}/mcp`)))
+    const ask = async (name: string, args: Record<string, unknown>) =>
+      // biome-ignore lint/suspicious/noExplicitAny: answers are what the test looks into
+      (await client.callTool({ name, arguments: args })).structuredContent as any
+    const query = { query: 'rates', maxPrice: 50_000 }
+    expect((await ask('search_resources', query)).resources).toEqual([])
+    const [found] = (await ask('search_resources', { ...query, currency: 'EUR' })).resources
+    expect(found.accepts).toEqual([
+      { scheme: 'exact', network, asset: eurc, amount: '50000', price: '0.05 EUR' },
+    ])
+    const terms = await ask('get_payment_terms', { url })
+    expect(terms).toMatchObject({ isAsListed: true, listed: { price: '0.05 EUR' } })
+    await client.close()
+  })
+})
+
 describe('a refusal', () => {
   const refused = async (wish: PaymentWish) =>
     (await world.post('/verify', await aSignedPayment(wish))).body
@@ -221,5 +370,56 @@ describe('a refusal', () => {
       .poll(chain, { timeout: 20_000 })
       .toMatchObject({ detail: expect.not.stringContaining('pinned') })
     expect(await refused(inEurc())).toMatchObject({ isValid: true })
+  })
+})
+
+describe('a deployment of euros alone', () => {
+  const env: Record<string, string> = {
+    MAINNET_ASSETS: eurc,
+    MIN_AMOUNT: '2,EURC:3',
+    HOSTED_ENDPOINTS: 'true',
+    HOSTED_PRIVATE_KEY: devnetHost.privateKey,
+    BUYBACK_ADDRESS: devnetBuyback.address,
+  }
+  let own: World
+  beforeAll(async () => {
+    own = await startWorld({ env })
+  })
+  afterAll(() => own?.stop())
+
+  it('sells, lists and counts in euros, and has no sums in dollars', async () => {
+    const { kinds } = (await own.get('/supported')).body
+    expect(kinds[0].extra.assets).toMatchObject([{ symbol: 'EURC', currency: 'EUR' }])
+    const items = async () => (await own.get('/discovery/resources?currency=EUR')).body.items
+    await expect.poll(async () => (await items()).length, { timeout: 10_000 }).toBe(2)
+    const price = { asset: eurc, currency: 'EUR' }
+    for (const { metadata } of await items()) {
+      expect(metadata).toMatchObject({ ...price, hostedByArcus: true })
+      expect(metadata).not.toHaveProperty('priceUsd')
+    }
+    const client = x402Client.fromConfig({
+      schemes: [{ network, client: new BuyerScheme(devnetPayer.account) }],
+      spendControls: { allowedAssets: [{ network, asset: eurc }] },
+    })
+    const response = await wrapFetchWithPayment(fetch, client)(`${own.url}/hosted/fees`)
+    expect(response.status).toBe(200)
+    expect(await tokenBalance(own.chainUrl, eurc, devnetBuyback.address)).toBe(5_000n)
+    const totals = async () => (await own.get('/api/stats')).body['24h']
+    const sold = { settled: 1, revenue: { amount: '0', usd: '0' } }
+    await expect.poll(totals, { timeout: 10_000 }).toMatchObject(sold)
+    const { networks } = (await own.get('/api/console')).body
+    expect(networks).toMatchObject([{ asset: { symbol: 'EURC' }, assets: [{ currency: 'EUR' }] }])
+  })
+
+  it('does not start with a minimum for a symbol that no asset has', async () => {
+    await own.stopService()
+    await expect(
+      (async () => {
+        env.MIN_AMOUNT = '2,EUR:3'
+        await own.startService()
+      })(),
+    ).rejects.toThrow('MIN_AMOUNT names EUR, but the assets of the settings are EURC')
+    env.MIN_AMOUNT = '2'
+    await own.startService()
   })
 })

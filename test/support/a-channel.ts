@@ -22,9 +22,12 @@ import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { callBatch } from '../../src/devnet/rpc.js'
 
 export const network = 'eip155:5042'
-export const asset = devnetContracts.usdc
+export const asset: Address = devnetContracts.usdc
+const dollars = asset
 
 export interface ChannelWish {
+  /** The token, dollars unless given. */
+  token?: { asset: Address; name: string }
   payer?: PrivateKeyAccount | HDAccount
   receiver?: Address
   authorizer?: PrivateKeyAccount
@@ -55,7 +58,9 @@ export function aChannel(wish: ChannelWish = {}) {
   const payer = wish.payer ?? anAccount()
   const receiver = wish.receiver ?? anAccount().address
   const authorizer = wish.authorizer ?? anAccount()
-  const config = { ...configOf(payer.address, receiver, authorizer.address), ...wish.config }
+  const { asset, name } = wish.token ?? { asset: dollars, name: 'USDC' }
+  const own = { ...configOf(payer.address, receiver, authorizer.address), token: asset }
+  const config = { ...own, ...wish.config }
   const channelId = computeChannelId(config, network)
   const requirements = (amount = '1000') => ({
     scheme: 'batch-settlement',
@@ -65,7 +70,7 @@ export function aChannel(wish: ChannelWish = {}) {
     payTo: receiver,
     maxTimeoutSeconds: 60,
     extra: {
-      name: 'USDC',
+      name,
       version: '2',
       receiverAuthorizer: config.receiverAuthorizer,
       withdrawDelay: config.withdrawDelay,

@@ -18,12 +18,16 @@ export interface Shop {
 
 type Post = (path: string, body: unknown) => Promise<Answer>
 
-export async function startShop(post: Post): Promise<Shop> {
+/** Starts a shop that sells for dollars, or for the token that is given. */
+export async function startShop(
+  post: Post,
+  token = { asset: devnetContracts.usdc as string, name: 'USDC' },
+): Promise<Shop> {
   let asked = ['10000']
   const presented: string[] = []
   const server = createServer(async (request, response) => {
     if (!shop.isOpen) return void response.writeHead(503).end()
-    const accepts = asked.map(requirement)
+    const accepts = asked.map((amount) => requirement(amount, token))
     const payment = request.headers['payment-signature']
     if (typeof payment !== 'string') {
       const required = { x402Version: 2, resource: { url: 'x' }, accepts }
@@ -57,15 +61,15 @@ export async function startShop(post: Post): Promise<Shop> {
   return shop
 }
 
-function requirement(amount: string) {
+function requirement(amount: string, { asset, name }: { asset: string; name: string }) {
   return {
     scheme: 'exact',
     network: 'eip155:5042',
     amount,
-    asset: devnetContracts.usdc,
+    asset,
     payTo: devnetMerchant.address,
     maxTimeoutSeconds: 60,
-    extra: { name: 'USDC', version: '2' },
+    extra: { name, version: '2' },
   }
 }
 

@@ -30,6 +30,7 @@ export interface EndpointFilters {
   method?: string
   pricing?: string
   maxPrice?: string
+  currency?: string
   verified?: string
   official?: string
   hasSchema?: string

@@ -3,6 +3,7 @@ import type { Usage } from '../../api/fields.js'
 import {
   atomicToUsd,
   duration,
+  exactAmount,
   exactUsdc,
   percent,
   shortCount,
@@ -30,30 +31,32 @@ export function Money(paid: { amount: string; symbol: string | null; currency: s
   )
 }
 
-/** Shows the price of a call, given in atomic units. */
-export function Price({ price, pricing }: { price: string; pricing: string }) {
+/** A price of a call in atomic units of its token. */
+interface CallPrice {
+  price: string
+  pricing: string
+  symbol: string
+  currency: string | null
+}
+
+/** Shows the price of a call. */
+export function Price({ price, pricing, ...token }: CallPrice) {
+  const decimal = atomicToUsd(price)
   return (
     <span
       className="tabular whitespace-nowrap"
-      title={`${exactUsdc(atomicToUsd(price))} a call${pricing === 'metered' ? ' at most' : ''}`}
+      title={`${exactAmount(decimal, token.symbol)} a call${pricing === 'metered' ? ' at most' : ''}`}
     >
       {pricing === 'metered' && <span className="text-xs font-normal text-muted">up to </span>}
-      {shortUsd(atomicToUsd(price))}
+      {shortMoney(decimal, token)}
     </span>
   )
 }
 
 /** Shows the price of the live 402, which buyers pay. A different listed price stands beside it, struck through. */
-export function AskedPrice({
-  price,
-  livePrice,
-  pricing,
-}: {
-  price: string
-  livePrice: string | null
-  pricing: string
-}) {
-  if (livePrice === null || livePrice === price) return <Price price={price} pricing={pricing} />
+export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: string | null }) {
+  const { price } = listed
+  if (livePrice === null || livePrice === price) return <Price {...listed} />
   const isMore = BigInt(livePrice) > BigInt(price)
   return (
     <span className="inline-flex flex-wrap items-center justify-end gap-x-2 gap-y-1">
@@ -61,10 +64,10 @@ export function AskedPrice({
       <span className="whitespace-nowrap">
         <del className="mr-2 text-xs font-normal text-muted">
           <span className="sr-only">listed at </span>
-          <Price price={price} pricing={pricing} />
+          <Price {...listed} />
         </del>
         <span className="sr-only">the live 402 asks for </span>
-        <Price price={livePrice} pricing={pricing} />
+        <Price {...listed} price={livePrice} />
       </span>
     </span>
   )

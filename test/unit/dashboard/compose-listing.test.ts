@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
 import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
 import { parseBody } from '../../../src/directory/listings/faults.js'
-import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
+import { aDraft, anEndpointDraft, euros, merchantAddress, tokens } from './a-draft.js'
 
 function problemsOf(draft: ListingDraft) {
   const composed = composeListing(draft)
@@ -27,6 +27,30 @@ describe('a valid draft', () => {
       { price: 10_000n, tags: ['a', 'b'], example: { queryParams: { city: 'Lisbon' } } },
       { method: 'POST', example: { body: [1] }, inputSchema: { type: 'object' } },
     ])
+  })
+})
+
+describe('a price in euros', () => {
+  const inEuros = (price: string) =>
+    composeListing(
+      aDraft({ endpoints: [anEndpointDraft({ price, asset: euros.address })] }),
+      tokens,
+    )
+
+  it('is signed with its token and its currency', () => {
+    const composed = inEuros('€0,05')
+    expect(composed).toMatchObject({
+      ok: true,
+      listing: { endpoints: [{ price: '50000', asset: euros.address, currency: 'EUR' }] },
+    })
+  })
+
+  it('is refused beside the sign of other money', () => {
+    const problems = { 'endpoints[0].price': expect.stringContaining('is in EUR, and $ stands') }
+    expect(inEuros('$0.05')).toEqual({ ok: false, problems })
+    expect(problemsOf(aDraft({ endpoints: [anEndpointDraft({ price: '€0.05' })] }))).toEqual({
+      'endpoints[0].price': expect.stringContaining('is in USD, and € stands'),
+    })
   })
 })
 

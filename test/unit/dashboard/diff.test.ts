@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { composeListing } from '../../../src/dashboard/pages/console/editor/compose-listing.js'
 import { diffListings, isUnchanged } from '../../../src/dashboard/pages/console/editor/diff.js'
 import type { ListingDraft } from '../../../src/dashboard/pages/console/editor/draft.js'
-import { aDraft, anEndpointDraft, merchantAddress } from './a-draft.js'
+import { aDraft, anEndpointDraft, euros, merchantAddress, tokens } from './a-draft.js'
 
 function listing(wish: Partial<ListingDraft> = {}) {
-  const composed = composeListing(aDraft(wish))
+  const composed = composeListing(aDraft(wish), tokens)
   if (!composed.ok) throw new Error(JSON.stringify(composed.problems))
   return composed.listing
 }
@@ -27,6 +27,15 @@ describe('the changes of a signature', () => {
       { kind: 'added', name: 'GET https://api.example.com/quote' },
     ])
     expect(diff.changesPayTo).toBe(false)
+  })
+
+  it('show a price with its token', () => {
+    const change = { price: '0.05', asset: euros.address }
+    const before = listing({ endpoints: [anEndpointDraft({ price: '0.05' })] })
+    const after = listing({ endpoints: [anEndpointDraft(change)] })
+    expect(diffListings(before, after, tokens).endpoints).toMatchObject([
+      { changes: [{ field: 'Price', before: '0.05 USDC', after: '0.05 EURC' }] },
+    ])
   })
 
   it('are each endpoint that is new, gone or different, with old and new values', () => {

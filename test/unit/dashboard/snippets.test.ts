@@ -32,6 +32,8 @@ const post = {
   url: "https://api.example.com/it's?a=$(touch%20x)`id`",
   method: 'POST',
   price: '10000',
+  asset: '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1',
+  state: { symbol: 'EURC' },
   pricing: 'fixed',
   example: { body: { text: "'; rm -rf / #", more: '$HOME `id`' } },
 } as const
@@ -55,4 +57,12 @@ it('gives TypeScript that parses, with the texts of a listing in strings only', 
   const args = new Function('pay', `return ${call}`)((...all: unknown[]) => all)
   expect(args[0]).toBe(post.url)
   expect(JSON.parse(args[1].body)).toEqual(post.example.body)
+})
+
+it('pays in the token of the price, and in no other', () => {
+  const code = fetchSnippet(post, network)
+  expect(code).toContain(`asset: '${post.asset}'`)
+  expect(code).toContain('Needs EURC on eip155:5042')
+  expect(code).toContain('listed at 0.01 EURC')
+  expect(code).not.toContain('USDC')
 })

@@ -81,19 +81,19 @@ function PriceComparison({
   endpoint: MerchantEndpoint
   merchant: MerchantView
 }) {
-  const { price, pricing, state } = endpoint
-  const { livePrice } = state
+  const { price, state } = endpoint
+  const { livePrice, symbol } = state
   const differs = livePrice !== null && livePrice !== price
   return (
     <dl className="grid max-w-xl grid-cols-3 gap-4">
       <Figure name="Listed" title="The price in the listing">
-        <Price price={price} pricing={pricing} />
+        <Price {...endpoint} symbol={symbol} />
       </Figure>
       <Figure name="Quoted" title="The price of the live 402 at the last probe" isOff={differs}>
-        {livePrice === null ? '–' : <Price price={livePrice} pricing={pricing} />}
+        {livePrice === null ? '–' : <Price {...endpoint} price={livePrice} symbol={symbol} />}
       </Figure>
-      <Figure name="Settled, 30 days" title="The mean of the payments">
-        <Settled merchant={merchant} endpointId={state.id} />
+      <Figure name="Settled, 30 days" title="The mean of the payments; known for prices in dollars">
+        {endpoint.currency === 'USD' ? <Settled merchant={merchant} endpointId={state.id} /> : '–'}
       </Figure>
     </dl>
   )

@@ -112,7 +112,7 @@ function NoResults({ filtered, onClear }: { filtered: boolean; onClear: () => vo
         </ButtonLink>
       }
     >
-      Any HTTP API that answers 402 and takes USDC on Arc can be listed with one signature.
+      Any HTTP API that answers 402 and takes a stablecoin on Arc can be listed with one signature.
     </Empty>
   )
 }
@@ -127,8 +127,8 @@ function Hero() {
         <br className="max-sm:hidden" /> by the call.
       </h1>
       <p className="relative mt-4 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
-        Each endpoint answers 402 with a price in USDC. Payments settle on Arc, directly from payer
-        to merchant. No account, no API key.{' '}
+        Each endpoint answers 402 with a price in dollars or euros. Payments settle on Arc, directly
+        from payer to merchant. No account, no API key.{' '}
         <Link
           href="/console/new"
           className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"

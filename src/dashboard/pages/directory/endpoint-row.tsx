@@ -17,7 +17,7 @@ export function EndpointRow({
   onTag: (tag: string) => void
 }) {
   const { merchant, title, description, method, url, status, probe, tags } = endpoint
-  const { price, livePrice, pricing } = endpoint
+  const { price, livePrice } = endpoint
   return (
     <li className="relative flex gap-3 px-4 sm:gap-4 py-3.5 transition-colors hover:bg-sunken/60 sm:px-5">
       <Glyph of={merchant.id} />
@@ -44,7 +44,7 @@ export function EndpointRow({
             />
           </div>
           <span className="relative font-medium sm:ml-auto">
-            <AskedPrice price={price} livePrice={livePrice} pricing={pricing} />
+            <AskedPrice {...endpoint} />
           </span>
         </div>
         {description !== '' && (

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { callMethods } from '../../../x402/calls.js'
 import type { EndpointFilters } from '../../api/queries.js'
-import { Select } from '../../components/choices.js'
+import { type Options, Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
 import { oneLine } from '../../format/untrusted-text.js'
 
@@ -40,17 +40,25 @@ const choices = [
     ],
   ],
   [
-    'maxPrice',
-    'Price',
+    'currency',
+    'Currency',
     [
-      ['', 'Any price'],
-      ['1000', 'up to $0.001'],
-      ['10000', 'up to $0.01'],
-      ['100000', 'up to $0.10'],
-      ['1000000', 'up to $1'],
+      ['', 'Any currency'],
+      ['USD', 'Dollars'],
+      ['EUR', 'Euros'],
     ],
   ],
 ] as const
+
+/** An amount is one of the chosen currency, or else of dollars: euros are never compared with dollars. */
+function priceChoices({ currency }: EndpointFilters) {
+  const sign = currency === 'EUR' ? '€' : '$'
+  const bounds = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
+  const options = Object.entries(bounds).map(
+    ([atomic, most]) => [atomic, `up to ${sign}${most}`] as const,
+  )
+  return ['maxPrice', 'Price', [['', 'Any price'], ...options]] as const
+}
 
 const marks = [
   ['verified', 'Verified'],
@@ -72,13 +80,13 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
       <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
-        {choices.map(([name, label, options]) => (
+        {[...choices, priceChoices(filters)].map(([name, label, options]) => (
           <Select
             key={name}
             variant="pill"
             aria-label={label}
             value={filters[name] ?? ''}
-            options={options}
+            options={options as Options<string>}
             onChange={(value) => set(name, value)}
             className={pill(filters[name] !== undefined)}
           />
@@ -180,6 +188,7 @@ const names = [
   'method',
   'pricing',
   'maxPrice',
+  'currency',
   'verified',
   'official',
   'hasSchema',

@@ -32,7 +32,7 @@ export function EndpointCard({
   merchantId: string
   isOpenAtFirst: boolean
 }) {
-  const { state, title, description, method, url, price, pricing, tags } = endpoint
+  const { state, title, description, method, url, price, tags } = endpoint
   const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
   const isTarget = useHash() === `#${anchor}`
@@ -65,7 +65,7 @@ export function EndpointCard({
           </span>
           <span className="flex flex-col items-end gap-1">
             <span className="font-medium">
-              <AskedPrice price={price} livePrice={state.livePrice} pricing={pricing} />
+              <AskedPrice {...endpoint} {...state} />
             </span>
             {!isOpen && (
               <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />

@@ -24,7 +24,8 @@ export function curlSnippet(endpoint: Callable): string {
 }
 
 /** Returns a paying client in TypeScript for the network. */
-export function fetchSnippet(endpoint: Callable, { network, asset }: ConsoleNetwork): string {
+export function fetchSnippet(endpoint: Callable, { network }: ConsoleNetwork): string {
+  const { symbol } = endpoint.state
   const init =
     endpoint.method === 'GET'
       ? ''
@@ -40,7 +41,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 
-// Needs USDC on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} USDC. The client signs nothing above that.
+// Needs ${symbol} on ${network}, and no gas. A call is listed at ${endpoint.pricing === 'metered' ? 'at most ' : ''}${atomicToUsd(endpoint.price)} ${symbol}. The client signs nothing above that.
 const account = privateKeyToAccount(process.env.PAYER_KEY)
 const client = x402Client.fromConfig({
   schemes: [{ network: ${quote(network)}, client: new ExactEvmScheme(account) }],
@@ -48,7 +49,7 @@ const client = x402Client.fromConfig({
     allowedAssets: [
       {
         network: ${quote(network)},
-        asset: ${quote(asset.address)},
+        asset: ${quote(endpoint.asset)},
         maxAmountPerPayment: ${quote(endpoint.price)},
       },
     ],
@@ -74,8 +75,8 @@ export function toolFor(answer: ToolsAnswer, endpoint: Callable): unknown {
 
 export type Callable = Pick<
   MerchantEndpoint,
-  'url' | 'method' | 'toolName' | 'example' | 'price' | 'pricing'
->
+  'url' | 'method' | 'toolName' | 'example' | 'price' | 'asset' | 'pricing'
+> & { state: Pick<MerchantEndpoint['state'], 'symbol'> }
 
 /** Returns the URL with the example parameters of its query. */
 export function exampleUrl({ url, example }: Callable): string {

@@ -8,7 +8,7 @@ import {
 } from 'arcus-client/listing'
 import { parametersIn } from '../../../../x402/calls.js'
 import { priceProblem, usdToAtomic } from '../../../format/amounts.js'
-import type { EndpointDraft, ListingDraft } from './draft.js'
+import { type EndpointDraft, type ListedToken, type ListingDraft, tokenOf } from './draft.js'
 
 /** Problems by the path of their field: `name`, `endpoints[0].price`. */
 export type Problems = Record<string, string>
@@ -27,7 +27,7 @@ const idProblems: Partial<Record<ReturnType<typeof merchantIdKind>, string>> = {
 }
 
 /** Composes the listing to sign from the texts of the form, or says what is wrong with each field. The service checks it again. */
-export function composeListing(draft: ListingDraft): Composed {
+export function composeListing(draft: ListingDraft, tokens: readonly ListedToken[] = []): Composed {
   const problems: Problems = {}
   const id = draft.id.trim()
   const idProblem = idProblems[merchantIdKind(id)]
@@ -37,7 +37,7 @@ export function composeListing(draft: ListingDraft): Composed {
     description: draft.description.trim(),
     payTo: draft.payTo.trim() as Listing['payTo'],
     endpoints: draft.endpoints.map((endpoint, index) =>
-      composeEndpoint(endpoint, `endpoints[${index}]`, problems),
+      composeEndpoint(endpoint, `endpoints[${index}]`, { problems, tokens }),
     ),
   }
   const checked = listingBody.safeParse(listing, { error: describeIssue })
@@ -47,8 +47,13 @@ export function composeListing(draft: ListingDraft): Composed {
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, id, listing }
 }
 
-function composeEndpoint(draft: EndpointDraft, path: string, problems: Problems): ListingEndpoint {
-  const unusable = priceProblem(draft.price)
+function composeEndpoint(
+  draft: EndpointDraft,
+  path: string,
+  { problems, tokens }: { problems: Problems; tokens: readonly ListedToken[] },
+): ListingEndpoint {
+  const { currency } = tokenOf(draft, tokens)
+  const unusable = priceProblem(draft.price, currency)
   if (unusable !== undefined) problems[`${path}.price`] = unusable
   const example = readJson(draft.example, `${path}.example`, problems)
   const schema = readJson(draft.inputSchema, `${path}.inputSchema`, problems)
@@ -58,6 +63,8 @@ function composeEndpoint(draft: EndpointDraft, path: string, problems: Problems)
     description: draft.description.trim(),
     pricing: draft.pricing,
     price: usdToAtomic(draft.price) ?? '0',
+    // The signed text names the money in words too.
+    ...(draft.asset !== '' && { asset: draft.asset as Listing['payTo'], currency }),
     tags: [...new Set(draft.tags.split(',').map((tag) => tag.trim()))].filter(Boolean),
     inputSchema: (schema as Record<string, unknown> | undefined) ?? null,
     output: draft.output,

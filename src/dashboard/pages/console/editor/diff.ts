@@ -1,6 +1,7 @@
 import type { Listing, ListingEndpoint } from 'arcus-client/listing'
 import { type CallExample, parametersIn, targetKey } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
+import { type ListedToken, tokenOf } from './draft.js'
 
 export interface FieldChange {
   field: string
@@ -22,7 +23,12 @@ export interface ListingDiff {
 }
 
 /** Compares the present listing (`undefined` for none) with the next one. URL and method, or tool, identify an endpoint. */
-export function diffListings(before: Listing | undefined, after: Listing): ListingDiff {
+export function diffListings(
+  before: Listing | undefined,
+  after: Listing,
+  tokens: readonly ListedToken[] = [],
+): ListingDiff {
+  const fieldsOf = (endpoint: ListingEndpoint) => endpointFields(endpoint, tokens)
   const old = new Map(before?.endpoints.map((endpoint) => [keyOf(endpoint), endpoint]))
   const kept = new Set<string>()
   const endpoints: ListingDiff['endpoints'] = []
@@ -56,7 +62,7 @@ function merchantFields({ name, description, payTo }: Listing): Fields {
   return { Name: name, Description: description ?? '', [PAID_TO]: payTo }
 }
 
-function fieldsOf(endpoint: ListingEndpoint): Fields {
+function endpointFields(endpoint: ListingEndpoint, tokens: readonly ListedToken[]): Fields {
   const { title, description, pricing, price, tags, inputSchema, output, example } = endpoint
   const main = (example as CallExample | undefined)?.[parametersIn(endpoint.method)]
   // What stands beside the parameters is shown as well, if there is anything.
@@ -66,7 +72,7 @@ function fieldsOf(endpoint: ListingEndpoint): Fields {
     Title: title,
     Description: description ?? '',
     Pricing: pricing ?? 'fixed',
-    Price: `${atomicToUsd(price)} USDC`,
+    Price: `${atomicToUsd(price)} ${tokenOf(endpoint, tokens).symbol}`,
     Tags: (tags ?? []).join(', '),
     Example: jsonOf(values),
     'Input schema': jsonOf(inputSchema),

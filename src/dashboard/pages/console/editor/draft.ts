@@ -1,7 +1,9 @@
 import type { Validation } from '../../../../api/discovery.js'
 import type { MerchantEndpoint, MerchantView } from '../../../../api/listings.js'
+import type { ConsoleSettings } from '../../../../api/service.js'
 import { parametersIn } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
+import { sameAddress } from '../../../format/untrusted-text.js'
 
 export type Method = MerchantEndpoint['method']
 
@@ -16,8 +18,10 @@ export interface EndpointDraft {
   title: string
   description: string
   pricing: MerchantEndpoint['pricing']
-  /** Dollars as typed. */
+  /** Dollars or euros as typed. */
   price: string
+  /** Address of the token of the price; empty for the default one. */
+  asset: string
   /** Separated by commas. */
   tags: string
   /** JSON text of the query parameters or the body; empty for none. */
@@ -48,6 +52,7 @@ export function emptyEndpoint(): EndpointDraft {
     description: '',
     pricing: 'fixed',
     price: '',
+    asset: '',
     tags: '',
     example: '',
     inputSchema: '',
@@ -72,6 +77,7 @@ export function draftOf(merchant: MerchantView): ListingDraft {
     description: endpoint.description,
     pricing: endpoint.pricing,
     price: atomicToUsd(endpoint.price),
+    asset: endpoint.asset,
     tags: endpoint.tags.join(', '),
     example: jsonText(endpoint.example[parametersIn(endpoint.method)]),
     beside: besideParameters(endpoint),
@@ -109,12 +115,29 @@ export function fillEndpoint(
     beside: isSameMethod ? draft.beside : besideParameters(quoted),
     pricing: quoted.pricing === 'metered' ? 'metered' : draft.pricing,
     price: atomicToUsd(quoted.price),
+    asset: quoted.asset,
     title: draft.title || (quoted.title ?? titleFromUrl(quoted.url)),
     description: draft.description || (quoted.description ?? ''),
     tags: draft.tags || (quoted.tags ?? []).join(', '),
     example: (isSameMethod && draft.example) || example,
     inputSchema: draft.inputSchema || jsonText(quoted.inputSchema),
   }
+}
+
+export type ListedToken = Pick<
+  ConsoleSettings['networks'][number]['asset'],
+  'address' | 'symbol' | 'currency'
+>
+
+/** Returns the tokens in which prices may be listed, the default one first; none until the settings are there. */
+export function listedTokens(settings: ConsoleSettings | undefined): readonly ListedToken[] {
+  return settings?.networks.find(({ listed }) => listed)?.assets ?? []
+}
+
+/** Returns the token of a price among those that may be listed; the default one where none is named. */
+export function tokenOf({ asset }: { asset?: string | null }, tokens: readonly ListedToken[]) {
+  const named = tokens.find(({ address }) => sameAddress(address, asset ?? ''))
+  return named ?? tokens[0] ?? { address: '', symbol: 'USDC', currency: 'USD' }
 }
 
 /** Makes a title from the end of the path, for an endpoint whose 402 has none. */

@@ -1,6 +1,7 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { callMethods, parametersIn, uncalledMethods } from '../../../../x402/calls.js'
+import { settingsQuery } from '../../../api/queries.js'
 import { MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
 import { Select } from '../../../components/choices.js'
@@ -11,7 +12,7 @@ import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
 import { oneLine } from '../../../format/untrusted-text.js'
 import { verdictName, warningText } from '../../../format/verdicts.js'
 import type { Problems } from './compose-listing.js'
-import { type EndpointDraft, fillEndpoint } from './draft.js'
+import { type EndpointDraft, fillEndpoint, listedTokens, tokenOf } from './draft.js'
 import { readQuote } from './quote.js'
 
 interface EndpointFieldsProps {
@@ -42,6 +43,7 @@ export function EndpointFields(props: EndpointFieldsProps) {
   const [isOpened, setIsOpened] = useState(isOpenAtFirst)
   const isOpen = isOpened || hasProblem
   const { url, method, title, price } = endpoint
+  const { symbol } = tokenOf(endpoint, listedTokens(useQuery(settingsQuery).data))
   return (
     <fieldset className="min-w-0">
       <legend className="sr-only">Endpoint {title || url}</legend>
@@ -66,7 +68,7 @@ export function EndpointFields(props: EndpointFieldsProps) {
           {!isOpen && (
             <span className="ml-auto hidden shrink-0 text-sm text-muted sm:inline">
               {oneLine(title, 40)}
-              {price !== '' && `, ${price} USDC`}
+              {price !== '' && `, ${price} ${symbol}`}
             </span>
           )}
         </button>
@@ -88,6 +90,8 @@ type FieldsProps = Pick<EndpointFieldsProps, 'endpoint' | 'path' | 'problems' | 
 
 function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
   const { method, pricing } = endpoint
+  const tokens = listedTokens(useQuery(settingsQuery).data)
+  const token = tokenOf(endpoint, tokens)
   /** Binds a control to a field of the draft and to its problem. */
   const bind = <Name extends keyof EndpointDraft>(name: Name) => ({
     value: endpoint[name],
@@ -129,13 +133,24 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
       />
       <TextField
         place="sm:col-span-2"
-        label="Price in USDC"
+        label={`Price in ${token.symbol}`}
         hint={pricing === 'metered' ? 'The maximum price of a call.' : undefined}
         inputMode="decimal"
         placeholder="0.01"
         maxLength={20}
         className="tabular"
         {...bind('price')}
+        beside={
+          tokens.length > 1 && (
+            <Select
+              aria-label="Token"
+              value={token.address}
+              options={tokens.map(({ address, symbol }) => [address, symbol] as const)}
+              onChange={bind('asset').onChange}
+              className="!w-24 shrink-0"
+            />
+          )
+        }
       />
       <Field place="sm:col-span-2" label="Pricing">
         {(field) => (

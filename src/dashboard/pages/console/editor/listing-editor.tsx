@@ -1,9 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import type { SavedListing } from 'arcus-client/listing-client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
 import type { EndpointState, MerchantView } from '../../../../api/listings.js'
+import { settingsQuery } from '../../../api/queries.js'
 import { StatusDot } from '../../../components/badge.js'
 import { Button, ButtonLink } from '../../../components/button.js'
 import { Card } from '../../../components/card.js'
@@ -16,7 +17,7 @@ import { verdictName, warningText } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
 import { type Composed, composeListing, type Problems } from './compose-listing.js'
 import { diffListings } from './diff.js'
-import { draftOf, emptyDraft, isBlank } from './draft.js'
+import { draftOf, emptyDraft, isBlank, listedTokens } from './draft.js'
 import { ListingForm } from './listing-form.js'
 import { Review } from './review.js'
 import { useDraft } from './use-draft.js'
@@ -30,6 +31,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
   const { address } = useConnection()
   const { write } = useSigning()
   const client = useQueryClient()
+  const tokens = listedTokens(useQuery(settingsQuery).data)
   const [problems, setProblems] = useState<Problems>({})
   const [ready, setReady] = useState<Ready>()
 
@@ -52,7 +54,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
   })
 
   const review = () => {
-    const composed = composeListing(form.draft)
+    const composed = composeListing(form.draft, tokens)
     setProblems(composed.ok ? {} : composed.problems)
     save.reset()
     if (composed.ok) setReady(composed)
@@ -66,14 +68,14 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
     )
   }
   if (ready !== undefined) {
-    const before = merchant === undefined ? undefined : composeListing(draftOf(merchant))
+    const before = merchant === undefined ? undefined : composeListing(draftOf(merchant), tokens)
     const listed = before?.ok === true ? before.listing : undefined
     return (
       <Step key="review">
         <Review
           id={ready.id}
           listing={ready.listing}
-          diff={diffListings(listed, ready.listing)}
+          diff={diffListings(listed, ready.listing, tokens)}
           isNew={merchant === undefined}
           owner={merchant?.owner ?? undefined}
           isSigning={save.isPending}

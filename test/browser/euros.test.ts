@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant } from '../../src/devnet/accounts.js'
+import { devnetContracts } from '../../src/devnet/fixtures.js'
+import { type Shop, startShop } from '../support/a-shop.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { checkEndpoint, connectWallet, review, settled } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+const { usdc, eurc } = devnetContracts
+let world: BrowserWorld
+let shop: Shop
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld({ MAINNET_ASSETS: `${usdc},${eurc}` })
+  shop = await startShop(world.post, { asset: eurc, name: 'EURC' })
+  shop.ask('50000')
+})
+afterAll(async () => {
+  await shop?.stop()
+  await world?.stop()
+})
+
+describe.skipIf(skipped !== undefined)('an endpoint priced in euros', () => {
+  it('is filled in, signed, listed and shown in euros, and nowhere in dollars', async () => {
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console/new')
+    await connectWallet(page, 'Fern')
+    await checkEndpoint(page, `${shop.url}/rates`)
+    const price = page.getByLabel('Price in EURC')
+    await price.waitFor()
+    expect(await price.inputValue()).toBe('0.05')
+    expect(await page.getByLabel('Token').inputValue()).toBe(eurc)
+    await page.getByLabel('Name').fill('Euro House')
+    await page.getByLabel('Title').fill('Rates of the day')
+
+    await page.getByLabel('Token').selectOption('USDC')
+    await page.getByLabel('Price in USDC').fill('€0.05')
+    await page.getByRole('button', { name: 'Review changes' }).click()
+    await page.getByText(/The price is in USD, and € stands for other money/).waitFor()
+    await page.getByLabel('Token').selectOption('EURC')
+    await review(page)
+    expect(await page.getByText('0.05 EURC').count()).toBe(1)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    await settled(page)
+    const { body } = await world.get('/api/merchants/euro-house')
+    expect(body.endpoints).toMatchObject([{ price: '50000', asset: eurc, currency: 'EUR' }])
+
+    const row = page.getByRole('listitem').filter({ hasText: 'Rates of the day' })
+    for (const path of ['/', '/?currency=EUR&maxPrice=100000', '/merchants/euro-house']) {
+      await page.goto(path)
+      await row.getByText('€0.05').waitFor()
+      expect(await row.textContent()).not.toContain('$')
+    }
+    await page.goto('/?currency=EUR')
+    expect(await page.getByLabel('Price').textContent()).toContain('up to €0.01')
+    await page.getByLabel('Currency').selectOption('USD')
+    await row.waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await close()
+  })
+})

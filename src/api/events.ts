@@ -5,13 +5,7 @@ const event = z
   .object({
     cursor: z.int().describe('`since` for what comes after it.'),
     id: z.string().describe('The same wherever the event is told: ignore one you know.'),
-    type: z.enum([
-      'payment.settled',
-      'payment.failed',
-      'endpoint.failing',
-      'endpoint.recovered',
-      'price.drift',
-    ]),
+    type: z.string().describe('Such as `payment.settled`.'),
     timestamp: time,
     data: anyObject.describe('By type; docs/webhooks.md describes each.'),
   })
@@ -28,3 +22,35 @@ export const eventsAnswer = z.object({
 })
 
 export type EventsAnswer = AnswerOf<typeof eventsAnswer>
+
+const hook = z.object({
+  id: z.string(),
+  url: z.string(),
+  types: z.array(z.string()),
+  state: z
+    .enum(['active', 'retrying', 'parked'])
+    .describe('`parked` after three days of failures, or when the receiver answered 410.'),
+  cursor: z.int().describe('The last event that was delivered or passed over.'),
+  failures: z.int().describe('Failed deliveries in a row.'),
+  lastError: z.string().nullable().describe('Why the last delivery failed.'),
+  nextAt: time.nullable().describe('When a failed delivery is tried again.'),
+  deliveredAt: time.nullable().describe('The last delivery that was taken.'),
+  isLossy: z.boolean().describe('Events were dropped before they were delivered.'),
+  createdAt: time,
+})
+
+export const hooksAnswer = z.object({ hooks: z.array(hook) })
+
+export const hookSaved = z.object({
+  id: z.string(),
+  secret: z
+    .string()
+    .nullable()
+    .describe('`whsec_` and base64, for a new webhook. It is not shown again.'),
+})
+
+export const hookRemoved = z.object({ id: z.string() })
+
+export type HookView = AnswerOf<typeof hook>
+export type HooksAnswer = AnswerOf<typeof hooksAnswer>
+export type HookSaved = AnswerOf<typeof hookSaved>

@@ -33,6 +33,7 @@ import type { Network } from '../x402/networks.js'
 import { loadSignerRecovery } from '../x402/signer-recovery.js'
 import { type ComposedDirectory, composeDirectory, composeMcp } from './directory.js'
 import { composeFacilitator, describeFacilitator } from './facilitator.js'
+import { startGasWatch } from './gas-watch.js'
 import { type ComposedHosted, composeHosted, hostedRefundWallets } from './hosted.js'
 import { createTeardown, type Teardown } from './lifecycle.js'
 import { type ComposedNetwork, composeNetwork } from './network.js'
@@ -125,6 +126,7 @@ async function open(
   const hostedPrefix = config.hosted === undefined ? undefined : HOSTED_PREFIX
   const ownCalls = createOwnCalls(config.baseUrl, hostedPrefix)
   const directory = composeDirectory({
+    secrets,
     ...common,
     ownCalls,
     rpc,
@@ -199,6 +201,10 @@ async function open(
   })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
+  if (secrets.operatorWebhook !== undefined) {
+    const watched = { networks, events: stores.events, isKeeper, now, log }
+    teardown.add('gas watch', startGasWatch(watched))
+  }
   if (config.archive !== undefined) {
     const mayRun = () => isKeeper() && !disk.isLow()
     const shelves = stores.archive.shelves(shortenDetails)

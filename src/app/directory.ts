@@ -58,12 +58,12 @@ import { mcpRoutes } from '../mcp/routes.js'
 import { createCatalogTools } from '../mcp/tools.js'
 import type { WatchedDirectory } from '../metrics/metrics.js'
 import type { ListingReader, ListingStore } from '../store/listings.js'
-import type { Stores } from '../store/stores.js'
 import { scriptBeside } from '../store/thread.js'
 import type { Keccak256 } from '../x402/keccak.js'
 import type { PaymentAnswer } from '../x402/payment.js'
 import type { SignerRecovery } from '../x402/signer-recovery.js'
-import { composeEvents } from './events.js'
+import { composeEvents, type EventsWorld } from './events.js'
+import type { ComposedStores } from './stores.js'
 
 /** Discovery and the merchant directory, built and not yet started. */
 export interface ComposedDirectory {
@@ -88,7 +88,7 @@ interface DirectoryWorld {
   rpc: Rpc
   /** Every token of that network; the first is the default one. */
   tokens: readonly [Token, ...Token[]]
-  stores: Pick<Stores, 'listings' | 'activity' | 'events' | 'usage' | 'sessions' | 'threadSource'>
+  stores: ComposedStores['forDirectory']
   /** Whether other processes may use the same database. */
   isShared: boolean
   keccak256: Keccak256
@@ -98,6 +98,7 @@ interface DirectoryWorld {
   /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
   refundWallets: ReadonlyMap<Address, Address>
   isPayToBlocked: (payTo: Address) => boolean
+  secrets: EventsWorld['secrets']
   /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
   /** Unix milliseconds. */
@@ -114,13 +115,13 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const audience = new URL(config.directoryUrl).origin
 
   const probing = composeProbing({ ...world, store, network, log })
-  const { rules, fetch, probe, pace, budget, infoCheck, schedule, validator } = probing
+  const { rules, fetch, guarded, probe, pace, budget, infoCheck, schedule, validator } = probing
 
   const identities = composeIdentities({ ...world, store, fetch, log })
 
   const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  const writes = composeWrites({
+  const { writes, check, quota } = composeWrites({
     ...world,
     store,
     audience,
@@ -165,7 +166,13 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const usage = createUsageRefresh({ activity, store: world.stores.usage, now, log })
   const readTotals = createPublicTotals({ store: activity, now })
   const sessions = createSessions(world.stores.sessions, now)
-  const events = composeEvents({ ...world, sessions, network, log })
+  const events = composeEvents({
+    ...world,
+    ...{ sessions, network, rules, log },
+    check,
+    quota,
+    fetch: guarded,
+  })
   const domain = new URL(config.directoryUrl).host
   const place = { sessions, domain, uri: audience }
   const signIn = createSignIn({
@@ -295,7 +302,25 @@ function composeWrites(world: WritesWorld) {
   const { config, tokens, store, audience, probe, schemas, now } = world
   const { keccak256, recovery, asksContract } = world
   const { network, chainId } = tokens[0]
-  return createWrites({
+  const check = createWriteCheck({
+    listings: store,
+    audience,
+    chainId,
+    checkSignature: createSignatureCheck({
+      chainId,
+      recovery,
+      isContractSignature: asksContract,
+    }),
+    keccak256,
+    now,
+  })
+  const quota = createWriteQuota({
+    listings: store,
+    maxNewOwners: config.newOwnersPerHour,
+    isDiskLow: world.isDiskLow,
+    now,
+  })
+  const writes = createWrites({
     listings: {
       ...store,
       async applyWrite(write, change) {
@@ -305,31 +330,16 @@ function composeWrites(world: WritesWorld) {
         return result
       },
     },
-    check: createWriteCheck({
-      listings: store,
-      audience,
-      chainId,
-      checkSignature: createSignatureCheck({
-        chainId,
-        recovery,
-        isContractSignature: asksContract,
-      }),
-      keccak256,
-      now,
-    }),
+    check,
     schemas,
     probe: createSaveProbes({ probe, network, tokens, now }),
     allowance: createTokenBuckets({ ...saveAllowance, now }),
-    quota: createWriteQuota({
-      listings: store,
-      maxNewOwners: config.newOwnersPerHour,
-      isDiskLow: world.isDiskLow,
-      now,
-    }),
+    quota,
     network,
     tokens,
     now,
   })
+  return { writes, check, quota }
 }
 
 interface ProbingWorld {
@@ -362,6 +372,7 @@ function composeProbing(world: ProbingWorld) {
   return {
     rules,
     fetch,
+    guarded,
     probe,
     pace,
     budget,

@@ -18,7 +18,7 @@ export interface ComposedStores {
   /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, nothing is old, and no figure has changed. */
   forDirectory: Pick<
     Stores,
-    'listings' | 'activity' | 'events' | 'usage' | 'sessions' | 'threadSource'
+    'listings' | 'activity' | 'events' | 'hooks' | 'usage' | 'sessions' | 'threadSource'
   >
 }
 
@@ -46,7 +46,7 @@ export async function composeStores(
   teardown.add('leases', () => leases.stop())
   await stores.deliveries.dropLeases()
   const isKeeper = () => leases.held(UPKEEP) !== undefined
-  const { listings, activity, events, usage, sessions } = stores
+  const { listings, activity, events, hooks, usage, sessions } = stores
   const disk = await watchDisk({
     folder: folderOf(config.database),
     minFreeBytes: config.minFreeDiskBytes,
@@ -59,6 +59,7 @@ export async function composeStores(
     isKeeper,
     disk,
     forDirectory: {
+      hooks,
       sessions,
       threadSource: stores.threadSource,
       listings: {

@@ -20,6 +20,10 @@ export interface Secrets {
   readonly hostedPrivateKey: Hex | undefined
   /** The key that signs attestations of settlements; `undefined` where none are made. */
   readonly attestationPrivateKey: Hex | undefined
+  /** The key with which secrets of webhooks are made; `undefined` if the database alone makes them. */
+  readonly webhookKey: Hex | undefined
+  /** The operator's own webhook. Its URL may hold a password, and its secret is 24 to 64 bytes. */
+  readonly operatorWebhook: { url: string; secret: Buffer } | undefined
 }
 
 /** A key as the operator wrote it, with its position. Messages may name the position, never the key. */
@@ -64,10 +68,12 @@ export function readSecrets(source: NodeJS.ProcessEnv): Secrets {
   const hostedPrivateKey = readHostedKey(env, positions, problems)
   if (hostedPrivateKey !== undefined) positions.set(hostedPrivateKey, 'HOSTED_PRIVATE_KEY')
   const attestationPrivateKey = readAttestationKey(env, positions, problems)
+  const webhookKey = readWebhookKey(env, problems)
+  const operatorWebhook = readOperatorWebhook(env, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return concealing(
     { relayerPrivateKeys: concealed(relayerPrivateKeys), relayerKmsKeyIds },
-    { relayerSigner, hostedPrivateKey, attestationPrivateKey },
+    { relayerSigner, hostedPrivateKey, attestationPrivateKey, webhookKey, operatorWebhook },
   )
 }
 
@@ -156,6 +162,41 @@ function readAttestationKey(
     problems.push(`${name} repeats ${twin}: attestations need a key that holds no money.`)
   }
   return key
+}
+
+function readWebhookKey({ WEBHOOK_KEY: text }: Env, problems: string[]): Hex | undefined {
+  const key = text === undefined ? undefined : parseKey(text)
+  if (text !== undefined && key === undefined) {
+    problems.push(
+      'WEBHOOK_KEY is not a key: expected 32 bytes of hex, such as openssl rand -hex 32 gives.',
+    )
+  }
+  return key
+}
+
+function readOperatorWebhook(env: Env, problems: string[]): Secrets['operatorWebhook'] {
+  const { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: text } = env
+  if (url === undefined && text === undefined) return undefined
+  if (url === undefined || text === undefined) {
+    problems.push(
+      'OPERATOR_WEBHOOK_URL and OPERATOR_WEBHOOK_SECRET belong together: set both or none.',
+    )
+    return undefined
+  }
+  const { protocol, username, password } = parseUrl(url) ?? {}
+  if (!/^https?:/.test(protocol ?? '') || username !== '' || password !== '') {
+    problems.push(
+      'OPERATOR_WEBHOOK_URL is not an http or https URL without user name and password.',
+    )
+  }
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
+  const secret = Buffer.from(encoded ?? '', 'base64')
+  if (secret.length < 24 || secret.length > 64) {
+    problems.push(
+      'OPERATOR_WEBHOOK_SECRET is not a secret: expected whsec_ and the base64 of 24 to 64 bytes.',
+    )
+  }
+  return { url, secret }
 }
 
 function writtenKeys(env: Env): WrittenKey[] {

@@ -159,9 +159,9 @@ interface Wallet {
 }
 
 /** A wallet that cannot pay for this much gas cannot settle. */
-const LEAST_GAS = 500_000n
+export const LEAST_GAS = 500_000n
 /** Alerts of `deploy/prometheus` have the same bounds. */
-const LOW_RUNWAY_DAYS = 7
+export const LOW_RUNWAY_DAYS = 7
 const SHORT_RUNWAY_DAYS = 1
 /** Beyond this a number of days is meaningless. */
 const LONG_RUNWAY_DAYS = 3_650

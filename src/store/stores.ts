@@ -3,6 +3,7 @@ import type { ArchiveStore } from './archive.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
 import type { EventStore } from './events.js'
+import type { HookStore } from './hooks.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
 import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
@@ -30,6 +31,7 @@ export interface Stores {
   activity: ActivityStore
   events: EventStore
   usage: UsageStore
+  hooks: HookStore
   sessions: SessionStore
   hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */

@@ -241,6 +241,8 @@ const routes = {
   'owner.accept': { method: 'POST', path: '/owner-acceptance' },
   'agent.link': { method: 'PUT', path: '/agent' },
   'payto.confirm': { method: 'POST', path: '/payto-confirmation' },
+  'hook.set': { method: 'PUT', path: '/hooks' },
+  'hook.delete': { method: 'DELETE', path: '/hooks' },
 } as const
 
 /** Sends a request to the route of its action, or of another. */

@@ -1,5 +1,5 @@
 import { type Address, bytesToHex, type Hex } from 'viem'
-import { type Answer, ArcusError, type Call, createCall } from './calls.js'
+import { type Answer, ArcusError, type Call, createCall, type Input } from './calls.js'
 import type { Listing } from './listing.js'
 import {
   hashBody,
@@ -47,7 +47,16 @@ export interface ListingClient {
    * confirmation back.
    */
   confirmPayTo(merchantId: string, owner: Address | null): Promise<SavedListing>
+  /** Makes a webhook (`id` is `null`) or changes one. The secret of a new one is told this once. */
+  setHook(merchantId: string, hook: HookSettings): Promise<{ id: string; secret: string | null }>
+  deleteHook(merchantId: string, id: string): Promise<{ id: string }>
 }
+
+/** A webhook as its owner sets it; deliveries go on after the event `since`, or where they are if it is `null`. */
+export type HookSettings = Extract<
+  Input<'PUT /api/merchants/{id}/hooks'>,
+  { body: unknown }
+>['body']['body']
 
 /** Creates the client with which scripts and browsers write listings. */
 export function createListingClient(options: ListingClientOptions): ListingClient {
@@ -112,6 +121,10 @@ export function createListingClient(options: ListingClientOptions): ListingClien
         'POST /api/merchants/{id}/payto-confirmation',
         await sign('payto.confirm', id, { owner }),
       ),
+    setHook: async (id, hook) =>
+      call('PUT /api/merchants/{id}/hooks', await sign('hook.set', id, hook)),
+    deleteHook: async (id, hook) =>
+      call('DELETE /api/merchants/{id}/hooks', await sign('hook.delete', id, { id: hook })),
   }
 }
 

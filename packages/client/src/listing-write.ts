@@ -10,6 +10,8 @@ export const listingActions = [
   'owner.accept',
   'agent.link',
   'payto.confirm',
+  'hook.set',
+  'hook.delete',
 ] as const
 
 export type ListingAction = (typeof listingActions)[number]

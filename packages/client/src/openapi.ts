@@ -4,6 +4,7 @@
  */
 export interface routes {
   "DELETE /api/merchants/{id}": operations["deleteMerchant"];
+  "DELETE /api/merchants/{id}/hooks": operations["deleteHook"];
   "DELETE /api/session": operations["signOut"];
   "GET /.well-known/x402": operations["getFacilitator"];
   "GET /api/console": operations["getConsoleSettings"];
@@ -16,6 +17,7 @@ export interface routes {
   "GET /api/merchants/{id}/activity/table": operations["listActivity"];
   "GET /api/merchants/{id}/events": operations["listEvents"];
   "GET /api/merchants/{id}/history": operations["getMerchantHistory"];
+  "GET /api/merchants/{id}/hooks": operations["listHooks"];
   "GET /api/merchants/{id}/llms.txt": operations["getMerchantLlmsText"];
   "GET /api/merchants/{id}/openapi.json": operations["getMerchantOpenApi"];
   "GET /api/merchants/{id}/stats": operations["getMerchantStats"];
@@ -50,6 +52,7 @@ export interface routes {
   "POST /verify": operations["verifyPayment"];
   "PUT /api/merchants/{id}": operations["saveMerchant"];
   "PUT /api/merchants/{id}/agent": operations["linkAgent"];
+  "PUT /api/merchants/{id}/hooks": operations["setHook"];
 }
 export interface components {
   schemas: {
@@ -220,8 +223,8 @@ export interface components {
       /** @description The same wherever the event is told: ignore one you know. */
       id: string;
       timestamp: components["schemas"]["Time"];
-      /** @enum {string} */
-      type: "payment.settled" | "payment.failed" | "endpoint.failing" | "endpoint.recovered" | "price.drift";
+      /** @description Such as `payment.settled`. */
+      type: string;
     };
     Facilitator: {
       /** @description The key that signs attestations now; `null` where none are signed. */
@@ -1274,7 +1277,7 @@ export interface operations {
             entries: {
               acceptedAt: components["schemas"]["UnixSeconds"];
               /** @enum {string} */
-              action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm";
+              action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm" | "hook.set" | "hook.delete";
               body: unknown;
               message: {
                 [key: string]: unknown;
@@ -1286,6 +1289,111 @@ export interface operations {
             merchantId: string;
             /** @description `after` for the next page. */
             next: number | null;
+          };
+        };
+      };
+    };
+  };
+  listHooks: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description All of them, without their secrets. */
+      200: {
+        content: {
+          "application/json": {
+            hooks: {
+              createdAt: components["schemas"]["Time"];
+              /** @description The last event that was delivered or passed over. */
+              cursor: number;
+              /** @description The last delivery that was taken. */
+              deliveredAt: components["schemas"]["Time"] | null;
+              /** @description Failed deliveries in a row. */
+              failures: number;
+              id: string;
+              /** @description Events were dropped before they were delivered. */
+              isLossy: boolean;
+              /** @description Why the last delivery failed. */
+              lastError: string | null;
+              /** @description When a failed delivery is tried again. */
+              nextAt: components["schemas"]["Time"] | null;
+              /**
+               * @description `parked` after three days of failures, or when the receiver answered 410.
+               * @enum {string}
+               */
+              state: "active" | "retrying" | "parked";
+              types: string[];
+              url: string;
+            }[];
+          };
+        };
+      };
+    };
+  };
+  setHook: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            id: string | null;
+            since: number | null;
+            types: ("payment.settled" | "payment.failed" | "endpoint.failing" | "endpoint.recovered" | "price.drift")[];
+            url: string;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description With the secret of a new one, which is shown this once. */
+      200: {
+        content: {
+          "application/json": {
+            id: string;
+            /** @description `whsec_` and base64, for a new webhook. It is not shown again. */
+            secret: string | null;
+          };
+        };
+      };
+    };
+  };
+  deleteHook: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            id: string;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Nothing is delivered any more. */
+      200: {
+        content: {
+          "application/json": {
+            id: string;
           };
         };
       };

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type EventsAnswer, eventsAnswer } from '../../api/events.js'
@@ -6,12 +5,7 @@ import { SESSION_COOKIE } from '../../api/session.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { integerParameter, readQuery } from '../../http/query.js'
-import {
-  type EventStore,
-  merchantEventTypes,
-  publicEventTypes,
-  type StoredEvent,
-} from '../../store/events.js'
+import { type EventStore, merchantEventTypes, publicEventTypes } from '../../store/events.js'
 import { ownerCodes } from '../activity/routes.js'
 import {
   answerWithDetails,
@@ -21,6 +15,7 @@ import {
   writeCodes,
 } from '../listings/faults.js'
 import { type OwnerCheckOptions, requireOwner, type WithId } from '../session/session-routes.js'
+import { toNotice } from './notice.js'
 
 const MAX_EVENTS = 200
 
@@ -72,20 +67,10 @@ export async function eventRoutes(
       return {
         merchant: id,
         scope: isOwner ? 'owner' : 'public',
-        events: page.map((event) => ({ cursor: event.id, ...toNotice(event) })),
+        events: page.map(toNotice),
         next: page.at(-1)?.id ?? since,
         hasMore: found.length > limit,
       }
     },
   )
-}
-
-/** Returns an event as it is told, by pull and by webhook. Its id comes from what happened, so that it outlives a restore. */
-export function toNotice({ key, type, at, data }: StoredEvent) {
-  return {
-    id: `evt_${createHash('sha256').update(key).digest('base64url').slice(0, 24)}`,
-    type: type as EventsAnswer['events'][number]['type'],
-    timestamp: new Date(at).toISOString(),
-    data: JSON.parse(data) as Record<string, unknown>,
-  }
 }

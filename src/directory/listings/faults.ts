@@ -120,6 +120,16 @@ export const writeCodes = {
     status: 410,
     meaning: 'The merchant was deleted; its id stays with its owner.',
   },
+  hookNotFound: {
+    code: 'hook_not_found',
+    status: 404,
+    meaning: 'The merchant has no webhook with this id.',
+  },
+  tooManyHooks: {
+    code: 'too_many_hooks',
+    status: 409,
+    meaning: 'The merchant has as many webhooks as it may have.',
+  },
   replayedNonce: {
     code: 'replayed_nonce',
     status: 409,

@@ -102,7 +102,7 @@ function exampleWrite(action: ListingAction, body: unknown): Example {
 }
 
 /** Describes a signed write: every code of the table is possible. */
-function writeOperation(
+export function writeOperation(
   action: ListingAction,
   id: string,
   summary: string,
@@ -188,7 +188,7 @@ export async function writeRoutes(
 
   /** Adds the route of an action whose answer is the listing as it is now. */
   function addWrite(
-    action: Exclude<ListingAction, 'listing.create' | 'listing.update'>,
+    action: Exclude<ListingAction, 'listing.create' | 'listing.update' | `hook.${string}`>,
     write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
     ...description: [id: string, summary: string, { body: z.ZodType; example: unknown }]
   ): void {

@@ -48,6 +48,18 @@ export const writeActions = {
     body: '{ owner: the address that owns the merchant, or null }',
     signer: 'the key of payTo, as message.owner',
   },
+  'hook.set': {
+    method: 'PUT',
+    path: `${merchantPath}/hooks`,
+    body: '{ id: of the webhook, or null for a new one; url, types: [event]; since: number of an event, or null }',
+    signer: 'the owner; the message leaves the revision as it is',
+  },
+  'hook.delete': {
+    method: 'DELETE',
+    path: `${merchantPath}/hooks`,
+    body: '{ id: of the webhook }',
+    signer: 'the owner; the message leaves the revision as it is',
+  },
 } as const satisfies Record<
   ListingAction,
   { method: 'PUT' | 'POST' | 'DELETE'; path: string; body: string; signer: string }

@@ -36,6 +36,8 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'catalog_changes', key: ['sequence'], isNumbered: true },
   { name: 'event_queue', key: ['sequence'], isNumbered: true },
   { name: 'events', key: ['id'], isNumbered: true },
+  { name: 'hooks', key: ['id'] },
+  { name: 'hook_nonces', key: ['owner', 'nonce'] },
   { name: 'activity', key: ['id'], isNumbered: true },
   {
     name: 'activity_sums',

@@ -4,6 +4,7 @@ import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createEventStore } from '../sql/events.js'
+import { createHookStore } from '../sql/hooks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
@@ -55,6 +56,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),
+    hooks: createHookStore(sql),
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),

@@ -1,5 +1,5 @@
 import type { EventStore, NewEvent, QueuedNews, StoredEvent } from '../events.js'
-import { type Insertion, insertAll, run, type Sql, type Steps } from './sql.js'
+import { get, type Insertion, insertAll, run, type Sql, type Steps } from './sql.js'
 
 /** The lock under which events are numbered, so that a lower number never becomes readable after a higher one. */
 export const EVENTS_LOCK = 'events'
@@ -46,10 +46,18 @@ export function createEventStore(sql: Sql): EventStore {
         [limit, before],
       ),
     async trim(merchantId, most) {
-      await sql.run(
-        `DELETE FROM events WHERE merchant_id = $1 AND id <= (
-           SELECT id FROM events WHERE merchant_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`,
-        [merchantId, most],
+      await sql.transaction(
+        function* () {
+          const text =
+            'SELECT id FROM events WHERE merchant_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2'
+          const last = yield* get<{ id: number }>(text, [merchantId, most])
+          if (last === undefined) return
+          const values = [merchantId, last.id]
+          yield* run('DELETE FROM events WHERE merchant_id = $1 AND id <= $2', values)
+          const behind = 'merchant_id = $1 AND cursor < $2 AND next_at IS NOT NULL'
+          yield* run(`UPDATE hooks SET lost = 1 WHERE ${behind}`, values)
+        },
+        { lock: EVENTS_LOCK },
       )
     },
   }
@@ -62,6 +70,13 @@ function* keep(
 ): Steps<void> {
   const rows = events.map((it) => [it.merchantId, it.type, it.key, it.at, it.data])
   yield* insertAll(insertion, rows)
+  if (events.length > 0) {
+    yield* run(
+      `UPDATE hooks SET next_at = $1
+       WHERE next_at IS NULL AND parked IS NULL AND ${among('merchant_id', 2)}`,
+      [Math.max(...events.map(({ at }) => at)), [...new Set(events.map((it) => it.merchantId))]],
+    )
+  }
   if (taken.length > 0) {
     yield* run(`DELETE FROM event_queue WHERE ${among('sequence', 1)}`, [taken])
   }

@@ -78,6 +78,7 @@ export function createListingStore(sql: Sql): ListingStore {
         const before = yield* findMerchant(merchant.id)
         const after = merchantOfOperator(before ?? newMerchantRow(merchant, now), merchant, now)
         yield* putMerchant(after)
+        if (after.owner !== before?.owner) yield* dropHooks(merchant.id)
         yield* replaceEndpoints(merchant.id, drafts, now, !publishesTheSame(before, after))
         yield* noteChange(merchant.id, now)
       }),
@@ -117,6 +118,8 @@ function* applyWrite(write: SignedWrite, change: ListingChange): Steps<WriteResu
   const { merchantId: id, owner, acceptedAt: now } = write
   const after = merchantAfter(before, write, change)
   yield* putMerchant(after)
+  // The webhooks of one owner tell nothing to the next.
+  if (after.owner !== before?.owner || after.deleted_at !== null) yield* dropHooks(id)
   if (change.kind === 'save') {
     const isRenamed = before !== undefined && before.name !== after.name
     yield* replaceEndpoints(id, change.endpoints, now, isRenamed)
@@ -428,10 +431,19 @@ function* queueNews(row: EndpointRow, { status, probe }: EndpointHealth): Steps<
     'endpoint.recovered': status === 'live' && row.status === 'failing',
     'price.drift': drift !== undefined && drift !== (before && driftOf(before)),
   }
-  const { merchant_id: merchantId, id: endpointId, url, method, title, price } = row
+  const { merchant_id: merchantId, id: endpointId, url, method, title, price, symbol } = row
   for (const [type, isNews] of Object.entries(news)) {
     if (!isNews) continue
-    const facts = JSON.stringify({ merchantId, endpointId, url, method, title, price, probe })
+    const facts = JSON.stringify({
+      merchantId,
+      endpointId,
+      url,
+      method,
+      title,
+      price,
+      symbol,
+      probe,
+    })
     const at = probe.checkedAt * 1_000
     yield* run('INSERT INTO event_queue (type, subject, facts, at) VALUES ($1, $2, $3, $4)', [
       type,
@@ -461,6 +473,10 @@ function* dropUnclaimed(
     yield* removeEndpoint(twin.id)
     yield* noteChange(twin.merchant_id, now)
   }
+}
+
+function* dropHooks(merchantId: string): Steps<void> {
+  yield* run('DELETE FROM hooks WHERE merchant_id = $1', [merchantId])
 }
 
 /** Notes a change of what every item of the merchant publishes. */

@@ -6,6 +6,7 @@ import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
 import { createEventStore } from '../sql/events.js'
+import { createHookStore } from '../sql/hooks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
@@ -48,6 +49,7 @@ export function openSqliteStores(
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),
+    hooks: createHookStore(sql),
     sessions: createMemorySessions(),
     hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,

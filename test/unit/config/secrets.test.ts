@@ -207,3 +207,36 @@ describe('the key file of an option', () => {
     expect(problemsOf(() => readKeyOf('--key-file', folder)).join()).toMatch(/cannot be read/)
   })
 })
+
+describe('the settings of webhooks', () => {
+  const relayers = { RELAYER_PRIVATE_KEYS: keyA }
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+  const url = 'http://alerts.internal:9000/arcus'
+  const said = (env: Record<string, string>) =>
+    problemsOf(() => readSecrets({ ...relayers, ...env })).join()
+
+  it('are a key, and a URL with its secret, which are not printed', () => {
+    const read = readSecrets({
+      ...{ ...relayers, WEBHOOK_KEY: keyB.slice(2) },
+      ...{ OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: secret },
+    })
+    expect(read.webhookKey).toBe(keyB)
+    expect(read.operatorWebhook).toEqual({ url, secret: Buffer.alloc(32, 7) })
+    expect(inspect(read)).not.toMatch(/alerts|b2b2/)
+    expect(readSecrets(relayers)).toMatchObject({})
+    expect(readSecrets(relayers).operatorWebhook).toBeUndefined()
+  })
+
+  it('are refused by name where they are half or wrong', () => {
+    expect(said({ WEBHOOK_KEY: 'secret' })).toMatch(/WEBHOOK_KEY is not a key/)
+    expect(said({ OPERATOR_WEBHOOK_URL: url })).toMatch(/belong together/)
+    expect(said({ OPERATOR_WEBHOOK_SECRET: secret })).toMatch(/belong together/)
+    const both = { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: secret }
+    for (const wrong of ['alerts', 'ftp://a.example', 'https://u:p@a.example']) {
+      expect(said({ ...both, OPERATOR_WEBHOOK_URL: wrong })).toMatch(/_URL is not an http/)
+    }
+    for (const wrong of ['whsec_c2hvcnQ=', secret.slice(6), `whsec_${'A'.repeat(200)}`]) {
+      expect(said({ ...both, OPERATOR_WEBHOOK_SECRET: wrong })).toMatch(/_SECRET is not a secret/)
+    }
+  })
+})

@@ -154,6 +154,110 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
     })
   })
 
+  describe(`webhooks on ${name}`, () => {
+    const hook = {
+      ...{ id: 'hook_1', merchantId: 'weather', url: 'https://a.example', seed: 'ff', keyId: 'k' },
+      types: ['payment.settled'] as const,
+    }
+    const bounds = { since: null, most: 2, now: noon }
+    let messages = 0
+    const aWrite = () => {
+      const deadline = noon / 1_000 + 600
+      return { merchantId: 'weather', owner, nonce: `0x${++messages}` as const, deadline }
+    }
+    const only = async () => (await stores.hooks.ofMerchant('weather'))[0]
+    beforeEach(async () => {
+      await anEndpointId()
+      await stores.events.keep([anEvent({ key: 'old' })], [])
+    })
+
+    it('are set by the owner, once for each message, and so many', async () => {
+      const { hooks } = stores
+      const write = aWrite()
+      expect(await hooks.set(write, hook, bounds)).toEqual({ state: 'done', isNew: true })
+      expect(await hooks.set(write, hook, bounds)).toEqual({ state: 'replayed' })
+      const stranger = { ...aWrite(), owner: '0x9' as const }
+      expect(await hooks.set(stranger, hook, bounds)).toEqual({ state: 'notOwner' })
+      const unknown = { ...hook, id: 'hook_9', seed: '' }
+      expect(await hooks.set(aWrite(), unknown, bounds)).toEqual({ state: 'missing' })
+      await hooks.set(aWrite(), { ...hook, id: 'hook_2' }, bounds)
+      const third = { ...hook, id: 'hook_3' }
+      expect(await hooks.set(aWrite(), third, bounds)).toEqual({ state: 'full' })
+      const url = 'https://b.example'
+      const change = await hooks.set(aWrite(), { ...hook, url, seed: '' }, bounds)
+      expect(change).toEqual({ state: 'done', isNew: false })
+      expect(await only()).toMatchObject({ ...hook, url, cursor: 1, isLossy: false })
+      expect(await hooks.remove(aWrite(), 'hook_2', noon)).toMatchObject({ state: 'done' })
+      expect(await hooks.remove(aWrite(), 'hook_2', noon)).toEqual({ state: 'missing' })
+      // A message whose deadline is long past is forgotten, and refused before it comes here.
+      await hooks.set(aWrite(), hook, { ...bounds, now: noon + 700_000 })
+      expect(await hooks.set(write, hook, bounds)).toMatchObject({ state: 'done' })
+    })
+
+    it('are worked for by one, who gives them up when the feed has nothing more', async () => {
+      const { hooks, events } = stores
+      await hooks.set(aWrite(), hook, bounds)
+      const due = async (at = noon) => (await hooks.due(at, 9, false)).map(({ id }) => id)
+      expect(await due()).toEqual(['hook_1'])
+      const takes = ['a', 'b', 'c'].map((who) => hooks.take('hook_1', who, noon, noon + 30))
+      const taken = (await Promise.all(takes)).filter((it) => it !== undefined)
+      expect(taken).toHaveLength(1)
+      expect(await due()).toEqual([])
+      // The lease of a process that died ends.
+      expect(await due(noon + 30)).toEqual(['hook_1'])
+      const mine = await hooks.take('hook_1', 'd', noon + 30, noon + 60)
+      if (mine === undefined) throw new Error('not taken')
+      for (const who of ['a', 'b', 'c']) {
+        expect(await hooks.delivered('hook_1', who, 5, noon)).toBe(false)
+      }
+      await hooks.giveUp(mine, 'd', noon + 31)
+      expect(await only()).toMatchObject({ nextAt: null, cursor: 1 })
+      await events.keep([anEvent({ key: 'drift', type: 'price.drift' })], [])
+      await hooks.giveUp((await hooks.take('hook_1', 'd', noon, noon + 9)) ?? mine, 'd', noon)
+      expect(await only()).toMatchObject({ nextAt: null, cursor: 2 })
+      await events.keep([anEvent({ key: 'x' }), anEvent({ key: 'y', merchantId: 'other' })], [])
+      expect(await due()).toEqual(['hook_1'])
+      await hooks.take('hook_1', 'e', noon, noon + 30)
+      expect(await hooks.delivered('hook_1', 'e', 3, noon + 1)).toBe(true)
+      await hooks.giveUp(mine, 'e', noon)
+      expect(await only()).toMatchObject({ cursor: 4, deliveredAt: noon + 1, failures: 0 })
+    })
+
+    it('fail, wait, are parked, and wake for nobody but their owner', async () => {
+      const { hooks, events } = stores
+      await hooks.set(aWrite(), hook, bounds)
+      const fail = async (nextAt: number | null, now: number) => {
+        await hooks.take('hook_1', 'a', now, now + 30)
+        await hooks.failed('hook_1', 'a', { error: 'no', nextAt, now })
+      }
+      await fail(noon + 5, noon)
+      expect(await hooks.due(noon + 4, 9, true)).toEqual([])
+      expect(await hooks.due(noon + 5, 9, false)).toEqual([])
+      expect(await hooks.due(noon + 5, 9, true)).toHaveLength(1)
+      await fail(null, noon + 5)
+      expect(await only()).toMatchObject({ failures: 2, failingSince: noon, parked: 'no' })
+      await events.keep([anEvent({ key: 'x' })], [])
+      expect(await hooks.due(noon + 99, 9, true)).toEqual([])
+      // What is not there yet is not passed over.
+      await hooks.set(aWrite(), hook, { ...bounds, since: 1_000 })
+      expect(await only()).toMatchObject({ failures: 0, parked: null, cursor: 2, nextAt: noon })
+      await hooks.set(aWrite(), hook, { ...bounds, since: 0 })
+      await events.trim('weather', 1)
+      expect(await only()).toMatchObject({ cursor: 0, isLossy: true })
+    })
+
+    it('of the operator come and go with the settings', async () => {
+      const { hooks, events } = stores
+      await hooks.setOperator('https://ops.example', noon)
+      await hooks.setOperator('https://ops.example/2', noon)
+      await events.keep([anEvent({ key: 'low', merchantId: '', type: 'gas.low' })], [])
+      const [mine] = await hooks.due(noon, 9, false)
+      expect(mine).toMatchObject({ id: 'operator', url: 'https://ops.example/2', cursor: 1 })
+      await hooks.setOperator(undefined, noon)
+      expect(await hooks.ofMerchant('')).toEqual([])
+    })
+  })
+
   async function anEndpointId(): Promise<number> {
     const merchant = { name: 'Weather', description: '', network, asset, payTo: owner }
     const write = { merchantId: 'weather', revision: 1, owner, acceptedAt: 1_000 } as const

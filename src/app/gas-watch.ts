@@ -1,0 +1,63 @@
+import { LEAST_GAS, LOW_RUNWAY_DAYS } from '../doctor/chain-checks.js'
+import { knownRunway } from '../metrics/gas-money.js'
+import type { EventStore } from '../store/events.js'
+import { formatNative } from '../x402/amounts.js'
+import type { ComposedNetwork } from './network.js'
+
+interface GasWatchOptions {
+  networks: readonly Pick<ComposedNetwork, 'ready' | 'status'>[]
+  events: Pick<EventStore, 'keep'>
+  /** Whether this process does the work that one process does for all. */
+  isKeeper(): boolean
+  /** Unix milliseconds. */
+  now: () => number
+  log: { warn(details: object, message: string): void }
+}
+
+const LOOK_MS = 60_000
+const DAY_MS = 86_400_000
+
+/**
+ * Tells the operator's webhook when the gas money of a network runs low: once a day, and when another wallet is dry.
+ * Returns how to stop.
+ */
+export function startGasWatch({ networks, events, isKeeper, now, log }: GasWatchOptions) {
+  async function look({ ready, status }: GasWatchOptions['networks'][number]): Promise<void> {
+    const { network, relayer } = status
+    const balances = await status.readBalances()
+    const wallets = relayer.addresses.flatMap((address, i) => {
+      const balance = balances[i]
+      return balance === undefined ? [] : [{ address, balance }]
+    })
+    // A node that does not answer says nothing about the money.
+    if (wallets.length === 0) return
+    const runway = await knownRunway(balances, relayer.addresses.length, status.readRunway)
+    const days = runway ?? Number.POSITIVE_INFINITY
+    const needed = (ready.feePerGas() ?? 0n) * LEAST_GAS
+    const dry = wallets.filter(({ balance }) => balance <= needed)
+    if (dry.length === 0 && days >= LOW_RUNWAY_DAYS) return
+    const data = {
+      network,
+      runwayDays: Number.isFinite(days) ? Number(days.toFixed(1)) : null,
+      wallets: wallets.map(({ address, balance }) => ({
+        address,
+        usd: formatNative(balance),
+        isDry: balance <= needed,
+      })),
+    }
+    const today = Math.floor(now() / DAY_MS)
+    const key = `gas.low/${network}/${today}/${dry.map(({ address }) => address).join()}`
+    const event = { merchantId: '', type: 'gas.low', key, at: now() } as const
+    await events.keep([{ ...event, data: JSON.stringify(data) }], [])
+  }
+
+  function tick(): void {
+    if (!isKeeper()) return
+    for (const one of networks) {
+      look(one).catch((err) => log.warn({ err }, 'the gas money could not be looked at'))
+    }
+  }
+  const timer = setInterval(tick, LOOK_MS)
+  tick()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,375 @@
+import cookie from '@fastify/cookie'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SESSION_COOKIE } from '../../src/api/session.js'
+import { hookRoutes } from '../../src/directory/events/hook-routes.js'
+import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
+import { createHookSender } from '../../src/directory/events/hook-sender.js'
+import { createHookWrites } from '../../src/directory/events/hook-writes.js'
+import {
+  createSignatureCheck,
+  createWriteCheck,
+} from '../../src/directory/listings/signed-write.js'
+import { createWriteQuota } from '../../src/directory/listings/write-limits.js'
+import { createGuardedFetch } from '../../src/directory/probe/guarded-fetch.js'
+import { createSessions, type Sessions } from '../../src/directory/session/sign-in.js'
+import { installErrorHandling } from '../../src/http/errors.js'
+import type { EventType } from '../../src/store/events.js'
+import { createMemorySessions } from '../../src/store/sessions.js'
+import { openSqliteStores } from '../../src/store/sqlite/stores.js'
+import type { Stores } from '../../src/store/stores.js'
+import { createKeccak256 } from '../../src/x402/keccak.js'
+import { loadSignerRecovery } from '../../src/x402/signer-recovery.js'
+import {
+  anAccount,
+  aSignedWrite,
+  asset,
+  chainId,
+  directoryUrl,
+  network,
+  startSeconds,
+} from '../support/a-directory.js'
+import { type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
+
+const owner = anAccount()
+const ownerAddress = owner.address.toLowerCase() as Address
+const path = '/api/merchants/weather/hooks'
+const DAY_MS = 86_400_000
+
+let stores: Stores
+let app: FastifyInstance
+let sessions: Sessions
+let receiver: Receiver
+let clock: { ms: number }
+let rules: { allowPrivateHosts: boolean; ownOrigins: string[] }
+let senders: ReturnType<typeof createHookSender>[]
+
+beforeEach(async () => {
+  stores = openSqliteStores(':memory:')
+  clock = { ms: startSeconds * 1_000 }
+  const now = () => clock.ms
+  sessions = createSessions(createMemorySessions(), now)
+  rules = { allowPrivateHosts: true, ownOrigins: ['https://arcus.example'] }
+  receiver = await startReceiver()
+  senders = []
+  const { listings, hooks } = stores
+  const keccak256 = await createKeccak256()
+  const recovery = await loadSignerRecovery(keccak256)
+  const isContractSignature = async () => false
+  const check = createWriteCheck({
+    ...{ listings, audience: directoryUrl, chainId, keccak256, now },
+    checkSignature: createSignatureCheck({ chainId, recovery, isContractSignature }),
+  })
+  const quota = createWriteQuota({ listings, maxNewOwners: 0, isDiskLow: () => false, now })
+  const secrets = createHookSecrets('0xkey')
+  app = fastify()
+  installErrorHandling(app)
+  await app.register(cookie)
+  const writes = createHookWrites({ hooks, check, quota, secrets, rules, now })
+  await app.register(hookRoutes, { hooks, listings, sessions, writes })
+  await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
+})
+afterEach(async () => {
+  await Promise.all(senders.map((sender) => sender.stop()))
+  receiver.close()
+  await app.close()
+  await stores.close()
+})
+
+function merchantOf(id: string, by: Address, payTo: Address = by) {
+  const flags = { isOfficial: false, isPartner: false, hiddenReason: null }
+  return { ...flags, id, owner: by, name: id, description: '', network, asset, payTo }
+}
+
+/** A process that delivers, with the key of its settings. */
+async function startSender(key: string | undefined = '0xkey') {
+  const { hooks, events } = stores
+  const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
+  const sender = createHookSender({
+    ...{ hooks, events, secrets: createHookSecrets(key), fetch, operator: undefined },
+    ...{ worker: `worker ${senders.length}`, isShared: false, userAgent: 'Arcus-Webhook/1' },
+    ...{ now: () => clock.ms, random: () => 0, tickMs: 20, log: { warn: fail } },
+  })
+  senders.push(sender)
+  await sender.start()
+  return sender
+}
+
+function fail(details: object, message: string): never {
+  throw new Error(message, { cause: details })
+}
+
+const aHook = (over: object = {}) => ({
+  ...{ id: null, url: receiver.url, since: null },
+  types: ['payment.settled', 'endpoint.failing'],
+  ...over,
+})
+
+async function write(
+  action: 'hook.set' | 'hook.delete',
+  body: object,
+  by = owner,
+  message: object = {},
+) {
+  const over = { payTo: owner.address, ...message }
+  const payload = await aSignedWrite(by, { action, body, message: over })
+  const answer = await put(action, payload)
+  return { ...answer, again: () => put(action, payload) }
+}
+
+async function put(action: 'hook.set' | 'hook.delete', payload: object) {
+  const method = action === 'hook.set' ? 'PUT' : 'DELETE'
+  const answer = await app.inject({ method, url: path, payload })
+  return { status: answer.statusCode, body: answer.json() }
+}
+
+/** Makes a hook and gives its id and its secret. */
+async function make(over: object = {}): Promise<{ id: string; secret: string }> {
+  const { status, body } = await write('hook.set', aHook(over))
+  expect(status).toBe(200)
+  return body
+}
+
+async function list(as: Address = ownerAddress) {
+  const { id } = await sessions.open(as, { caller: as, block: as })
+  const headers = { cookie: `${SESSION_COOKIE}=${id}` }
+  const answer = await app.inject({ url: path, headers })
+  return { status: answer.statusCode, body: answer.json(), text: answer.body }
+}
+
+async function happen(key: string, type: EventType = 'payment.settled'): Promise<void> {
+  const event = { merchantId: 'weather', type, key, at: clock.ms, data: `{"key":"${key}"}` }
+  await stores.events.keep([event], [])
+}
+
+const patiently = <T>(look: () => T) => vi.waitFor(look, { timeout: 10_000, interval: 50 })
+const keys = () => receiver.deliveries.map(({ event, status }) => `${event.data.key}:${status}`)
+
+describe('a webhook', () => {
+  it('is set, changed and removed by the owner, and its secret is told once', async () => {
+    const made = await make()
+    expect(made).toEqual({
+      id: expect.stringMatching(/^hook_.{16}$/),
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+    })
+    const other = await make()
+    expect(other.secret).not.toBe(made.secret)
+    const url = `${receiver.url}/2`
+    const changed = await write('hook.set', aHook({ id: made.id, url, types: ['price.drift'] }))
+    expect(changed.body).toEqual({ id: made.id, secret: null })
+    const { body, text } = await list()
+    expect(body.hooks).toHaveLength(2)
+    expect(body.hooks.find(({ id }: { id: string }) => id === made.id)).toMatchObject({
+      ...{ url, types: ['price.drift'], state: 'active', failures: 0, lastError: null },
+    })
+    expect(text).not.toContain(made.secret.slice(6))
+    expect((await write('hook.delete', { id: other.id })).body).toEqual({ id: other.id })
+    expect((await list()).body.hooks).toHaveLength(1)
+    // Nobody but the owner is told of it, and the public history has no trace.
+    expect((await app.inject(path)).statusCode).toBe(401)
+    expect((await list(`0x${'9'.repeat(40)}`)).status).toBe(403)
+    expect(await stores.listings.historyOf('weather', 0, 9)).toEqual([])
+    expect((await stores.listings.findMerchant('weather'))?.revision).toBe(0)
+  })
+
+  it('is refused with its own code, and a message works once', async () => {
+    const set = (body: object, by = owner) => write('hook.set', body, by)
+    const codeOf = async (answer: Promise<{ body: { error?: string; message?: string } }>) => {
+      const { body } = await answer
+      return [body.error, body.message] as const
+    }
+    const aPublicUrl: object = { url: 'https://a.example.com/' }
+    for (const [over, part] of [
+      [{ url: 'ftp://shop.example.com/' }, 'url cannot be called: Only https'],
+      [{ url: 'https://u:p@shop.example.com/' }, 'user name or password'],
+      [{ url: `https://shop.example.com/${'x'.repeat(1_000)}` }, 'url must be at most 1000'],
+      [{ url: 'https://arcus.example/settle' }, 'leads back to this service'],
+      [{ types: [] }, 'types must name at least one event'],
+      [{ types: ['gas.low'] }, 'types[0] must be'],
+      [{ types: ['price.drift', 'price.drift'] }, 'types must name each event once'],
+      [{ since: -1 }, 'since must not be negative'],
+      [{ id: 'operator' }, 'id must be the id of a webhook'],
+      [{ secret: 'mine' }, 'members that are not known'],
+    ] as const) {
+      rules.allowPrivateHosts = false
+      const [code, message] = await codeOf(set(aHook({ ...aPublicUrl, ...over })))
+      expect(code).toBe('invalid_listing')
+      expect(message).toContain(part)
+    }
+    const inside = await codeOf(set(aHook({ url: 'https://169.254.169.254/latest' })))
+    expect(inside[1]).toContain('not one of the public internet')
+    rules.allowPrivateHosts = true
+
+    const unknown = aHook({ id: `hook_${'A'.repeat(16)}` })
+    expect((await codeOf(set(unknown)))[0]).toBe('hook_not_found')
+    expect((await codeOf(set(aHook(), anAccount())))[0]).toBe('not_owner')
+    const elsewhere = write('hook.set', aHook(), owner, { audience: 'https://other.example' })
+    expect((await codeOf(elsewhere))[0]).toBe('wrong_audience')
+    const first = await set(aHook())
+    expect(first.status).toBe(200)
+    expect((await codeOf(first.again()))[0]).toBe('replayed_nonce')
+    for (let i = 0; i < 4; i++) await make()
+    expect((await codeOf(set(aHook())))[0]).toBe('too_many_hooks')
+    expect((await codeOf(write('hook.delete', { id: unknown.id as never })))[0]).toBe(
+      'hook_not_found',
+    )
+  })
+
+  it('is not for who lists an address that is not theirs, and ends with its owner', async () => {
+    await make()
+    const buyer = anAccount().address.toLowerCase() as Address
+    // The operator gives the listing to somebody else.
+    await stores.listings.saveByOperator(merchantOf('weather', buyer, ownerAddress), [], 2)
+    expect(await stores.hooks.ofMerchant('weather')).toEqual([])
+    await stores.listings.saveByOperator(merchantOf('weather', ownerAddress, buyer), [], 3)
+    const { body } = await write('hook.set', aHook(), owner, { payTo: buyer })
+    expect(body).toMatchObject({ error: 'pay_to_unproven' })
+  })
+})
+
+describe('a delivery', () => {
+  it('is signed as Standard Webhooks says, in order, and of the named types alone', async () => {
+    await happen('before')
+    const { secret } = await make()
+    await startSender()
+    for (const key of ['1', '2', '3']) await happen(key)
+    await happen('drift', 'price.drift')
+    await happen('4', 'endpoint.failing')
+    await patiently(() => expect(keys()).toEqual(['1:204', '2:204', '3:204', '4:204']))
+    for (const delivery of receiver.deliveries) {
+      expect(refusalOf(delivery, secret, startSeconds)).toBeUndefined()
+      const { headers, event, text } = delivery
+      expect(headers['webhook-id']).toBe(event.id)
+      expect(event).toMatchObject({
+        type: expect.any(String),
+        data: {},
+        cursor: expect.any(Number),
+      })
+      expect(headers['content-type']).toBe('application/json')
+      expect(headers['user-agent']).toBe('Arcus-Webhook/1')
+      // The verifier itself refuses what was altered.
+      expect(refusalOf({ headers, text: `${text} ` }, secret, startSeconds)).toBeDefined()
+      expect(refusalOf(delivery, secret, startSeconds + 301)).toBeDefined()
+    }
+    const [hook] = (await list()).body.hooks
+    const [, , , , last] = await stores.events.list({
+      ...{ merchantId: 'weather', types: ['endpoint.failing', 'payment.settled'] },
+      ...{ since: 0, limit: 9 },
+    })
+    await patiently(async () => expect((await list()).body.hooks[0].cursor).toBe(last?.id))
+    expect(hook).toMatchObject({ state: 'active', failures: 0 })
+  })
+
+  it('is repeated with growing pauses until it is taken, and holds up the next one', async () => {
+    await make()
+    const pauses: number[] = []
+    receiver.answer = ({ event }) => {
+      if (event.data.key !== '1' || pauses.length >= 5) return 200
+      pauses.push(clock.ms)
+      return pauses.length === 2 ? 307 : 500
+    }
+    await startSender()
+    for (const key of ['1', '2']) await happen(key)
+    for (let failures = 1; failures <= 5; failures++) {
+      await patiently(() => expect(pauses).toHaveLength(failures))
+      await patiently(async () => {
+        const [hook] = (await list()).body.hooks
+        expect(hook).toMatchObject({ state: 'retrying', failures })
+        clock.ms = Date.parse(hook.nextAt)
+      })
+      if (failures === 2) {
+        const [hook] = (await list()).body.hooks
+        expect(hook.lastError).toMatch(/redirects \(307\)/)
+      }
+    }
+    await patiently(() => expect(keys().slice(5)).toEqual(['1:200', '2:200']))
+    const ids = receiver.deliveries.map(({ headers }) => headers['webhook-id'])
+    expect(new Set(ids.slice(0, 6)).size).toBe(1)
+    const gaps = pauses.slice(1).map((at, i) => at - (pauses[i] as number))
+    expect(gaps).toEqual([1_000, 2_000, 4_000, 8_000])
+    await patiently(async () =>
+      expect((await list()).body.hooks[0]).toMatchObject({ state: 'active', lastError: null }),
+    )
+  })
+
+  it('is parked after three days, and replayed from where the owner says', async () => {
+    const { id } = await make()
+    await happen('1')
+    await happen('2')
+    receiver.answer = () => 503
+    await startSender()
+    await patiently(async () => expect((await list()).body.hooks[0].failures).toBe(1))
+    clock.ms += 3 * DAY_MS - 1
+    await patiently(async () => {
+      expect((await list()).body.hooks[0]).toMatchObject({ state: 'retrying', failures: 2 })
+    })
+    clock.ms += DAY_MS / 4
+    await patiently(async () => {
+      expect((await list()).body.hooks[0]).toMatchObject({
+        ...{ state: 'parked', nextAt: null, lastError: 'The receiver answered 503.' },
+      })
+    })
+    await happen('3')
+    const calls = receiver.deliveries.length
+    receiver.answer = () => 200
+    const message = { issuedAt: Math.floor(clock.ms / 1_000) }
+    const replay = (since: number | null) =>
+      write('hook.set', aHook({ id, since }), owner, {
+        ...message,
+        deadline: message.issuedAt + 600,
+      })
+    expect((await replay(null)).status).toBe(200)
+    await patiently(() => expect(keys().slice(calls)).toEqual(['1:200', '2:200', '3:200']))
+    const [first] = receiver.deliveries
+    expect((await replay(first?.event.cursor)).status).toBe(200)
+    await patiently(() => expect(keys().slice(calls + 3)).toEqual(['2:200', '3:200']))
+  })
+
+  it('is parked at once where the receiver is gone, or the key of the settings is another', async () => {
+    await make()
+    receiver.answer = () => 410
+    const sender = await startSender()
+    await happen('1')
+    const parked = async (part: string) => {
+      const [hook] = (await list()).body.hooks
+      expect(hook).toMatchObject({ state: 'parked', lastError: expect.stringContaining(part) })
+    }
+    await patiently(() => parked('410'))
+    expect(receiver.deliveries).toHaveLength(1)
+    await sender.stop()
+    await write('hook.delete', { id: (await list()).body.hooks[0].id })
+    await make()
+    await startSender('0xother')
+    await happen('2')
+    await patiently(() => parked('add it again'))
+    expect(receiver.deliveries).toHaveLength(1)
+  })
+
+  it('ends when the owner removes the hook under way', async () => {
+    const { id } = await make()
+    let removal: Promise<unknown> | undefined
+    receiver.answer = () => {
+      removal ??= write('hook.delete', { id })
+      return 200
+    }
+    for (const key of ['1', '2', '3', '4', '5', '6']) await happen(key)
+    const sender = await startSender()
+    await patiently(async () => expect((await list()).body.hooks).toEqual([]))
+    await removal
+    await sender.stop()
+    expect(receiver.deliveries.length).toBeLessThan(6)
+  })
+
+  it('of one hook is never held up by many that fail', async () => {
+    const bad = await startReceiver(() => 500)
+    for (let i = 0; i < 4; i++) await make({ url: bad.url })
+    await make()
+    await startSender()
+    await happen('1')
+    await patiently(() => expect(keys()).toEqual(['1:204']))
+    await happen('2')
+    await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
+    bad.close()
+  })
+})

@@ -71,9 +71,9 @@ async function settleBehind(
 ): Promise<Answer[]> {
   const goOn = await world.holdBlocks()
   const settling = world.client.settleAll(payments)
-  await until('all are in the pool', async () => {
-    const { pending } = await call<{ pending: string }>(world.chainUrl, 'txpool_status')
-    return Number(pending) >= payments.length
+  await until('all are under way', async () => {
+    const views = await Promise.all(payments.map((it) => world.client.findPayment(it)))
+    return views.every((view) => view?.state === 'submitted')
   })
   await act()
   await goOn()

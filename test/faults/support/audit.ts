@@ -1,9 +1,9 @@
-import { decodeFunctionData, encodeEventTopics, type Hex, toHex } from 'viem'
+import { type Abi, decodeFunctionData, encodeEventTopics, type Hex, keccak256, toHex } from 'viem'
 import { topics, wordOf } from '../../../src/chain/abi.js'
 import { devnetContracts, readArtifact } from '../../../src/devnet/fixtures.js'
 import { call } from '../../../src/devnet/rpc.js'
 import { type Answer, pendingCode, usedCode } from './client.js'
-import { asset, permit2Scheme, type SignedPayment } from './payments.js'
+import { asset, permit2Scheme, type SignedPayment, uptoFacilitator } from './payments.js'
 
 /** The broken promises, as sentences; all lists are empty when the service keeps its promises. */
 export interface Audit {
@@ -152,25 +152,35 @@ async function readAuthorizationUses(url: string): Promise<Use[]> {
   }))
 }
 
-/** The event of a proxy names no payment, so the nonce is read from the call. */
+/**
+ * Reads the nonces from the calls, since the event of a proxy names no payment. Payments of `upto` go through the multicall,
+ * which logs the hash of each call that succeeded.
+ */
 async function readSettlements(url: string, scheme: 'upto' | 'exact'): Promise<Use[]> {
-  const { abi } = readArtifact(scheme === 'upto' ? 'UptoPermit2Proxy' : 'ExactPermit2Proxy')
-  const { uptoPermit2Proxy, exactPermit2Proxy } = devnetContracts
-  const settled = encodeEventTopics({ abi, eventName: 'Settled' })[0] as Hex
-  const logs = await readLogs(
-    url,
-    settled,
-    scheme === 'upto' ? uptoPermit2Proxy : exactPermit2Proxy,
-  )
+  const isUpto = scheme === 'upto'
+  const { abi } = readArtifact(isUpto ? 'UptoPermit2Proxy' : 'ExactPermit2Proxy')
+  const multicall = readArtifact('RelayerMulticall').abi
+  const [topic] = isUpto
+    ? encodeEventTopics({ abi: multicall, eventName: 'Called' })
+    : encodeEventTopics({ abi, eventName: 'Settled' })
+  const emitter = isUpto ? uptoFacilitator : devnetContracts.exactPermit2Proxy
+  const logs = await readLogs(url, topic as Hex, emitter)
   return Promise.all(
-    logs.map(async ({ transactionHash }) => {
+    logs.map(async ({ transactionHash, topics: [, callHash] }) => {
       const { input } = await call<{ input: Hex }>(url, 'eth_getTransactionByHash', [
         transactionHash,
       ])
-      const [permit] = decodeFunctionData({ abi, data: input }).args as [{ nonce: bigint }]
+      const data = isUpto ? callIn(input, multicall, callHash as Hex) : input
+      const [permit] = decodeFunctionData({ abi, data }).args as [{ nonce: bigint }]
       return { nonce: toHex(permit.nonce, { size: 32 }), transactionHash }
     }),
   )
+}
+
+function callIn(input: Hex, multicall: Abi, hash: Hex): Hex {
+  const { args } = decodeFunctionData({ abi: multicall, data: input })
+  const [calls] = args as [{ callData: Hex }[]]
+  return calls.find(({ callData }) => keccak256(callData) === hash)?.callData ?? '0x'
 }
 
 function readLogs(url: string, topic: Hex, address = asset): Promise<Log[]> {

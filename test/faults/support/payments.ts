@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Address, type Hex, toHex } from 'viem'
-import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
-import { devnetContracts } from '../../../src/devnet/fixtures.js'
+import { relayerMulticallOf } from '../../../src/chain/relayer-multicall.js'
+import { devnetMerchant, devnetPayer, devnetRelayers } from '../../../src/devnet/accounts.js'
+import { deployRelayerMulticall, devnetContracts } from '../../../src/devnet/fixtures.js'
 import type { Authorization } from '../../../src/x402/authorization-digest.js'
 import { authorizationTypes as types } from '../../../src/x402/authorization-types.js'
 import {
@@ -30,6 +31,9 @@ export const asset: Address = name === 'EURC' ? devnetContracts.eurc : devnetCon
 const permit2Schemes = { upto: 'upto', permit2: 'exact' } as const
 export const permit2Scheme =
   permit2Schemes[process.env.FAULTS_SCHEME as keyof typeof permit2Schemes]
+/** Payments of `upto` go through the multicall of these wallets, of which a service has one at least. */
+export const multicallWallets = devnetRelayers.map(({ address }) => address)
+export const uptoFacilitator = relayerMulticallOf(multicallWallets).address
 const payer = devnetPayer.address
 const payTo = devnetMerchant.address
 const VALID_SECONDS = 600
@@ -78,6 +82,7 @@ export async function aPaymentByPermit2(
     ...by,
     scheme,
     permitted,
+    facilitator: uptoFacilitator,
     deadline,
     nonce: BigInt(nonce),
   })
@@ -92,6 +97,7 @@ export async function aPaymentByPermit2(
 /** Lets the payer pay on a fresh chain. */
 export async function allowPayments(chainUrl: string): Promise<void> {
   if (permit2Scheme !== undefined) await approvePermit2(chainUrl, payer, 2n ** 255n)
+  if (permit2Scheme === 'upto') await deployRelayerMulticall(chainUrl, multicallWallets)
 }
 
 export function somePayments(count: number): Promise<SignedPayment[]> {

@@ -6,6 +6,7 @@ import { devnetContracts } from '../../../src/devnet/fixtures.js'
 import { type ChildExit, superviseChild } from '../../../src/devnet/process.js'
 import { compiled } from '../../support/scripts.js'
 import { pause } from './behaviours.js'
+import { multicallWallets, permit2Scheme } from './payments.js'
 
 export interface Service {
   url: string
@@ -62,6 +63,7 @@ export function spawnService(options: ServiceOptions): Service {
       PORT: String(options.port),
       MAINNET_RPC_URLS: options.rpcUrls.join(','),
       RELAYER_PRIVATE_KEYS: options.relayerKeys.join(','),
+      ...(permit2Scheme === 'upto' && { RELAYER_MULTICALL_WALLETS: multicallWallets.join(',') }),
       DATABASE_URL: options.databaseUrl,
       MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
       ...options.env,

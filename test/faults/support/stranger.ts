@@ -2,10 +2,9 @@ import type { Address, Hex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { encodeTransferWithAuthorization } from '../../../src/chain/abi.js'
 import { encodePermit2Settle, proxyOf } from '../../../src/chain/permit2.js'
-import { devnetRelayers } from '../../../src/devnet/accounts.js'
 import { fundNative } from '../../../src/devnet/fixtures.js'
 import { call } from '../../../src/devnet/rpc.js'
-import { asset, permit2Scheme, type SignedPayment } from './payments.js'
+import { asset, permit2Scheme, type SignedPayment, uptoFacilitator } from './payments.js'
 import { until } from './world.js'
 
 // An account that anvil signs for.
@@ -24,7 +23,7 @@ function callOf({ payer, payTo, value, nonce, authorization, signature }: Signed
   if (permit2Scheme === undefined) {
     return { to: asset, data: encodeTransferWithAuthorization(authorization, signature) }
   }
-  const facilitator = permit2Scheme === 'upto' ? devnetRelayers[0]?.address : undefined
+  const facilitator = permit2Scheme === 'upto' ? uptoFacilitator : undefined
   const { value: permitted, validAfter, validBefore } = authorization
   const deadline = validBefore - 1n
   const parties = { asset, payer, payTo, value, nonce }

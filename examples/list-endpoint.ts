@@ -1,7 +1,7 @@
 /**
  * Lists a paid API in an Arcus directory from a terminal.
  *
- * The directory calls the URL once, without payment. The URL must answer 402 and ask for the directory's stablecoin, paid to
+ * The directory calls the URL once, without payment. The URL must answer 402 and ask for the token of the price, paid to
  * the address of the listing. Then the listing is live. Another run with the same id and key replaces the listing.
  *
  * With `npm run dev` in another terminal, this lists its sample API as the devnet's merchant (a public test key of anvil):
@@ -26,7 +26,8 @@ const usage = `OWNER_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
   --name TEXT          name of the merchant
   --url URL            the paid endpoint
   --title TEXT         what the endpoint gives
-  --price DOLLARS      as 0.01, at most six decimals
+  --price AMOUNT       as 0.01, at most six decimals
+  --currency CODE      of the price, as EUR; default the directory's own, which is dollars
   --pay-to ADDRESS     the address that is paid, default the signer's own
   --about TEXT         description of the merchant
   --method METHOD      GET (default) or POST
@@ -80,13 +81,14 @@ function readRequest(options: ReturnType<typeof readOptions>): ListingRequest {
     misuse('--id, --name, --url, --title and --price are needed.')
   }
   if (!/^\d+(\.\d{1,6})?$/.test(price)) {
-    misuse(`--price wants dollars with at most six decimals such as 0.01, not ${price}`)
+    misuse(`--price wants an amount with at most six decimals such as 0.01, not ${price}`)
   }
   if (payTo !== undefined && !isAddress(payTo)) misuse(`--pay-to wants an address, not ${payTo}`)
   const endpoint: ListingEndpoint = {
     url,
     title,
     price: parseUnits(price, 6).toString(),
+    ...(rest.currency === undefined ? {} : { currency: rest.currency }),
     pricing: rest.metered ? 'metered' : 'fixed',
     ...(rest.schema === undefined ? {} : { inputSchema: parseJson(rest.schema, '--schema') }),
     ...callOf(
@@ -122,6 +124,7 @@ function readOptions() {
         url: text,
         title: text,
         price: text,
+        currency: text,
         'pay-to': text,
         about: text,
         method: { type: 'string', default: 'GET' },

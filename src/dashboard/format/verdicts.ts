@@ -21,7 +21,7 @@ const warnings: Record<string, string> = {
   schema_missing:
     'Neither the 402 nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
   wrong_domain:
-    'The 402 names another EIP-712 domain than the token has, so that signatures of buyers do not work. On Arc it is name “USDC”, version “2”.',
+    'The 402 names another EIP-712 domain than the token has, so that signatures of buyers do not work. On Arc the name is “USDC” or “EURC”, the version “2”.',
   scheme_not_settled:
     'The 402 asks for payment by a scheme that is not settled here. Offer “exact” as well.',
   foreign_pay_to:

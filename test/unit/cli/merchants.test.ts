@@ -31,6 +31,7 @@ afterEach(async () => {
 })
 
 const url = anEndpoint().url
+const eurc = '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1'
 const merchant = (id = 'weather') => stores.listings.findMerchant(id)
 const theEndpoint = async (id = 'weather') => (await stores.listings.endpointsOf(id))[0]
 const linesOf = async () => {
@@ -323,6 +324,32 @@ describe('a file of merchants', () => {
     ...over,
   })
   const aFile = (merchants: unknown) => ({ format: 'arcus-merchants', version: 1, merchants })
+
+  it('keeps the token of each price, here and in the file', async () => {
+    const euros = {
+      ...settings,
+      MAINNET_ASSET: '',
+      MAINNET_ASSETS: `${settings.MAINNET_ASSET},${eurc}`,
+    }
+    const both = openStores(euros)
+    writeFileSync(path(), JSON.stringify(aFile([aMerchant({}, { asset: eurc })])))
+    expect(await importMerchants(both, path(), plain)).toMatch(/^1 added/)
+    const inEuros = { asset: eurc.toLowerCase(), symbol: 'EURC', price: 10_000n }
+    const [kept] = await both.listings.endpointsOf('weather')
+    expect(kept).toMatchObject({ ...inEuros, accepts: [{ asset: eurc }] })
+    await exportToFile(both, path())
+    expect(await importMerchants(both, path(), plain)).toMatch(/^0 added, 1 replaced/)
+    expect(await both.listings.endpointsOf('weather')).toMatchObject([inEuros])
+    for (const [wish, problem] of [
+      [{ asset: eurc, currency: 'USD' }, /endpoints\[0\]\.currency must be that of EURC: EUR/],
+      [{ asset: eurc, symbol: 'USDC' }, /endpoints\[0\]\.symbol must be EURC/],
+      [{ asset: buyback }, /endpoints\[0\]\.asset must be a stablecoin/],
+    ] as const) {
+      writeFileSync(path(), JSON.stringify(aFile([aMerchant({}, wish)])))
+      await expect(importMerchants(both, path(), plain)).rejects.toThrow(problem)
+    }
+    await both.close()
+  })
 
   it('needs only the members that a listing needs', async () => {
     writeFileSync(path(), JSON.stringify(aFile([aMerchant()])))

@@ -156,6 +156,16 @@ describe('pay', () => {
     }
   })
 
+  it('calls no tool, and nothing that takes another body than JSON', async () => {
+    const { resources } = await arcus.find('weather city')
+    const item = resources[0] as (typeof resources)[0]
+    for (const input of [{ type: 'mcp' as const, toolName: 'a' }, { bodyType: 'form-data' }]) {
+      const metadata = { ...item.metadata, input: { ...item.metadata.input, ...input } }
+      const error = await errorOf(arcus.pay({ ...item, metadata }, { signer, maxAmount }))
+      expect([error.code, error.message]).toEqual(['not_payable', expect.stringContaining('JSON')])
+    }
+  })
+
   it('signs nothing above the limit', async () => {
     const error = await errorOf(arcus.pay(`${shopUrl}/weather`, { signer, maxAmount: '9999' }))
     expect(error).toMatchObject({ code: 'too_dear', status: 402 })

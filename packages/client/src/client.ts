@@ -133,14 +133,14 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
   }
 }
 
-function nameOf({ resource, metadata }: Item): EndpointName {
-  const { method = 'MCP', toolName } = metadata.input
-  return { merchant: metadata.merchant.id, url: resource, method, toolName }
+function nameOf({ resource, type, metadata: { merchant, input } }: Item): EndpointName {
+  const method = type === 'mcp' ? 'MCP' : (input.method ?? '')
+  return { merchant: merchant.id, url: resource, method, toolName: input.toolName }
 }
 
-type Target = Omit<EndpointName, 'merchant'>
+type Named = Omit<EndpointName, 'merchant'>
 
-function isSame(a: Target, b: Target): boolean {
+function isSame(a: Named, b: Named): boolean {
   return a.url === b.url && a.method === b.method && a.toolName === b.toolName
 }
 

@@ -109,6 +109,13 @@ interface SellerRequest {
 function toRequest(target: string | Item, options: PayOptions): SellerRequest {
   const { queryParams = {}, body, headers = {} } = options
   const isItem = typeof target !== 'string'
+  const input = isItem ? target.metadata.input : undefined
+  const bodyType = input?.bodyType ?? 'json'
+  if (input?.type === 'mcp' || bodyType !== 'json') {
+    const isTool = input?.type === 'mcp'
+    const form = isTool ? 'by the Model Context Protocol' : `with a body of ${bodyType}`
+    throw new ArcusError('not_payable', `The endpoint is called ${form}, and pay sends JSON.`)
+  }
   const url = new URL(isItem ? target.resource : target)
   for (const [name, value] of Object.entries(queryParams)) {
     url.searchParams.delete(name)

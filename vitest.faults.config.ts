@@ -7,6 +7,7 @@ const busy = [
   'clocks',
   'database',
   'deliveries',
+  'hooks',
   'hosted-replicas',
   'kill',
   'paused-replica',

@@ -4,6 +4,7 @@ import { RequestFault } from '../http/errors.js'
 import type { RawQuery } from '../http/query.js'
 import type { ListingReader } from '../store/listings.js'
 import type { Answer, DiscoveryAnswers, Question } from './answers.js'
+import { type ChangeWaits, createChangeWaits } from './change-waits.js'
 import { parseBrowseQuery, parseChangesQuery, parseListQuery, parseRankedQuery } from './queries.js'
 
 interface CatalogAnswersOptions {
@@ -17,8 +18,10 @@ export interface CatalogAnswers {
   resources(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/search` (bazaar extension). */
   search(query: RawQuery): Promise<CachedBody>
-  /** `GET /discovery/changes`: what a crawler must read again. */
-  changes(query: RawQuery): Promise<CachedBody>
+  /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
+  changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
+  /** Answers everybody who waits; for the end of the service. */
+  endWaits(): void
   /** `GET /api/endpoints`. It is never kept, because a card shows the last probe, and a probe is no change. */
   browse(query: RawQuery): Promise<CachedBody>
 }
@@ -34,18 +37,21 @@ const OVERLOAD_RETRY_SECONDS = 1
 
 export function createCatalogAnswers({ answers, listings }: CatalogAnswersOptions): CatalogAnswers {
   const { lastChange } = listings
+  const waits = createChangeWaits({ lastChange })
   const read = createAnswerCache(answers)
   return {
     resources: async (query) =>
       bodyOf(await read({ kind: 'resources', query: parseListQuery(query) }, await lastChange())),
     search: async (query) =>
       bodyOf(await read({ kind: 'search', query: parseRankedQuery(query) }, await lastChange())),
-    async changes(raw) {
-      const query = parseChangesQuery(raw)
+    async changes(raw, from) {
+      const { wait, ...query } = parseChangesQuery(raw)
+      if (wait > 0 && from !== undefined) await waits.until(query.since, wait * 1_000, from)
       const last = await lastChange()
       if (query.since > last) throw aheadFault(last)
       return bodyOf(await read({ kind: 'changes', query }, last))
     },
+    endWaits: waits.stop,
     browse: async (query) =>
       bodyOf(await answers.answer({ kind: 'cards', query: parseBrowseQuery(query) })),
   }

@@ -133,6 +133,9 @@ export const changesQuery = z.object({
   limit: integerParameter({ min: 1, max: MAX_LIMIT })
     .prefault('20')
     .describe('How many merchants a page has at most.'),
+  wait: integerParameter({ min: 0, max: 30 })
+    .prefault('0')
+    .describe('Seconds to wait for a change, if there is none yet.'),
 })
 
 /** A query with the filters that it names and that its route cannot apply. */
@@ -164,7 +167,7 @@ export function parseRankedQuery(raw: RawQuery): Honest<RankedQuery> {
 }
 
 /** Reads the query of `/discovery/changes`. Throws a 400 for a parameter that is out of bounds. */
-export function parseChangesQuery(raw: RawQuery): ChangesQuery {
+export function parseChangesQuery(raw: RawQuery): ChangesQuery & { wait: number } {
   return readQuery(changesQuery, raw)
 }
 

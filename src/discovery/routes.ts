@@ -6,6 +6,7 @@ import type { Operation } from '../http/operation.js'
 import { cached, describedAs } from '../http/operation.js'
 import type { RawQuery } from '../http/query.js'
 import type { CatalogAnswers } from './catalog-answers.js'
+import { streamChanges, wantsStream } from './change-stream.js'
 import { browseQuery, changesQuery, listQuery, rankedQuery } from './queries.js'
 
 const nothing = { x402Version: 2 } as const
@@ -88,10 +89,10 @@ const changesOperation: Operation = {
   tag: 'Discovery',
   summary: 'Merchants that changed since a crawler last asked',
   description:
-    'Merchants in the order in which they changed, each with all items it has now. Any other item you hold of that merchant is gone. A removed merchant has no items. Go on with `next` while `hasMore`, and ask with it again later.',
+    'Merchants in the order in which they changed, each with all items it has now. Any other item you hold of that merchant is gone. A removed merchant has no items. Go on with `next` while `hasMore`, and ask with it again later: with `wait` the answer comes with the next change. With `Accept: text/event-stream` the pages come as server-sent events, each under its `next`, and `Last-Event-ID` goes on after it.',
   query: changesQuery,
   answers: cached('A page.', changesAnswer),
-  codes: [httpCodes.unavailable],
+  codes: [httpCodes.unavailable, httpCodes.busy],
   examples: {
     fromTheBeginning: { summary: 'The whole catalog', query: { limit: '2' }, status: 200 },
     notANumber: {
@@ -133,6 +134,12 @@ export async function discoveryRoutes(
   app: FastifyInstance,
   { answers }: { answers: CatalogAnswers },
 ): Promise<void> {
+  const closing = new AbortController()
+  // Closing the server would wait for who waits.
+  app.addHook('preClose', async () => {
+    closing.abort()
+    answers.endWaits()
+  })
   app.get<{ Querystring: RawQuery }>(
     '/discovery/resources',
     describedAs(resourcesOperation),
@@ -146,7 +153,18 @@ export async function discoveryRoutes(
   app.get<{ Querystring: RawQuery }>(
     '/discovery/changes',
     describedAs(changesOperation),
-    async (request, reply) => sendCached(request, reply, await answers.changes(request.query)),
+    async (request, reply) => {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort())
+      const signal = AbortSignal.any([gone.signal, closing.signal])
+      if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
+      const { query, ip } = request
+      const body = await answers.changes(query, { ip, signal })
+      // Who waits for what is new must not get what a cache kept.
+      if (query.wait === undefined) return sendCached(request, reply, body)
+      reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+      return reply.send(Buffer.from(body.bytes))
+    },
   )
   app.get<{ Querystring: RawQuery }>(
     '/api/endpoints',

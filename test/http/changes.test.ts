@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ListingStore } from '../../src/store/listings.js'
 import { save } from '../unit/discovery/a-catalog.js'
 import { aDiscoveryServer } from './a-discovery-server.js'
@@ -141,5 +141,81 @@ describe('GET /discovery/changes', () => {
     })
     const again = await get('/discovery/changes', { 'if-none-match': String(headers.etag) })
     expect(again.statusCode).toBe(304)
+  })
+})
+
+describe('who waits for a change', () => {
+  const headers = { accept: 'text/event-stream' }
+  let base: string
+  beforeEach(async () => {
+    base = await app.listen({ host: '127.0.0.1', port: 0 })
+  })
+
+  async function last(): Promise<number> {
+    let page = await ask('?limit=100')
+    while (page.hasMore) page = await ask(`?limit=100&since=${page.next}`)
+    return page.next
+  }
+
+  it('is answered with it at once, and otherwise when the time is over', async () => {
+    const since = await last()
+    const empty = await fetch(`${base}/discovery/changes?since=${since}&wait=1`)
+    expect(empty.headers.get('cache-control')).toBe('no-store')
+    expect(await empty.json()).toMatchObject({ changes: [], next: since })
+    const startedAt = performance.now()
+    const waiting = fetch(`${base}/discovery/changes?since=${since}&wait=30`)
+    await save(store, { id: 'news' }, titled('n'))
+    const page = (await (await waiting).json()) as Page
+    expect(page.changes.map(({ merchant }) => merchant)).toEqual(['news'])
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
+    for (const wait of ['31', '-1', 'long']) {
+      expect((await get(`/discovery/changes?wait=${wait}`)).statusCode).toBe(400)
+    }
+  })
+
+  it('is one of few from one address, and is let go when the service ends', async () => {
+    const since = await last()
+    const wait = () => fetch(`${base}/discovery/changes?since=${since}&wait=30`)
+    const waiting = Array.from({ length: 12 }, wait)
+    const refused = []
+    for (const one of waiting)
+      refused.push(Promise.race([one, new Promise((r) => setTimeout(r, 1_000))]))
+    const answered = (await Promise.all(refused)).filter((it) => it instanceof Response)
+    expect(answered.map(({ status }) => status)).toEqual([503, 503, 503, 503])
+    expect(await answered[0]?.json()).toMatchObject({ error: 'busy' })
+    const closing = app.close()
+    await Promise.allSettled(waiting)
+    await closing
+  })
+
+  it('gets the pages as server-sent events, and goes on after the last one', async () => {
+    const since = await last()
+    const stop = new AbortController()
+    const init = { headers, signal: stop.signal }
+    const response = await fetch(`${base}/discovery/changes?since=${since}`, init)
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    let heard = ''
+    const reading = (async () => {
+      const decoder = new TextDecoder()
+      for await (const part of response.body ?? []) heard += decoder.decode(part)
+    })().catch(() => {})
+    await save(store, { id: 'first' }, titled('f'))
+    await vi.waitUntil(() => heard.includes('"merchant":"first"'), 10_000)
+    await save(store, { id: 'second' }, titled('s'))
+    await vi.waitUntil(() => heard.includes('"merchant":"second"'), 10_000)
+    stop.abort()
+    await reading
+    const [, id = ''] = /^id: (\d+)$/m.exec(heard) ?? []
+    const again = await fetch(`${base}/discovery/changes`, {
+      headers: { ...headers, 'last-event-id': id },
+    })
+    const reader = again.body?.getReader()
+    let rest = ''
+    while (!rest.includes('data: ')) rest += new TextDecoder().decode((await reader?.read())?.value)
+    expect(rest).toContain('"merchant":"second"')
+    expect(rest).not.toContain('"merchant":"first"')
+    await reader?.cancel()
+    const wrong = await fetch(`${base}/discovery/changes?since=now`, { headers })
+    expect(wrong.status).toBe(400)
   })
 })

@@ -1902,6 +1902,8 @@ export interface operations {
         limit?: number;
         /** @description `next` of the answer before; 0 is the whole catalog. */
         since?: number;
+        /** @description Seconds to wait for a change, if there is none yet. */
+        wait?: number;
       };
     };
     responses: {

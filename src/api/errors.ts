@@ -33,6 +33,12 @@ export const httpCodes = {
     status: 409,
     meaning: 'The payment is not on chain yet, or it failed; the message says which.',
   },
+  ambiguousNonce: {
+    code: 'ambiguous_nonce',
+    status: 409,
+    meaning:
+      'The payer used one nonce for several payments; the message names what to add to the URL.',
+  },
   endpointNotFound: {
     code: 'endpoint_not_found',
     status: 404,

@@ -164,6 +164,7 @@ async function open(
     network: listed.network as Network,
     token: listed,
     batchContracts: first.batchWatch,
+    uptoContracts: first.uptoWatch,
     readFees: first.readFees,
     isShared,
     isKeeper,

@@ -39,6 +39,8 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   token: Stablecoin
   /** Tells whether the contracts of batch-settlement are deployed, and reports each change. */
   batchContracts: DeploymentWatch
+  /** The same of the contracts of payments by `upto`. */
+  uptoContracts: DeploymentWatch
   readFees: ReadFees
   /** `true` where other processes sell the same endpoints from the same database. */
   isShared: boolean
@@ -46,6 +48,9 @@ export interface HostedWorld extends Omit<LocalClientOptions, 'started'> {
   isKeeper(): boolean
   log: Logger
 }
+
+/** The plugin asks every five seconds whether `upto` is settled now, milliseconds. */
+const UPTO_NOTICED_MS = 6_000
 
 /** Builds the operator's own merchant: the plugin that every merchant installs, over the facilitator of this process. */
 export async function composeHosted(world: HostedWorld): Promise<ComposedHosted> {
@@ -67,6 +72,7 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
     hostedPrivateKey,
     log,
   )
+  let listing: NodeJS.Timeout | undefined
   const list = () =>
     listHosted({
       store: listings,
@@ -97,13 +103,20 @@ export async function composeHosted(world: HostedWorld): Promise<ComposedHosted>
       void channels.run()
       void refunds.run()
       // The endpoints offer other schemes once the contracts change, and the catalog must show the same.
+      const listAgain = () => {
+        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed again'))
+      }
       world.batchContracts.onChange(() => {
         void channels.run()
-        list().catch((err) => log.error({ err }, 'hosted endpoints could not be listed again'))
+        listAgain()
+      })
+      world.uptoContracts.onChange(() => {
+        listing = setTimeout(listAgain, UPTO_NOTICED_MS).unref()
       })
       await list()
     },
     async close() {
+      clearTimeout(listing)
       giveUp()
       await channels.close()
       await refunds.close()
@@ -169,11 +182,13 @@ async function openPayments(world: HostedWorld, hosted: HostedConfig, key: Hex, 
 }
 
 async function wasSettled(
-  { network, payer, paymentNonce }: Refund,
+  { network, asset, payer, paymentNonce }: Refund,
   findPayment: PaymentFinder['byNonce'],
 ): Promise<boolean | undefined> {
-  const key = [payer, paymentNonce].map((text) => text.toLowerCase()) as [Address, Hex]
-  const payment = await findPayment(network, ...key)
+  const [from, nonce, token] = [payer, paymentNonce, asset].map((text) => text.toLowerCase())
+  const which = { asset: token as Address }
+  const payment = await findPayment(network, from as Address, nonce as Hex, which)
+  if (payment !== undefined && 'queries' in payment) return undefined
   if (payment === undefined || payment.state === 'failed') return false
   return payment.state === 'confirmed' ? true : undefined
 }
@@ -183,6 +198,8 @@ async function findTransfer(
   findPayment: PaymentFinder['byNonce'],
 ): Promise<string | undefined> {
   const { network, from, nonce } = transfer
-  const payment = await findPayment(network, from.toLowerCase() as Address, nonce as Hex)
-  return payment && proofOf(transfer, payment)
+  // A refund is a transfer by EIP-3009 of our own wallet.
+  const which = { asset: transfer.asset.toLowerCase() as Address, method: 'eip3009' } as const
+  const payment = await findPayment(network, from.toLowerCase() as Address, nonce as Hex, which)
+  return payment && 'state' in payment ? proofOf(transfer, payment) : undefined
 }

@@ -62,6 +62,7 @@ export interface ComposedNetwork {
   tokens: readonly [AcceptedToken, ...AcceptedToken[]]
   served: ServedNetwork
   batchWatch: DeploymentWatch
+  uptoWatch: DeploymentWatch
   readFees: ReadFees
   ready: ReadyNetwork
   status: StatusNetwork
@@ -226,6 +227,7 @@ export async function composeNetwork(
     tokens,
     served,
     batchWatch,
+    uptoWatch: permit2Watches.upto,
     readFees() {
       const block = feed.latest()
       return block && { baseFeePerGas: block.baseFeePerGas, blockTime: block.timestamp }

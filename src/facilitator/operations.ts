@@ -233,13 +233,17 @@ export const paymentParams = z.object({
     .describe('`authorization.nonce`, or `permit2Authorization.nonce` in decimal or hex.'),
 })
 
-/** The query of the proofs of a payment. */
-export const proofQuery = z.object({
+/** The query that tells payments with one nonce apart. */
+export const whichQuery = z.object({
   asset: z
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
     .optional()
     .describe('The token, where a payer used one nonce in several.'),
+  method: z
+    .enum(['eip3009', 'permit2'])
+    .optional()
+    .describe('`permit2` for payments by Permit2, where a payer used one nonce by both methods.'),
 })
 
 /** Parameters of `/payments/{transaction}`. */
@@ -291,8 +295,9 @@ export const paymentOperation: Operation = {
   summary: 'State, transaction, amount and times of a payment',
   description: 'For anybody who knows its nonce.',
   params: paymentParams,
+  query: whichQuery,
   answers: { 200: { description: 'The payment.', schema: paymentStatus } },
-  codes: [httpCodes.notFound],
+  codes: [httpCodes.notFound, httpCodes.ambiguousNonce],
   examples: {
     settled: {
       summary: 'The payment above, once it is settled',
@@ -311,9 +316,9 @@ export const attestationOperation: Operation = {
   description:
     'The extension `facilitator-attestation`. It is signed when the payment is confirmed and never changes. It says which facilitator settled the payment; look the transaction up on chain.',
   params: paymentParams,
-  query: proofQuery,
+  query: whichQuery,
   answers: { 200: { description: 'The attestation.', schema: attestationAnswer } },
-  codes: [httpCodes.notFound, httpCodes.notConfirmed],
+  codes: [httpCodes.notFound, httpCodes.notConfirmed, httpCodes.ambiguousNonce],
   examples: { unknown: unknownPayment },
 }
 
@@ -324,9 +329,9 @@ export const receiptOperation: Operation = {
   description:
     'A page without scripts. With `Accept: application/json` it is JSON of the schema below. Only a confirmed payment has one.',
   params: paymentParams,
-  query: proofQuery,
+  query: whichQuery,
   answers: { 200: { description: 'The receipt.', schema: receiptAnswer } },
-  codes: [httpCodes.notFound, httpCodes.notConfirmed],
+  codes: [httpCodes.notFound, httpCodes.notConfirmed, httpCodes.ambiguousNonce],
   examples: { unknown: unknownPayment },
 }
 

@@ -15,31 +15,43 @@ import {
   attestationOperation,
   paymentOperation,
   paymentParams,
-  proofQuery,
   receiptOperation,
   transactionOperation,
   transactionParams,
+  whichQuery,
 } from './operations.js'
 import { reasonFor } from './permit2-checks.js'
 import { permit2Key, readPermit2Details } from './permit2-job.js'
 import { type PaymentRecord, receiptHeaders, renderReceipt, toReceipt } from './receipt.js'
 
-/** Looks payments up. */
+/** Tells payments with one nonce apart: a payer may use it once in each token, and once more by Permit2. */
+export interface Which {
+  asset?: Address | undefined
+  method?: 'eip3009' | 'permit2' | undefined
+}
+
+/** Looks payments up. Several payments with the nonce are no answer: the payer chose it, and could pass one for another. */
 export interface PaymentFinder {
-  /** Finds the newest payment of a payer with this nonce, in any token that is served. */
-  byNonce(network: string, payer: Address, nonce: Hex): Promise<PaymentStatus | undefined>
-  /**
-   * Finds a payment with what a proof of it needs. A payer may use one nonce in each token: without an `asset` it is the
-   * payment that was confirmed first, so that a later one does not take its place.
-   */
+  byNonce(
+    network: string,
+    payer: Address,
+    nonce: Hex,
+    which: Which,
+  ): Promise<PaymentStatus | Ambiguous | undefined>
+  /** Finds a confirmed payment with what a proof of it needs, or else the one that is not confirmed. */
   recordOf(
     network: string,
     payer: Address,
     nonce: Hex,
-    asset?: Address,
-  ): Promise<PaymentRecord | undefined>
+    which: Which,
+  ): Promise<PaymentRecord | Ambiguous | undefined>
   /** Finds the payments of a batch, in its order; a payment that settled in another transaction names that one. */
   byTransaction(transaction: Hex): Promise<PaymentStatus[]>
+}
+
+/** The queries of several payments with one nonce. */
+export interface Ambiguous {
+  queries: string[]
 }
 
 export function createPaymentFinder(options: {
@@ -52,40 +64,55 @@ export function createPaymentFinder(options: {
   const { journal, terms, explorerUrls, checksum } = options
   const toStatus = (job: Job) =>
     describe(job, terms.get(job.network), explorerUrls.get(job.network), checksum)
-  /** Finds the payments with a nonce, newest first: it may be used once in each token. */
-  async function findJobs(network: string, payer: Address, nonce: Hex) {
+  async function findJobs(
+    network: string,
+    payer: Address,
+    nonce: Hex,
+    { asset, method }: Which,
+  ): Promise<Job[]> {
     const assets = [...(terms.get(network)?.tokens.keys() ?? [])]
     const jobs = await Promise.all([
       ...assets.map((asset) => journal.findJob(EXACT, network, exactKey(asset, payer, nonce))),
       journal.findJob(PERMIT2, network, permit2Key(payer, nonce)),
     ])
-    // One nonce may be used once in each token, and once more by Permit2.
-    return jobs.filter((it) => it !== undefined).sort((a, b) => b.createdAt - a.createdAt)
+    return jobs.filter(
+      (job) =>
+        job !== undefined &&
+        (asset === undefined || transferOf(job).asset === asset) &&
+        (method === undefined || methodOfJob(job) === method),
+    ) as Job[]
+  }
+  const only = <Value>(jobs: readonly Job[], toValue: (job: Job) => Value) => {
+    const [job, ...others] = jobs
+    if (others.length === 0) return job && toValue(job)
+    return {
+      queries: jobs.map(
+        (it) => `asset=${checksum(transferOf(it).asset)}&method=${methodOfJob(it)}`,
+      ),
+    }
   }
   return {
-    async byNonce(network, payer, nonce) {
-      const [job] = await findJobs(network, payer, nonce)
-      return job && toStatus(job)
-    },
-    async recordOf(network, payer, nonce, asset) {
-      const found = await findJobs(network, payer, nonce)
-      const jobs = found.filter((it) => asset === undefined || transferOf(it).asset === asset)
-      const confirmed = jobs.filter(({ state }) => state === 'confirmed')
-      const job = confirmed.sort((a, b) => a.updatedAt - b.updatedAt)[0] ?? jobs[0]
-      if (job === undefined) return undefined
-      const token = terms.get(network)?.tokens.get(transferOf(job).asset)
-      return {
+    byNonce: async (network, payer, nonce, which) =>
+      only(await findJobs(network, payer, nonce, which), toStatus),
+    async recordOf(network, payer, nonce, which) {
+      const found = await findJobs(network, payer, nonce, which)
+      const confirmed = found.filter(({ state }) => state === 'confirmed')
+      return only(confirmed.length > 0 ? confirmed : found, (job) => ({
         status: toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
         resourceUrl: readExactDetails(job).resourceUrl,
-        symbol: token?.symbol ?? '',
-      }
+        symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
+      }))
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
       return jobs.filter(isPayment).map(toStatus)
     },
   }
+}
+
+function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
+  return kind === PERMIT2 ? 'permit2' : 'eip3009'
 }
 
 function describe(
@@ -140,8 +167,9 @@ export function paymentRoutes(
     describedAs(paymentOperation),
     async (request, reply) => {
       const status = await payments.byNonce(...readKey(request))
-      if (status !== undefined) return reply.header('cache-control', 'no-store').send(status)
-      return notFound(reply, UNKNOWN_PAYMENT)
+      if (status === undefined) return notFound(reply, UNKNOWN_PAYMENT)
+      if ('queries' in status) return ambiguous(reply, status)
+      return reply.header('cache-control', 'no-store').send(status)
     },
   )
 
@@ -149,8 +177,9 @@ export function paymentRoutes(
     '/payments/:network/:payer/:nonce/attestation',
     describedAs(attestationOperation),
     async (request, reply) => {
-      const record = await payments.recordOf(...readKey(request), readAsset(request))
+      const record = await payments.recordOf(...readKey(request))
       if (record === undefined) return notFound(reply, UNKNOWN_PAYMENT)
+      if ('queries' in record) return ambiguous(reply, record)
       const { status, attestation } = record
       if (status.state !== 'confirmed') return notConfirmed(reply, status)
       if (attestation === undefined) return notFound(reply, NOT_ATTESTED)
@@ -162,8 +191,9 @@ export function paymentRoutes(
     '/payments/:network/:payer/:nonce/receipt',
     describedAs(receiptOperation),
     async (request, reply) => {
-      const record = await payments.recordOf(...readKey(request), readAsset(request))
+      const record = await payments.recordOf(...readKey(request))
       if (record === undefined) return notFound(reply, UNKNOWN_PAYMENT)
+      if ('queries' in record) return ambiguous(reply, record)
       const { status } = record
       if (status.state !== 'confirmed') return notConfirmed(reply, status)
       const name = await findMerchantName(status.payTo.toLowerCase() as Address)
@@ -191,17 +221,21 @@ const NOT_ATTESTED =
 /** It never changes. */
 const ATTESTATION_CACHE = 'public, max-age=3600'
 
-function readKey(request: FastifyRequest): readonly [string, Address, Hex] {
+function readKey(request: FastifyRequest): readonly [string, Address, Hex, Which] {
   const { network, payer, nonce } = readQuery(paymentParams, request.params)
-  return [network, payer.toLowerCase() as Address, nonce]
+  const { asset, method } = readQuery(whichQuery, request.query)
+  const which = { asset: asset?.toLowerCase() as Address | undefined, method }
+  return [network, payer.toLowerCase() as Address, nonce, which]
 }
 
 function wantsJson({ headers: { accept = '' } }: FastifyRequest): boolean {
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-function readAsset(request: FastifyRequest): Address | undefined {
-  return readQuery(proofQuery, request.query).asset?.toLowerCase() as Address | undefined
+function ambiguous(reply: FastifyReply, { queries }: Ambiguous): FastifyReply {
+  const { code, status } = httpCodes.ambiguousNonce
+  const message = `This payer used the nonce for ${queries.length} payments; add one of: ${queries.map((it) => `?${it}`).join(', ')}.`
+  return reply.code(status).header('cache-control', 'no-store').send({ error: code, message })
 }
 
 /** Answers that a payment has no proof because it is under way, or has failed. */

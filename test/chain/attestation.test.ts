@@ -1,24 +1,29 @@
 import Sqlite from 'better-sqlite3'
 import { getAddress } from 'viem'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiptAnswer } from '../../src/api/payments.js'
 import { facilitatorAnswer } from '../../src/api/service.js'
+import { devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { reasons } from '../../src/x402/reasons.js'
+import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
 import { anAttestationKey, isSoundAttestation } from '../support/an-attestation.js'
 import { startWorld, type World } from '../support/arcus.js'
+import { inEurc } from '../support/token.js'
 
 const NAME = 'facilitator-attestation'
 const key = anAttestationKey()
 const env: Record<string, string> = {
   ATTESTATION_PRIVATE_KEY: key.privateKey,
   RATE_LIMIT_MAX: '0',
+  MAINNET_ASSETS: `${devnetContracts.usdc},${devnetContracts.eurc}`,
 }
 
 let world: World
 beforeAll(async () => {
   world = await startWorld({ env })
+  await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 15n)
 })
 afterAll(() => world.stop())
 
@@ -76,6 +81,57 @@ it('every payment of a batch has an attestation of its own', async () => {
     expect(await isSoundAttestation(attested[i])).toBe(true)
     expect(await textOf(payment)).toBe(JSON.stringify(attested[i]))
   }
+})
+
+describe('one nonce', () => {
+  const nonce = `0x${'6e'.repeat(32)}` as const
+  const paths = ['', '/attestation', '/receipt']
+  const lookUp = (query = '') =>
+    Promise.all(
+      paths.map(async (path) => {
+        const url = `${world.url}/payments/eip155:5042/${devnetPayer.address}/${nonce}${path}${query}`
+        const answer = await fetch(url, { headers: { accept: 'application/json' } })
+        return { status: answer.status, body: JSON.parse(await answer.text()) }
+      }),
+    )
+
+  it('of one payment needs no more to be told; of a charge by upto the attestation states what moved', async () => {
+    const upto = await aPermit2Payment({ permitted: 9_000n, nonce: BigInt(nonce) })
+    const { body } = await world.post('/settle', charging(upto, 1_234n))
+    const { attestation } = body.extensions[NAME].info
+    expect(attestation.payload).toMatchObject({ amount: '1234', transaction: body.transaction })
+    expect(await isSoundAttestation(attestation)).toBe(true)
+    const [status, kept] = await lookUp()
+    expect(status?.body).toMatchObject({ state: 'confirmed', amount: '1234' })
+    expect(kept?.body).toEqual(attestation)
+  })
+
+  it('of several payments is told apart by token and method, and never answered with one of them', async () => {
+    for (const wish of [{ nonce, value: 2_000n }, inEurc({ nonce, value: 3_000n })]) {
+      expect((await settle(await aSignedPayment(wish))).body).toMatchObject({ success: true })
+    }
+    const { usdc, eurc } = devnetContracts
+    for (const query of ['', `?asset=${usdc}`, '?method=eip3009']) {
+      for (const { status, body } of await lookUp(query)) {
+        expect({ status, error: body.error }).toEqual({ status: 409, error: 'ambiguous_nonce' })
+        expect(body.message).toContain(`?asset=${getAddress(usdc)}&method=eip3009`)
+      }
+    }
+    for (const [query, amount, symbol] of [
+      [`?asset=${usdc}&method=permit2`, '1234', 'USDC'],
+      [`?asset=${usdc}&method=eip3009`, '2000', 'USDC'],
+      [`?asset=${eurc.toLowerCase()}`, '3000', 'EURC'],
+    ] as const) {
+      const [status, attestation, printed] = await lookUp(query)
+      expect(status?.body).toMatchObject({ amount, symbol })
+      expect(attestation?.body.payload).toMatchObject({ amount })
+      expect(await isSoundAttestation(attestation?.body)).toBe(true)
+      const receipt = receiptAnswer.parse(printed?.body)
+      expect(receipt).toMatchObject({ amount, symbol, attestation: attestation?.body })
+    }
+    const [wrong] = await lookUp('?method=cash')
+    expect(wrong).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+  })
 })
 
 it('a payment that failed or is unknown has none, and the answer says why', async () => {
@@ -159,7 +215,10 @@ it('/.well-known/x402 says what is served, by whose wallets, and which key attes
     {
       network: 'eip155:5042',
       chainId: 5042,
-      assets: [{ address: getAddress(devnetContracts.usdc), name: 'USDC', version: '2' }],
+      assets: [
+        { address: getAddress(devnetContracts.usdc), name: 'USDC', version: '2' },
+        { address: getAddress(devnetContracts.eurc), name: 'EURC', version: '2' },
+      ],
       relayers: supported.signers['eip155:*'],
     },
   ])

@@ -6,7 +6,7 @@ import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/accounts.js'
-import { devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
+import { clearCode, devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
 import { anAccount, asset, network } from '../support/a-channel.js'
@@ -21,7 +21,9 @@ it('contracts that are deployed while the service runs are offered without a res
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const chain = await startChain()
   onTestFinished(() => chain.stop())
-  await call(chain.url, 'anvil_setCode', [devnetContracts.erc3009Collector, '0x'])
+  const { erc3009Collector, uptoPermit2Proxy } = devnetContracts
+  const uptoCode = await call(chain.url, 'eth_getCode', [uptoPermit2Proxy, 'latest'])
+  await clearCode(chain.url, [erc3009Collector, uptoPermit2Proxy])
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const arcus = await startService({
@@ -49,7 +51,9 @@ it('contracts that are deployed while the service runs are offered without a res
     return items.map(({ accepts }) => accepts.length)
   }
   expect(await asked()).toMatchObject([{ scheme: 'exact' }])
-  // The metered endpoint is sold by upto as well.
+  await vi.waitUntil(async () => (await listed()).join() === '1,1', WITHIN)
+  // The metered endpoint is sold by upto as well, once its proxy is there.
+  await call(chain.url, 'anvil_setCode', [uptoPermit2Proxy, uptoCode])
   await vi.waitUntil(async () => (await listed()).join() === '2,1', WITHIN)
   // Nothing is claimed where nothing can be.
   expect(arcus.log().filter((line) => line.includes('not claimed'))).toEqual([])

@@ -3,12 +3,23 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { RefundTransfer } from '@arcus/merchant/refunds'
 import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { SettleError } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { aFacilitator, aShop, buy, payer, readSettlement, success, transaction } from './a-shop.js'
+import {
+  aFacilitator,
+  aPayload,
+  aShop,
+  buy,
+  payer,
+  readRequired,
+  readSettlement,
+  success,
+  transaction,
+} from './a-shop.js'
 
 const signer = privateKeyToAccount(`0x${'42'.repeat(32)}`)
 const failure = { success: false, transaction: '', network: 'eip155:5042' } as const
@@ -94,6 +105,24 @@ it('the unused part of a metered price goes back to the buyer', async () => {
     authorization: { from: signer.address, to: payer.toLowerCase(), value: '38000' },
   })
   expect(statesIn(setup.path)).toEqual(['planned', 'due', 'landed'])
+})
+
+it('the rest of a price that was paid by Permit2 goes back to its payer, under a nonce of its own', async () => {
+  const setup = await setUpRefunds()
+  const { app } = await aMeteredShop(setup, '$0.012')
+  const payload = aPayload(readRequired(await app.inject({ url: '/tool' })))
+  const permit2Authorization = { from: payer, nonce: '255', deadline: '9' }
+  const permitted = { ...payload, payload: { signature: '0x', permit2Authorization } }
+  const headers = { 'payment-signature': encodePaymentSignatureHeader(permitted) }
+  expect((await app.inject({ url: '/tool', headers })).statusCode).toBe(200)
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  expect(setup.sent[0]?.accepted).toMatchObject({ amount: '38000', payTo: payer })
+  const [planned] = readFileSync(setup.path, 'utf8').split('\n')
+  expect(JSON.parse(planned as string)).toMatchObject({
+    payer,
+    paymentNonce: `0x${'0'.repeat(62)}ff`,
+    paymentValidBefore: 10,
+  })
 })
 
 it.each([

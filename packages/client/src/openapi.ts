@@ -2180,6 +2180,12 @@ export interface operations {
   };
   getPayment: {
     parameters: {
+      query?: {
+        /** @description The token, where a payer used one nonce in several. */
+        asset?: string;
+        /** @description `permit2` for payments by Permit2, where a payer used one nonce by both methods. */
+        method?: "eip3009" | "permit2";
+      };
       path: {
         /** @description CAIP-2; eip155:5042 is Arc. */
         network: string;
@@ -2203,6 +2209,8 @@ export interface operations {
       query?: {
         /** @description The token, where a payer used one nonce in several. */
         asset?: string;
+        /** @description `permit2` for payments by Permit2, where a payer used one nonce by both methods. */
+        method?: "eip3009" | "permit2";
       };
       path: {
         /** @description CAIP-2; eip155:5042 is Arc. */
@@ -2227,6 +2235,8 @@ export interface operations {
       query?: {
         /** @description The token, where a payer used one nonce in several. */
         asset?: string;
+        /** @description `permit2` for payments by Permit2, where a payer used one nonce by both methods. */
+        method?: "eip3009" | "permit2";
       };
       path: {
         /** @description CAIP-2; eip155:5042 is Arc. */

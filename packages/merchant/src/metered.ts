@@ -91,8 +91,10 @@ async function conclude(planned: PlannedRefund, settled: Settled): Promise<strin
 
 function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefund {
   const { network, asset, extra } = requirements
-  const { authorization = {} } = payload.payload as { authorization?: Record<string, unknown> }
-  const { from, nonce, validBefore } = authorization
+  const signed = payload.payload as Record<string, Record<string, unknown> | undefined>
+  const { permit2Authorization: permitted } = signed
+  const { from, nonce, validBefore } =
+    permitted === undefined ? (signed.authorization ?? {}) : asEip3009(permitted)
   return {
     network,
     asset,
@@ -102,6 +104,12 @@ function describeRefund({ payload, requirements }: Offer, rest: bigint): NewRefu
     paymentNonce: String(nonce),
     paymentValidBefore: Number(validBefore),
   }
+}
+
+/** Returns the members of an authorization for Permit2 under the names that EIP-3009 has for them. */
+function asEip3009({ from, nonce, deadline }: Record<string, unknown>) {
+  const hex = BigInt(String(nonce)).toString(16).padStart(64, '0')
+  return { from, nonce: `0x${hex}`, validBefore: Number(deadline) + 1 }
 }
 
 const notRecorded: Refusal = {

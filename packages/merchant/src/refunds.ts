@@ -255,8 +255,10 @@ function pathOf({ path }: RefundsOptions): string {
 
 /** Asks Arcus whether a payment was settled; `undefined` where the answer is unknown. */
 function askPaymentState(facilitator: string | FacilitatorClient) {
-  return async ({ network, payer, paymentNonce }: Refund): Promise<boolean | undefined> => {
-    const found = await fetchPayment(facilitator, [network, payer, paymentNonce])
+  return async ({ network, payer, paymentNonce, asset }: Refund): Promise<boolean | undefined> => {
+    // The buyer may have paid with the same nonce in another token, which says nothing about this payment.
+    const key = [network, payer, paymentNonce] as const
+    const found = await fetchPayment(facilitator, key, new URLSearchParams({ asset }))
     if (found === undefined) return undefined
     if (found.status === 404 && found.body.error === 'not_found') return false
     if (!found.isOk) return undefined
@@ -267,8 +269,9 @@ function askPaymentState(facilitator: string | FacilitatorClient) {
 
 function askTransfer(facilitator: string | FacilitatorClient) {
   return async (transfer: RefundTransfer): Promise<string | undefined> => {
-    const { network, from, nonce } = transfer
-    const found = await fetchPayment(facilitator, [network, from, nonce])
+    const { network, from, nonce, asset } = transfer
+    const query = new URLSearchParams({ asset, method: 'eip3009' })
+    const found = await fetchPayment(facilitator, [network, from, nonce], query)
     return found?.isOk ? proofOf(transfer, found.body) : undefined
   }
 }
@@ -276,10 +279,11 @@ function askTransfer(facilitator: string | FacilitatorClient) {
 async function fetchPayment(
   facilitator: string | FacilitatorClient,
   key: readonly [network: string, payer: string, nonce: string],
+  query: URLSearchParams,
 ) {
   if (typeof facilitator !== 'string') return undefined
   const base = facilitator.replace(/\/+$/, '')
-  const response = await fetch(`${base}/payments/${key.join('/')}`, {
+  const response = await fetch(`${base}/payments/${key.join('/')}?${query}`, {
     signal: AbortSignal.timeout(FACILITATOR_TIMEOUT_MS),
   })
   const body = (await response.json().catch(() => null)) as Record<string, unknown> | null

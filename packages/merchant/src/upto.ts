@@ -6,7 +6,10 @@ import type { PaymentPayload, PaymentRequirements, SchemeNetworkServer } from '@
  * payment on chain.
  */
 export interface UptoWallets {
-  /** Asks the facilitator, unless it was asked within the last minute. Never rejects, and takes two seconds at most. */
+  /**
+   * Asks the facilitator, unless it was asked shortly before: within the last minute where it settles `upto`. Never
+   * rejects, and takes two seconds at most.
+   */
   refresh(): Promise<void>
   /** Returns the wallet that a 402 names; `undefined` while the facilitator does not settle `upto` on the network. */
   offered(network: string): string | undefined
@@ -20,7 +23,7 @@ export interface UptoWallets {
 }
 
 const REFRESH_MS = 60_000
-/** A facilitator that is away is asked again sooner. */
+/** A facilitator that is away, or settles no `upto` yet, is asked again sooner. */
 const RETRY_MS = 5_000
 const FIRST_WAIT_MS = 2_000
 const SPONSORING = 'eip2612GasSponsoring'
@@ -43,7 +46,7 @@ export function createUptoWallets(facilitator: FacilitatorClient): UptoWallets {
       const all = [...Object.values(signers).flat(), ...offers.values()]
       wallets = new Set(all.map((wallet) => wallet.toLowerCase()))
       isSponsored = extensions.includes(SPONSORING)
-      askAgainAt = Date.now() + REFRESH_MS
+      askAgainAt = Date.now() + (offers.size > 0 ? REFRESH_MS : RETRY_MS)
     } catch {
       // The last answer stays good: the facilitator refuses what it no longer settles.
       askAgainAt = Date.now() + RETRY_MS

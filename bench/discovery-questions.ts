@@ -62,6 +62,13 @@ export function questions(endpoints: number): Kind[] {
       target: 20,
       paths: range(100).map((i) => resources(`?offset=${spread(100, endpoints, i) + i}`)),
     },
+    {
+      name: 'sort=, any order and offset',
+      target: 20,
+      paths: ['calls', 'payers', 'price', 'new', 'lastPaid'].flatMap((sort) =>
+        range(20).map((i) => resources(`?sort=${sort}&offset=${spread(20, endpoints, i)}`)),
+      ),
+    },
     { name: 'q of one hit', target: 10, paths: searches(codes) },
     { name: 'q of 0.01 %', target: 10, paths: searches([planted.rare, 'quokk', 'uokka']) },
     {

@@ -25,13 +25,17 @@ function seed(corpus: Corpus): void {
      VALUES (@merchantId, @position, @url, @method, @title, @description, @pricing, @price, @tags,
        @example, @inputSchema, '{"type":"json"}', '{}', @accepts, @status, @createdAt, @createdAt)`,
   )
+  const insertUsage = database.prepare(
+    'INSERT INTO endpoint_usage (endpoint_id, version, figures, due_at) VALUES (?, ?, ?, NULL)',
+  )
   const insertAll = database.transaction((from: number, to: number) => {
     for (let endpoint = from; endpoint < to; endpoint++) {
       const merchant = corpus.merchantOf(endpoint)
       if (endpoint === 0 || corpus.merchantOf(endpoint - 1) !== merchant) {
         insertMerchant.run(merchantRow(corpus, merchant))
       }
-      insertEndpoint.run(endpointRow(corpus, endpoint))
+      const { lastInsertRowid: id } = insertEndpoint.run(endpointRow(corpus, endpoint))
+      insertUsage.run(id, id, JSON.stringify(usageOf(endpoint)))
     }
   })
   for (let from = 0; from < corpus.endpoints; from += ROWS_A_COMMIT) {
@@ -87,6 +91,21 @@ function endpointRow(corpus: Corpus, endpoint: number) {
     ]),
     status: endpoint % 50 === 7 ? 'failing' : endpoint % 20 === 3 ? 'unverified' : 'live',
     createdAt: CREATED_AT + endpoint,
+  }
+}
+
+/** Made-up payments for every endpoint, most of them few. */
+function usageOf(endpoint: number) {
+  const month = Math.floor(20_000 / ((endpoint % 5_003) + 1))
+  const windows = { '24h': Math.floor(month / 30), '7d': Math.floor(month / 4), '30d': month }
+  return {
+    calls: windows,
+    payers: windows,
+    topPayerShare: month === 0 ? null : 1 / month,
+    settleP50Ms: 350,
+    settleP95Ms: 750,
+    firstPaid: CREATED_AT,
+    lastPaid: CREATED_AT + (endpoint % 100_000),
   }
 }
 

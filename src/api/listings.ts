@@ -26,6 +26,7 @@ const probeRecord = z
     warnings: z.array(z.string()).describe('Oddities of an endpoint that is live all the same.'),
     seen: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
     checkedAt: seconds,
+    ms: z.int().optional().describe('Time until the answer.'),
   })
   .meta({ id: 'Probe', description: 'The result of one probe of an endpoint.' })
 

@@ -34,6 +34,7 @@ import { createSigningTerms } from '../directory/listings/signing-terms.js'
 import { createWriteQuota, saveAllowance } from '../directory/listings/write-limits.js'
 import { createWrites } from '../directory/listings/writes.js'
 import { createCallBudget, createHostPace } from '../directory/probe/call-limits.js'
+import { historyRoutes } from '../directory/probe/endpoint-history.js'
 import { createGuardedFetch, type GuardedFetch } from '../directory/probe/guarded-fetch.js'
 import { createLiveTerms, type LiveTerms } from '../directory/probe/live-terms.js'
 import type { OwnCalls } from '../directory/probe/own-calls.js'
@@ -220,6 +221,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
           now,
         }),
       })
+      await app.register(historyRoutes, { store, history: world.stores.history, now })
       await app.register(probeRoutes, { store, schedule, budget })
       await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
       await app.register(activityRoutes, {

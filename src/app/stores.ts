@@ -18,7 +18,7 @@ export interface ComposedStores {
   /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, nothing is old, and no figure has changed. */
   forDirectory: Pick<
     Stores,
-    'listings' | 'activity' | 'events' | 'hooks' | 'usage' | 'sessions' | 'threadSource'
+    'listings' | 'activity' | 'events' | 'hooks' | 'usage' | 'history' | 'sessions' | 'threadSource'
   >
 }
 
@@ -61,6 +61,7 @@ export async function composeStores(
     forDirectory: {
       hooks,
       sessions,
+      history: stores.history,
       threadSource: stores.threadSource,
       listings: {
         ...listings,

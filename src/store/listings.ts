@@ -20,6 +20,8 @@ export interface ProbeRecord {
   seen: Record<string, string | number | null>
   /** Unix seconds. */
   checkedAt: number
+  /** The time until the answer, milliseconds; absent in older results. */
+  ms?: number
 }
 
 /** The part of an endpoint that its owner writes. */

@@ -2,6 +2,7 @@ import type { ActivityStore } from './activity.js'
 import type { ArchiveStore } from './archive.js'
 import type { BudgetStore } from './budgets.js'
 import type { DeliveryStore } from './deliveries.js'
+import type { EndpointHistory } from './endpoint-history.js'
 import type { EventStore } from './events.js'
 import type { HookStore } from './hooks.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
@@ -28,6 +29,7 @@ export interface Stores {
   archive: ArchiveStore
   listings: ListingStore
   roster: MerchantRoster
+  history: EndpointHistory
   activity: ActivityStore
   events: EventStore
   usage: UsageStore

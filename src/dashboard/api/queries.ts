@@ -8,6 +8,7 @@ import type {
   Range,
 } from '../../api/activity.js'
 import type { BrowseAnswer } from '../../api/discovery.js'
+import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus } from '../../api/payments.js'
@@ -50,6 +51,25 @@ export const endpointsQuery = (filters: EndpointFilters) =>
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
     staleTime: 15_000,
+  })
+
+const ofEndpoint = (merchantId: string, id: number, what: string) =>
+  `/api/merchants/${encodeURIComponent(merchantId)}/endpoints/${id}/${what}`
+
+export const healthQuery = (merchantId: string, id: number) =>
+  queryOptions({
+    queryKey: ['health', merchantId, id],
+    queryFn: ({ signal }) =>
+      requestJson<HealthAnswer>(ofEndpoint(merchantId, id, 'health'), { signal }),
+    staleTime: 60_000,
+  })
+
+export const pricesQuery = (merchantId: string, id: number) =>
+  queryOptions({
+    queryKey: ['prices', merchantId, id],
+    queryFn: ({ signal }) =>
+      requestJson<PricesAnswer>(ofEndpoint(merchantId, id, 'prices'), { signal }),
+    staleTime: 60_000,
   })
 
 export const merchantQuery = (id: string) =>

@@ -42,11 +42,13 @@ export function createProbe({ fetch, network, tokens, now }: ProbeOptions): Prob
     const hasSchema = inputSchema !== null
     const listed = tokens.filter(({ address }) => address === asset)
     const expected = { network, tokens: listed, payTo, price, hasSchema, method }
+    const startedAt = performance.now()
     const verdict = await checkEndpoint(fetch, endpoint, expected)
+    const ms = Math.round(performance.now() - startedAt)
     const { chosen, quoted, tool } = verdict
     const isLive = verdict.state === 'live' && chosen !== undefined && quoted !== undefined
     return {
-      record: toProbeRecord(verdict, Math.floor(now() / 1000)),
+      record: { ...toProbeRecord(verdict, Math.floor(now() / 1000)), ms },
       accepts: (verdict.accepts ?? []).map((terms) => ({ ...terms })),
       isDefinite: isDefinite(verdict.state),
       extras: isLive ? toExtras(quoted) : {},

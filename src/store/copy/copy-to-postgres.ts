@@ -32,6 +32,8 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'merchants', key: ['id'] },
   { name: 'endpoints', key: ['id'], isNumbered: true },
   { name: 'probes', key: ['endpoint_id', 'checked_at'] },
+  { name: 'probe_hours', key: ['endpoint_id', 'hour', 'verdict'] },
+  { name: 'endpoint_prices', key: ['endpoint_id', 'source', 'at'] },
   { name: 'listing_writes', key: ['merchant_id', 'revision'] },
   { name: 'catalog_changes', key: ['sequence'], isNumbered: true },
   { name: 'event_queue', key: ['sequence'], isNumbered: true },

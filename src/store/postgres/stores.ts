@@ -3,6 +3,7 @@ import { createActivityStore } from '../sql/activity.js'
 import { createArchiveStore } from '../sql/archive.js'
 import { createAuditStore } from '../sql/audit.js'
 import { createBlockStore } from '../sql/blocks.js'
+import { createEndpointHistory } from '../sql/endpoint-history.js'
 import { createEventStore } from '../sql/events.js'
 import { createHookStore } from '../sql/hooks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
@@ -53,6 +54,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     archive: createArchiveStore(sql),
     listings: createListingStore(sql),
     roster: createMerchantRoster(sql),
+    history: createEndpointHistory(sql),
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),

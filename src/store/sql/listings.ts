@@ -11,6 +11,7 @@ import type {
   WriteResult,
 } from '../listings.js'
 import { isHiddenStranger } from '../ownership.js'
+import { keepPrices, keepSample } from './endpoint-history.js'
 import { createListingReader } from './listing-reader.js'
 import {
   type EndpointDraft,
@@ -242,6 +243,7 @@ function* saveProbe(
     lastUpdated: isChanged ? stampAfter(row, now) : row.last_updated,
   })
   yield* keepProbe(endpointId, health)
+  yield* keepPrices(endpointId, after, health.probe, now)
   yield* queueNews(row, health)
   // A probe that finds what the last one found changes nothing that anybody reads from an index.
   if (isChanged) yield* noteChange(row.merchant_id, now)
@@ -380,6 +382,7 @@ function* saveEndpoint(
     )
     const { id } = inserted as { id: number }
     yield* keepProbe(id, draft)
+    yield* keepPrices(id, columns, draft.probe, now)
     return id
   }
   // Only the operator says what is hosted; the save of an owner leaves it as it is.
@@ -388,6 +391,7 @@ function* saveEndpoint(
   const lastUpdated = isChanged ? stampAfter(row, now) : row.last_updated
   yield* updateEndpoint(row.id, columns, { position, lastUpdated })
   yield* keepProbe(row.id, draft)
+  yield* keepPrices(row.id, columns, draft.probe, now)
   yield* queueNews(row, draft)
   return row.id
 }
@@ -406,11 +410,14 @@ function* updateEndpoint(
 
 function* keepProbe(id: number, { probe }: EndpointHealth): Steps<void> {
   if (probe === null) return
-  yield* run(
+  const kept = yield* run(
     `INSERT INTO probes (endpoint_id, checked_at, verdict) VALUES ($1, $2, $3)
-     ON CONFLICT (endpoint_id, checked_at) DO UPDATE SET verdict = excluded.verdict`,
+     ON CONFLICT (endpoint_id, checked_at) DO NOTHING`,
     [id, probe.checkedAt, probe.verdict],
   )
+  // An endpoint that is only given another time comes with the probe that it had.
+  if (kept === 0) return
+  yield* keepSample(id, probe)
   yield* run(
     `DELETE FROM probes WHERE endpoint_id = $1 AND checked_at <= (
        SELECT checked_at FROM probes WHERE endpoint_id = $1

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { toHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { EndpointHistory } from '../../../src/store/endpoint-history.js'
 import type { ListingChange, ListingStore, SignedWrite } from '../../../src/store/listings.js'
 import type { Engine } from './store-contract.js'
 
@@ -11,6 +12,7 @@ const asset: Address = '0x3600000000000000000000000000000000000000'
 const network = 'eip155:5042'
 
 let store: ListingStore
+let history: EndpointHistory
 let nonces = 0
 
 function aWrite(over: Partial<SignedWrite> = {}): SignedWrite {
@@ -70,7 +72,7 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
   })
   afterAll(() => engine.close())
   beforeEach(async () => {
-    store = (await engine.empty()).listings
+    ;({ listings: store, history } = await engine.empty())
   })
 
   describe(`listings on ${name}`, () => {
@@ -481,14 +483,23 @@ export function describeListings(name: string, open: () => Promise<Engine>): voi
             verdict: 'live',
             message: '',
             warnings: [],
-            seen: {},
+            seen: { amount: String(20_000 + (at > 50 ? 1 : 0)) },
             checkedAt: 2_000 + at,
+            ms: 7,
           }
           await store.saveProbe(id, { ...second, probe }, 2_000 + at)
         }
         const kept = await store.probesOf(id)
         expect(kept).toHaveLength(90)
         expect(kept.at(-1)).toEqual({ checkedAt: 2_100, verdict: 'live' })
+        expect(await history.probeHours(id, 0)).toEqual([
+          { hour: 0, verdict: 'live', count: 101, ms: 700 },
+        ])
+        expect(await history.notedPrices(id)).toEqual([
+          { source: 'listed', at: 1_000, amount: '10000', symbol: 'USDC' },
+          { source: 'asked', at: 2_001, amount: '20000', symbol: 'USDC' },
+          { source: 'asked', at: 2_051, amount: '20001', symbol: 'USDC' },
+        ])
       })
     })
   })

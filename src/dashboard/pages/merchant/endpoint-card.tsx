@@ -10,7 +10,7 @@ import {
 } from 'react'
 import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
-import { settingsQuery, toolsQuery } from '../../api/queries.js'
+import { healthQuery, pricesQuery, settingsQuery, toolsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { CopyButton } from '../../components/button.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
@@ -18,7 +18,7 @@ import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { duration, percent } from '../../format/amounts.js'
+import { duration, percent, shortCount } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { curlSnippet, fetchSnippet, toolFor } from './snippets.js'
 
@@ -95,6 +95,7 @@ export function EndpointCard({
           </div>
           <ProbeReport {...state} />
           {state.usage !== null && <UsageFigures usage={state.usage} />}
+          <History merchantId={merchantId} id={state.id} />
           <TryIt endpoint={endpoint} merchantId={merchantId} />
           {endpoint.inputSchema !== null && (
             <details className="text-sm">
@@ -126,6 +127,30 @@ function UsageFigures({ usage }: { usage: Usage }) {
         last paid <Moment at={lastPaid * 1000} />
       </span>
     </p>
+  )
+}
+
+const MAX_CHANGES_SHOWN = 5
+
+/** Shows how an endpoint did in 30 days, and how its price changed. */
+function History({ merchantId, id }: { merchantId: string; id: number }) {
+  const { data: health } = useQuery(healthQuery(merchantId, id))
+  const { data } = useQuery(pricesQuery(merchantId, id))
+  const changes = data?.prices.flatMap(({ sentence }) => sentence ?? []) ?? []
+  const month = health?.uptime['30d']
+  return (
+    <div className="space-y-1 text-sm text-muted">
+      {month !== undefined && month.share !== null && (
+        <p>
+          Up {percent(month.share)} of 30 days, by {shortCount(month.probes)}{' '}
+          {month.probes === 1 ? 'probe' : 'probes'}
+          {health?.latency.p50Ms != null && <>; answers in {duration(health.latency.p50Ms)}</>}
+        </p>
+      )}
+      {changes.slice(-MAX_CHANGES_SHOWN).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </div>
   )
 }
 

@@ -69,6 +69,7 @@ describe('an endpoint is live', () => {
           asset: asset.address,
           payTo,
         },
+        ms: expect.any(Number),
         checkedAt: 1_700_000_000,
       },
       accepts: [aRequirement()],

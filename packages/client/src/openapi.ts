@@ -15,6 +15,8 @@ export interface routes {
   "GET /api/merchants/{id}/activity.csv": operations["exportActivity"];
   "GET /api/merchants/{id}/activity/stream": operations["followActivity"];
   "GET /api/merchants/{id}/activity/table": operations["listActivity"];
+  "GET /api/merchants/{id}/endpoints/{endpoint}/health": operations["getEndpointHealth"];
+  "GET /api/merchants/{id}/endpoints/{endpoint}/prices": operations["getEndpointPrices"];
   "GET /api/merchants/{id}/events": operations["listEvents"];
   "GET /api/merchants/{id}/history": operations["getMerchantHistory"];
   "GET /api/merchants/{id}/hooks": operations["listHooks"];
@@ -514,6 +516,8 @@ export interface components {
       checkedAt: components["schemas"]["UnixSeconds"];
       /** @description For the owner. */
       message: string;
+      /** @description Time until the answer. */
+      ms?: number;
       seen: {
         [key: string]: string | number | null;
       };
@@ -1210,6 +1214,108 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Merchant"];
+        };
+      };
+    };
+  };
+  getEndpointHealth: {
+    parameters: {
+      query?: {
+        /** @description Days of the history. */
+        days?: number;
+      };
+      path: {
+        /** @description The id of the endpoint in its `state`. */
+        endpoint: string;
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description By hour, oldest first. */
+      200: {
+        content: {
+          "application/json": {
+            endpoint: number;
+            history: {
+              /** @description Start of the hour. Hours without a probe are left out. */
+              at: components["schemas"]["UnixSeconds"];
+              live: number;
+              /** @description Mean of the live probes; `null` without one. */
+              ms: number | null;
+              probes: number;
+              /** @description Number of probes by result. */
+              verdicts: {
+                [key: string]: number;
+              };
+            }[];
+            /** @description Of live probes within 90 days, by the mean of each hour. */
+            latency: {
+              p50Ms: number | null;
+              p95Ms: number | null;
+            };
+            merchant: string;
+            /** @enum {string} */
+            status: "live" | "unverified" | "failing";
+            uptime: {
+              "7d": {
+                probes: number;
+                /** @description Share of live probes, 0 to 1, each hour with a probe counted alike. */
+                share: number | null;
+              };
+              "24h": {
+                probes: number;
+                /** @description Share of live probes, 0 to 1, each hour with a probe counted alike. */
+                share: number | null;
+              };
+              "30d": {
+                probes: number;
+                /** @description Share of live probes, 0 to 1, each hour with a probe counted alike. */
+                share: number | null;
+              };
+              "90d": {
+                probes: number;
+                /** @description Share of live probes, 0 to 1, each hour with a probe counted alike. */
+                share: number | null;
+              };
+            };
+          };
+        };
+      };
+    };
+  };
+  getEndpointPrices: {
+    parameters: {
+      path: {
+        /** @description The id of the endpoint in its `state`. */
+        endpoint: string;
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description Oldest first. */
+      200: {
+        content: {
+          "application/json": {
+            endpoint: number;
+            merchant: string;
+            /** @description The last 100 changes of each source. */
+            prices: {
+              amount: components["schemas"]["Amount"];
+              at: components["schemas"]["UnixSeconds"];
+              /** @description ISO 4217; `null` if not known. */
+              currency: string | null;
+              /** @description The change; `null` for the first price. */
+              sentence: string | null;
+              /**
+               * @description `listed` in a signed revision, `asked` by a live 402.
+               * @enum {string}
+               */
+              source: "listed" | "asked";
+              symbol: string;
+            }[];
+          };
         };
       };
     };

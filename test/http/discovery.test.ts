@@ -492,7 +492,10 @@ describe('GET /discovery/search', () => {
     [`query=${'x'.repeat(201)}`, 'query must be at most 200 characters.'],
     ['query=x&query=y', 'query must be given once, as query=…; it must be at most 200 characters.'],
     ['query=x&limit=101', 'limit must be an integer from 1 to 100.'],
-    ['query=x&method=PUT', 'method must be GET or POST.'],
+    [
+      'query=x&method=TRACE',
+      'method must be GET or HEAD or POST or PUT or PATCH or DELETE or MCP.',
+    ],
     ['query=x&pricing=free', 'pricing must be fixed or metered.'],
     ['query=x&maxPrice=0.01', 'maxPrice must be an integer from 0 to 9007199254740991.'],
     ['query=x&verified=yes', 'verified must be true or false.'],

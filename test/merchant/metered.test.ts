@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Price } from '@arcus/merchant'
 import type { RefundTransfer } from '@arcus/merchant/refunds'
 import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
@@ -79,8 +80,13 @@ async function setUpRefunds(
   return { refunds, path, sent }
 }
 
-async function aMeteredShop(setup: RefundSetup, charge: string, facilitator = aFacilitator()) {
-  const config = { x402: { price: '$0.05', pricing: 'metered', payTo: signer.address } } as const
+async function aMeteredShop(
+  setup: RefundSetup,
+  charge: string,
+  facilitator = aFacilitator(),
+  price: Price = '$0.05',
+) {
+  const config = { x402: { price, pricing: 'metered', payTo: signer.address } } as const
   return aShop(
     (it) =>
       it.get('/tool', { config }, async ({ payment }) => {
@@ -125,6 +131,20 @@ it('the rest of a price that was paid by Permit2 goes back to its payer, under a
   })
 })
 
+it('a price in euros is charged and refunded in euros, and a charge in dollars is a failure', async () => {
+  const setup = await setUpRefunds()
+  const { app } = await aMeteredShop(setup, '0.012 EUR', aFacilitator(), '€0.05')
+  const settlement = readSettlement(await buy(app, { url: '/tool' }))
+  expect(settlement.extra).toEqual({ charged: '12000', refund: '38000' })
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  const asset = '0xbef5f6d51cb62b58e6a8f77868681825c6fe21c1'
+  const extra = { name: 'EURC', version: '2' }
+  expect(setup.sent).toMatchObject([{ accepted: { amount: '38000', asset, extra } }])
+  const wrong = await aMeteredShop(setup, '$0.012', aFacilitator(), '€0.05')
+  expect((await buy(wrong.app, { url: '/tool' })).statusCode).toBe(500)
+  expect(wrong.facilitator.settled).toBe(0)
+})
+
 it.each([
   ['$0.05', undefined],
   ['50000', undefined],
@@ -145,7 +165,7 @@ it.each(['$0', '$0.00', '0'])('a call that used %s settles nothing', async (char
   expect(facilitator.calls).toEqual(['verify'])
 })
 
-it.each(['$0.06', '50001', '-1', '$-1', '0.01', '1e3', '', '$0.0000001'])(
+it.each(['$0.06', '50001', '-1', '$-1', '0.01', '1e3', '', '$0.0000001', '€0.01'])(
   'a charge of "%s" is a failure of the handler',
   async (charge) => {
     const setup = await setUpRefunds()

@@ -30,8 +30,9 @@ const usage = `OWNER_KEY=0x... npx tsx examples/list-endpoint.ts OPTIONS
   --currency CODE      of the price, as EUR; default the directory's own, which is dollars
   --pay-to ADDRESS     the address that is paid, default the signer's own
   --about TEXT         description of the merchant
-  --method METHOD      GET (default) or POST
-  --example JSON       example parameters for GET, example body for POST: {"city":"Lisbon"}
+  --method METHOD      GET (default), HEAD, POST, PUT, PATCH, DELETE, or MCP for a tool of an MCP server
+  --tool NAME          the tool, with MCP
+  --example JSON       example parameters, body or arguments: {"city":"Lisbon"}
   --schema JSON        JSON Schema of the parameters
   --metered            the price is a ceiling
   --directory URL      default http://localhost:4021
@@ -94,16 +95,29 @@ function readRequest(options: ReturnType<typeof readOptions>): ListingRequest {
     ...callOf(
       rest.method.toUpperCase(),
       rest.example === undefined ? {} : parseJson(rest.example, '--example'),
+      rest.tool,
     ),
   }
   const listing = { name, description: rest.about ?? '', payTo, endpoints: [endpoint] }
   return { directoryUrl: rest.directory, key, id, listing }
 }
 
-function callOf(method: string, example: Record<string, string>) {
-  if (method === 'POST') return { method, example: { body: example } } as const
-  if (method === 'GET') return { method, example: { queryParams: example } } as const
-  misuse(`--method wants GET or POST, not ${method}`)
+function callOf(method: string, example: Record<string, string>, toolName: string | undefined) {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+    case 'DELETE':
+      return { method, example: { queryParams: example } } as const
+    case 'POST':
+    case 'PUT':
+    case 'PATCH':
+      return { method, example: { body: example } } as const
+    case 'MCP':
+      if (toolName === undefined) misuse('--method MCP needs --tool')
+      return { method, toolName, example: { arguments: example } } as const
+    default:
+      misuse(`--method wants a method of HTTP or MCP, not ${method}`)
+  }
 }
 
 function parseJson(text: string, flag: string) {
@@ -128,6 +142,7 @@ function readOptions() {
         'pay-to': text,
         about: text,
         method: { type: 'string', default: 'GET' },
+        tool: text,
         example: text,
         schema: text,
         metered: { type: 'boolean', default: false },

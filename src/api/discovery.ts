@@ -198,6 +198,33 @@ export const browseAnswer = z.object({
 
 export type BrowseAnswer = AnswerOf<typeof browseAnswer>
 
+/** What is known about a URL. */
+export const statusAnswer = z.object({
+  resource: z.string(),
+  message: z.string().describe('All of it in one sentence.'),
+  entries: z.array(
+    z.object({
+      type: z.enum(['http', 'mcp']),
+      url: z.string(),
+      method,
+      toolName: ofTool.toolName,
+      merchant: z.string().describe('Id of the merchant.'),
+      status: z.enum(['live', 'unverified', 'failing', 'hidden']),
+      isListed: z.boolean().describe('Whether it is in the default list of discovery.'),
+      reason: z.string(),
+      mend: z.string().nullable().describe('What gets it into the list; `null` if it is live.'),
+      probe: z.object({ verdict: z.string(), message: z.string(), checkedAt: seconds }).nullable(),
+      failures: z.int().describe('Failed probes in a row.'),
+      nextProbeAt: seconds.nullable(),
+    }),
+  ),
+  refusals: z
+    .array(z.object({ payTo: address, reason: z.string(), at: seconds }))
+    .describe('Payments for it whose bazaar extension was refused lately, latest first.'),
+})
+
+export type ListingStatus = AnswerOf<typeof statusAnswer>
+
 /** The result of one probe of an endpoint that need not be listed. */
 export const validation = z.object({
   verdict: z.string().describe('`live`, or what is wrong.'),

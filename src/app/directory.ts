@@ -17,6 +17,7 @@ import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
 import { createInfoCheck } from '../directory/found/info-check.js'
 import { createProbeEffects } from '../directory/found/probe-effects.js'
+import { statusRoutes } from '../directory/found/status-routes.js'
 import { createIdentityReader } from '../directory/identity/checks.js'
 import { createIdentityWatch } from '../directory/identity/identity-watch.js'
 import { createFileGet } from '../directory/identity/registration-file.js'
@@ -197,6 +198,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(cookie)
       await discovery.routes(app)
       await app.register(validateRoutes, { validator, budget, pace })
+      await app.register(statusRoutes, { store, refusals: bazaar.refusals, checksum })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
       await app.register(exportRoutes, { store, ...about })

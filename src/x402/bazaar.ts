@@ -21,6 +21,8 @@ export interface BazaarResource extends ServiceMetadata {
   transport?: (typeof mcpTransports)[number]
   routeTemplate?: string
   description?: string
+  /** Members that break a rule and are left out. */
+  dropped?: string[]
   info: Record<string, unknown>
   /** JSON Schema of `info`. It refers to nothing outside itself and is not compiled yet. */
   schema: Record<string, unknown>
@@ -81,10 +83,14 @@ function readResource(
     )
   }
   const description = memberOf(resource, 'description')
+  const metadata = readServiceMetadata(resource)
+  const dropped = droppedFrom(resource, metadata)
+  if (template !== undefined && routeTemplate === undefined) dropped.push('routeTemplate')
   return {
     ok: true,
     resource: {
-      ...readServiceMetadata(resource),
+      ...metadata,
+      ...(dropped.length === 0 ? {} : { dropped }),
       url,
       ...parts.input,
       ...(routeTemplate === undefined ? {} : { routeTemplate }),
@@ -225,6 +231,16 @@ export function readServiceMetadata(resource: unknown): ServiceMetadata {
   }
 }
 
+/** Names the members of `resource` that were left out, as a whole or in part. */
+function droppedFrom(resource: unknown, kept: ServiceMetadata): string[] {
+  return (['serviceName', 'tags', 'iconUrl', 'mimeType'] as const).filter((name) => {
+    const given = memberOf(resource, name)
+    if (given === undefined || given === null) return false
+    const isCut = Array.isArray(given) && given.length !== kept.tags?.length
+    return kept[name] === undefined || isCut
+  })
+}
+
 /** Returns the first five good tags; of tags that differ in case only, the first. */
 function readTags(value: unknown): string[] {
   if (!Array.isArray(value)) return []
@@ -261,8 +277,9 @@ export function isIconUrl(value: unknown): value is string {
 
 /** The outcome of listing a payment's bazaar extension. */
 export type BazaarStatus =
-  /** `success`: the catalog has this description; `processing`: it is being checked. */
-  { status: 'success' | 'processing' } | { status: 'rejected'; rejectedReason: string }
+  /** `success`: the catalog has this description; `processing`: it is being checked. `reason` says what was left out. */
+  | { status: 'success' | 'processing'; reason?: string }
+  | { status: 'rejected'; rejectedReason: string }
 
 /** Longer ones would not fit beside other headers in what proxies take. */
 const MAX_REASON_CHARS = 300
@@ -270,10 +287,9 @@ const MAX_REASON_CHARS = 300
 /** Encodes the header `EXTENSION-RESPONSES`: base64 of JSON, keyed by extension. It is for the merchant, not the buyer. */
 export function encodeExtensionResponses(responses: { bazaar: BazaarStatus }): string {
   const { bazaar } = responses
-  const shown =
-    bazaar.status === 'rejected'
-      ? { ...bazaar, rejectedReason: toAscii(bazaar.rejectedReason) }
-      : bazaar
+  const shown = Object.fromEntries(
+    Object.entries(bazaar).map(([name, text]) => [name, toAscii(text)]),
+  )
   return Buffer.from(JSON.stringify({ bazaar: shown })).toString('base64')
 }
 

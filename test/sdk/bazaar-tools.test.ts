@@ -7,6 +7,7 @@ import { x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { saveListing } from '../mcp/a-listed-merchant.js'
+import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startToolShop, type ToolShop, toolTerms } from '../support/a-tool-shop.js'
 import { startWorld, type World } from '../support/arcus.js'
 
@@ -162,6 +163,56 @@ describe('tools that their owner lists', () => {
   })
 })
 
+describe('the status of a URL', () => {
+  const statusOf = async (url: string, more = '') =>
+    (await world.get(`/discovery/status?resource=${encodeURIComponent(url)}${more}`)).body
+
+  it('says for each tool whether it is listed, and what the last probe found', async () => {
+    const status = await statusOf(shop.url)
+    expect(status).toMatchObject({
+      message: '2 of 2 entries at this URL are in the list.',
+      entries: [
+        { type: 'mcp', toolName: 'forecast', merchant: foundId, isListed: true, mend: null },
+        { type: 'mcp', toolName: 'tides', status: 'live', probe: { verdict: 'live' } },
+      ],
+      refusals: [],
+    })
+    expect((await statusOf(shop.url, '&toolName=tides')).entries).toHaveLength(1)
+    expect((await statusOf(shop.url, '&method=GET')).entries).toEqual([])
+  })
+
+  it('says why a paid resource was refused, and tells the merchant the same', async () => {
+    const url = `${shop.url}/broken`
+    const payment = await aSignedPayment({
+      value: 10_000n,
+      to: toolTerms.payTo,
+      requirement: { ...toolTerms },
+    })
+    Object.assign(payment.paymentPayload, {
+      resource: { url, iconUrl: 'http://0x7f000001/i.png' },
+      extensions: { bazaar: { info: { input: { type: 'mcp' } }, schema: {} } },
+    })
+    const answer = await world.post('/settle', payment)
+    expect(answer.body).toMatchObject({ success: true })
+    const header = Buffer.from(answer.headers.get('EXTENSION-RESPONSES') as string, 'base64')
+    const reason = 'info.input.toolName must be 1 to 128 visible ASCII characters.'
+    expect(JSON.parse(header.toString())).toEqual({
+      bazaar: { status: 'rejected', rejectedReason: reason },
+    })
+    expect(await statusOf(`${url}?city=Porto`)).toEqual({
+      resource: `${url}?city=Porto`,
+      message: `It was paid for and not listed: ${reason}`,
+      entries: [],
+      refusals: [{ payTo: toolTerms.payTo, reason, at: expect.any(Number) }],
+    })
+  })
+
+  it('is asked for with a URL', async () => {
+    expect(await statusOf('nowhere')).toMatchObject({ error: 'invalid_request' })
+    expect((await world.get('/discovery/status')).status).toBe(400)
+  })
+})
+
 describe('methods that could change something', () => {
   it('are listed as unverified, with the reason, and are never called', async () => {
     const endpoints = [
@@ -180,6 +231,10 @@ describe('methods that could change something', () => {
       probe: { verdict: 'not_called', message: expect.stringContaining('never calls a PUT') },
     })
     expect(listedShop.methods).not.toContain('PUT')
+    const status = await world.get(`/discovery/status?resource=${listedShop.url}/orders`)
+    expect(status.body.entries).toMatchObject([
+      { method: 'PUT', status: 'unverified', isListed: false, nextProbeAt: null },
+    ])
     const { body } = await world.get('/discovery/resources?merchant=order-desk')
     expect(body.items).toMatchObject([
       {

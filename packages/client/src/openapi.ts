@@ -34,6 +34,7 @@ export interface routes {
   "GET /discovery/changes": operations["listChanges"];
   "GET /discovery/resources": operations["listResources"];
   "GET /discovery/search": operations["searchResources"];
+  "GET /discovery/status": operations["getListingStatus"];
   "GET /docs": operations["getDocs"];
   "GET /health": operations["getHealth"];
   "GET /metrics": operations["getMetrics"];
@@ -2146,6 +2147,61 @@ export interface operations {
             unappliedFilters?: string[];
             /** @constant */
             x402Version: 2;
+          };
+        };
+      };
+    };
+  };
+  getListingStatus: {
+    parameters: {
+      query: {
+        /** @description Only with this method. */
+        method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "MCP";
+        /** @description URL of the resource, or of the MCP server. */
+        resource: string;
+        /** @description Only the tool of this name. */
+        toolName?: string;
+      };
+    };
+    responses: {
+      /** @description What is known. */
+      200: {
+        content: {
+          "application/json": {
+            entries: {
+              /** @description Failed probes in a row. */
+              failures: number;
+              /** @description Whether it is in the default list of discovery. */
+              isListed: boolean;
+              /** @description What gets it into the list; `null` if it is live. */
+              mend: string | null;
+              /** @description Id of the merchant. */
+              merchant: string;
+              method: components["schemas"]["CallMethod"];
+              nextProbeAt: components["schemas"]["UnixSeconds"] | null;
+              probe: {
+                checkedAt: components["schemas"]["UnixSeconds"];
+                message: string;
+                verdict: string;
+              } | null;
+              reason: string;
+              /** @enum {string} */
+              status: "live" | "unverified" | "failing" | "hidden";
+              /** @description Of an MCP tool: its name at the server. */
+              toolName?: string;
+              /** @enum {string} */
+              type: "http" | "mcp";
+              url: string;
+            }[];
+            /** @description All of it in one sentence. */
+            message: string;
+            /** @description Payments for it whose bazaar extension was refused lately, latest first. */
+            refusals: {
+              at: components["schemas"]["UnixSeconds"];
+              payTo: components["schemas"]["Address"];
+              reason: string;
+            }[];
+            resource: string;
           };
         };
       };

@@ -3,10 +3,12 @@ import { LRUCache } from 'lru-cache'
 import { createHourlyCounts } from '../../http/limiter.js'
 import type { Endpoint, ListingStore } from '../../store/listings.js'
 import { type BazaarStatus, bazaarOf, parseBazaar } from '../../x402/bazaar.js'
+import { memberOf } from '../../x402/json.js'
 import { draftUnclaimed } from './draft.js'
 import type { InfoCheck } from './info-check.js'
 import { agrees, type Offer, type OfferRules, readOffer, type SettledPayment } from './offer.js'
 import { findPlace, healthOfFound, isStale, type Place } from './place.js'
+import { createRefusals, type Refusals } from './refusals.js'
 
 export interface AutoCatalogOptions extends OfferRules {
   store: Pick<
@@ -39,6 +41,8 @@ export interface AutoCatalog {
   prepare(payload: unknown): void
   /** Starts the thread for a payment that is about to settle with an extension. Never throws. */
   expect(payload: unknown): void
+  /** The resources that were not taken in lately, and why. */
+  refusals: Pick<Refusals, 'find'>
   /** Resolves when every offer so far is handled. */
   idle(): Promise<void>
   /** Drops the waiting offers; resolves when the running one has ended. */
@@ -65,6 +69,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
   const { store, infoCheck, now, log } = options
   const growth = createGrowthLimit({ ...growthBounds, ...options.growth }, now)
   const recent = createRecentOffers(now)
+  const refusals = createRefusals(now)
   const nowSeconds = () => Math.floor(now() / 1000)
   const queue = createOfferQueue({
     async run(offer) {
@@ -81,12 +86,13 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     findPlace(store, { url, method, toolName, network, payTo })
 
   function keepRejected(
-    { key, fingerprint, settlementId, resource: { url } }: Offer,
+    { key, fingerprint, settlementId, terms, resource: { url } }: Offer,
     status: BazaarStatus,
   ): void {
     if (status.status !== 'rejected') return
     recent.keep(key, fingerprint, status, REJECTED_MS)
     const { rejectedReason } = status
+    refusals.note(url, terms.payTo, rejectedReason)
     log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
   }
 
@@ -173,6 +179,20 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     return rejected('too many resources wait; the next payment offers it again.')
   }
 
+  /** Notes why a resource is not taken in, and tells the merchant which members of its description were left out. */
+  function told(
+    { payload, payTo }: SettledPayment,
+    status: BazaarStatus,
+    dropped: readonly string[] = [],
+  ): BazaarStatus {
+    if (status.status === 'rejected') {
+      refusals.note(memberOf(memberOf(payload, 'resource'), 'url'), payTo, status.rejectedReason)
+      return status
+    }
+    if (dropped.length === 0) return status
+    return { ...status, reason: `Left out, because they break their rules: ${dropped.join(', ')}.` }
+  }
+
   function unreadable(err: unknown, { settlementId }: SettledPayment): BazaarStatus {
     log.warn({ err, settlementId }, 'extension could not be read')
     return rejected('the extension could not be read.')
@@ -183,11 +203,12 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
       try {
         const read = readOffer(settled, options)
         if (read === undefined) return undefined
-        if (!read.ok) return Promise.resolve(rejected(read.rejectedReason))
+        if (!read.ok) return Promise.resolve(told(settled, rejected(read.rejectedReason)))
+        const { dropped } = read.offer.resource
         const work = answer(read.offer).catch((err) => unreadable(err, settled))
         answering.add(work)
         void work.finally(() => answering.delete(work))
-        return within(ANSWER_MS, work)
+        return within(ANSWER_MS, work).then((status) => told(settled, status, dropped))
       } catch (err) {
         return Promise.resolve(unreadable(err, settled))
       }
@@ -196,6 +217,7 @@ export function createAutoCatalog(options: AutoCatalogOptions): AutoCatalog {
     expect(payload) {
       if (bazaarOf(payload) !== undefined) infoCheck.start()
     },
+    refusals,
     async idle() {
       await Promise.all(answering)
       await queue.idle()

@@ -202,11 +202,14 @@ const passingStatuses = [408, 425, 429]
 
 /** Returns what ends a probe before any message is read. */
 function failureOf(answer: GuardedAnswer): Verdict | undefined {
-  const status = headOf(answer)?.status
-  if (answer.kind !== 'answer' || status === undefined) {
-    // The messages about hosts that are not reached, and about redirects, are those of all endpoints.
-    return checkAnswer(answer, unreached)
+  // The verdicts about hosts that are not reached, and about redirects, are those of all endpoints.
+  if (answer.kind === 'blocked' || answer.kind === 'redirect') return checkAnswer(answer, unreached)
+  if (answer.kind !== 'answer') {
+    // A head without its body says nothing in MCP.
+    const { head: _, ...silence } = answer
+    return checkAnswer(silence, unreached)
   }
+  const { status } = answer.head
   if (status < 300) return undefined
   if (status >= 500 || passingStatuses.includes(status)) {
     const message = `The MCP server answered ${status}; it is tried again later.`

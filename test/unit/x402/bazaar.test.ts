@@ -256,12 +256,14 @@ describe('what the payload says of the service', () => {
       mimeType: 'json\n',
       description: 7,
     }
-    expect(Object.keys(resourceOf(aPayload(get, bad))).sort()).toEqual([
-      'info',
-      'method',
-      'schema',
-      'url',
-    ])
+    const resource = resourceOf(aPayload(get, bad))
+    expect(Object.keys(resource).sort()).toEqual(['dropped', 'info', 'method', 'schema', 'url'])
+    expect(resource.dropped).toEqual(['serviceName', 'tags', 'iconUrl', 'mimeType'])
+    const tags = ['one', 'two', 'thr\u00e9e', 'four', 'five', 'six', 'seven']
+    expect(resourceOf(aPayload({ ...get, routeTemplate: '/../x' }, { tags }))).toMatchObject({
+      tags: ['one', 'two', 'four', 'five', 'six'],
+      dropped: ['tags', 'routeTemplate'],
+    })
   })
 
   it.each([

@@ -1,0 +1,140 @@
+import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { type ListingStatus, statusAnswer } from '../../api/discovery.js'
+import { describedAs, type Operation } from '../../http/operation.js'
+import { choiceParameter, nameParameter, readQuery, textParameter } from '../../http/query.js'
+import type { CatalogEntry, ListingReader } from '../../store/listings.js'
+import { waitsForProbe } from '../../store/ownership.js'
+import { canonicalUrl } from '../../x402/bazaar.js'
+import { callMethods } from '../../x402/calls.js'
+import { parseUrl } from '../../x402/parse-url.js'
+import type { Refusals } from './refusals.js'
+
+const MAX_URL_CHARS = 2_048
+/** Entries of one URL that are told. */
+const MAX_ENTRIES = 20
+
+const statusQuery = z.object({
+  resource: textParameter(MAX_URL_CHARS, 'is required: the URL of a paid resource')
+    .refine((text) => parseUrl(text) !== undefined, 'must be a URL')
+    .describe('URL of the resource, or of the MCP server.'),
+  method: choiceParameter(callMethods).optional().describe('Only with this method.'),
+  toolName: nameParameter().optional().describe('Only the tool of this name.'),
+})
+
+const resource = 'https://api.example.com/nobody-lists-this'
+const NOTHING_KNOWN =
+  'Nothing is listed at this URL. Save a listing, or have the resource paid for through this facilitator with the bazaar extension in its 402.'
+
+const statusOperation: Operation = {
+  id: 'getListingStatus',
+  tag: 'Discovery',
+  summary: 'Why a resource is listed, or is not',
+  description:
+    'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to mend it. The refusals are those of paid resources that this process saw last.',
+  query: statusQuery,
+  answers: { 200: { description: 'What is known.', schema: statusAnswer } },
+  codes: [],
+  examples: {
+    unknown: {
+      summary: 'A URL that nobody lists',
+      query: { resource },
+      status: 200,
+      answer: { resource, message: NOTHING_KNOWN, entries: [], refusals: [] },
+    },
+    missing: {
+      summary: 'No URL',
+      query: {},
+      status: 400,
+      answer: {
+        error: 'invalid_request',
+        message: 'resource is required: the URL of a paid resource.',
+      },
+    },
+  },
+}
+
+interface StatusRoutesOptions {
+  store: Pick<ListingReader, 'findAtUrl'>
+  refusals: Pick<Refusals, 'find'>
+  checksum: (address: Address) => Address
+}
+
+/** Serves `GET /discovery/status`, which says why a resource is listed or is not. */
+export async function statusRoutes(
+  app: FastifyInstance,
+  { store, refusals, checksum }: StatusRoutesOptions,
+): Promise<void> {
+  app.get('/discovery/status', describedAs(statusOperation), async (request, reply) => {
+    const { resource, method, toolName } = readQuery(statusQuery, request.query)
+    const { href } = new URL(resource)
+    const bare = canonicalUrl(resource) ?? href
+    // A caller may have added the query, which only some entries have in their URL.
+    const spellings = [...new Set([href, bare])]
+    const found = await Promise.all(
+      spellings.map((url) => store.findAtUrl({ url, method, toolName }, MAX_ENTRIES)),
+    )
+    const entries = found.flat().slice(0, MAX_ENTRIES).map(toStatus)
+    const refused = refusals.find(bare).map((it) => ({ ...it, payTo: checksum(it.payTo) }))
+    reply.header('cache-control', 'no-store')
+    return { resource, message: sumUp(entries, refused), entries, refusals: refused }
+  })
+}
+
+function sumUp(
+  entries: readonly ListingStatus['entries'][number][],
+  refused: readonly { reason: string }[],
+): string {
+  const listed = entries.filter(({ isListed }) => isListed).length
+  if (listed > 0) return `${listed} of ${entries.length} entries at this URL are in the list.`
+  const [first] = entries
+  if (first !== undefined) return `It is not in the list: ${first.reason}`
+  const [last] = refused
+  return last === undefined ? NOTHING_KNOWN : `It was paid for and not listed: ${last.reason}`
+}
+
+function toStatus(entry: CatalogEntry): ListingStatus['entries'][number] {
+  const { endpoint, merchant } = entry
+  const { method, toolName, url, status, probe, failures, nextProbeAt } = endpoint
+  const isHidden = merchant.hiddenReason !== null
+  const isPending = status === 'unverified' && !waitsForProbe(merchant)
+  return {
+    type: method === 'MCP' ? 'mcp' : 'http',
+    url,
+    method,
+    ...(toolName === undefined ? {} : { toolName }),
+    merchant: merchant.id,
+    status: isHidden ? 'hidden' : status,
+    isListed: !isHidden && (status === 'live' || isPending),
+    reason: reasonOf(entry),
+    mend: mendOf(entry),
+    probe:
+      probe === null
+        ? null
+        : { verdict: probe.verdict, message: probe.message, checkedAt: probe.checkedAt },
+    failures,
+    nextProbeAt,
+  }
+}
+
+function reasonOf({ endpoint: { probe }, merchant: { hiddenReason } }: CatalogEntry): string {
+  if (hiddenReason !== null) return `The operator hides this merchant: ${hiddenReason}`
+  return probe?.message ?? 'No probe has seen it yet.'
+}
+
+/** Says how to get the entry into the list, or to keep it there. */
+function mendOf({
+  endpoint: { status, probe, nextProbeAt },
+  merchant,
+}: CatalogEntry): string | null {
+  if (merchant.hiddenReason !== null) return 'Write to the operator of this service.'
+  if (status === 'live') return null
+  const byHand = `POST /api/merchants/${merchant.id}/probe`
+  if (probe === null) return `Wait for the first probe, or ask for it: ${byHand}.`
+  if (probe.verdict === 'not_called') {
+    return 'It is found with merchant and payTo, and by its URL. Only what Arcus may call (GET, HEAD, POST, and tools over streamable HTTP) gets into the default list by itself.'
+  }
+  if (nextProbeAt === null) return 'List an address that may be called.'
+  return `Mend what the probe found, then ask for another: ${byHand}.`
+}

@@ -235,7 +235,7 @@ export function readServiceMetadata(resource: unknown): ServiceMetadata {
 function droppedFrom(resource: unknown, kept: ServiceMetadata): string[] {
   return (['serviceName', 'tags', 'iconUrl', 'mimeType'] as const).filter((name) => {
     const given = memberOf(resource, name)
-    if (given === undefined || given === null) return false
+    if (given === undefined || given === null || given === '') return false
     const isCut = Array.isArray(given) && given.length !== kept.tags?.length
     return kept[name] === undefined || isCut
   })

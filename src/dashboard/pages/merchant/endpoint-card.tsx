@@ -20,7 +20,7 @@ import { Moment } from '../../components/moment.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent, shortCount } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
-import { curlSnippet, fetchSnippet, toolFor } from './snippets.js'
+import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.js'
 
 /** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
 export function EndpointCard({
@@ -172,6 +172,19 @@ function useHash(): string {
 function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
+  const tool = {
+    key: 'tool',
+    name: 'Function tool',
+    content: () => <Tool endpoint={endpoint} merchantId={merchantId} />,
+  }
+  if (endpoint.method === 'MCP') {
+    const call = {
+      key: 'call',
+      name: 'Call of the tool',
+      content: () => <CodeBlock name="tools/call" code={toolCallSnippet(endpoint)} />,
+    }
+    return <Tabs label="Ways to call it" tabs={[call, tool]} />
+  }
   return (
     <Tabs
       label="Ways to call it"
@@ -191,11 +204,7 @@ function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantI
               <CodeBlock name="TypeScript client" code={fetchSnippet(endpoint, network)} />
             ),
         },
-        {
-          key: 'tool',
-          name: 'Function tool',
-          content: () => <Tool endpoint={endpoint} merchantId={merchantId} />,
-        },
+        tool,
       ]}
     />
   )

@@ -23,6 +23,12 @@ export function curlSnippet(endpoint: Callable): string {
   ].join('\n')
 }
 
+/** Returns the message that calls a tool of an MCP server without payment. The server answers with what it asks for. */
+export function toolCallSnippet({ toolName, example }: Callable): string {
+  const params = { name: toolName, arguments: example.arguments ?? {} }
+  return literal({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+}
+
 /** Returns a paying client in TypeScript for the network. */
 export function fetchSnippet(endpoint: Callable, { network }: ConsoleNetwork): string {
   const { symbol } = endpoint.state

@@ -66,8 +66,8 @@ export function ListingForm(props: ListingFormProps) {
       description: draft.description || description,
       payTo: draft.payTo || payTo,
     })
-  const addByHand = (url: string, method: Method) => {
-    const endpoint = { ...emptyEndpoint(), url, method }
+  const addByHand = (url: string, method: Method, toolName = '') => {
+    const endpoint = { ...emptyEndpoint(), url, method, toolName }
     opened.current.add(endpoint.key)
     isAdding.current = true
     set({

@@ -14,31 +14,40 @@ import { type Quote, readQuote } from './quote.js'
 interface PasteUrlProps {
   isFirst: boolean
   onFound: (quote: Quote) => void
-  onByHand: (url: string, method: Method) => void
+  onByHand: (url: string, method: Method, toolName?: string) => void
 }
+
+type Tool = NonNullable<Quote['tools']>[number]
 
 /** Takes a URL and reads its live 402, or says why it cannot be listed. */
 export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   const [url, setUrl] = useState('')
   const [method, setMethod] = useState<Method | ''>('')
+  /** The tools of the MCP server at the URL, to be added one by one. */
+  const [tools, setTools] = useState<readonly Tool[]>([])
   const probe = useMutation({
-    mutationFn: (address: string) =>
-      readQuote(withScheme(address), method === '' ? {} : { method }),
+    mutationFn: ({ address, toolName }: { address: string; toolName?: string }) =>
+      readQuote(withScheme(address), {
+        ...(method === '' ? {} : { method }),
+        ...(toolName === undefined ? {} : { toolName }),
+      }),
     onSuccess: (quote) => {
+      if (quote.tools !== undefined) setTools(quote.tools)
       if (quote.listing === null) return
       onFound(quote)
-      setUrl('')
+      if (quote.method !== 'MCP') setUrl('')
     },
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (url.trim() !== '') probe.mutate(url)
+    if (url.trim() !== '') probe.mutate({ address: url })
   }
   const follow = (address: string) => {
     setUrl(address)
-    probe.mutate(address)
+    probe.mutate({ address })
   }
-  const refused = probe.data?.listing === null ? probe.data : undefined
+  const answer = probe.data
+  const refused = answer?.listing === null && answer.tools === undefined ? answer : undefined
   const leadsTo =
     refused?.verdict === 'redirect' ? safeHref(String(refused.seen.location)) : undefined
   return (
@@ -50,6 +59,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         value={url}
         onChange={(text) => {
           setUrl(text)
+          setTools([])
           probe.reset()
         }}
         placeholder="https://api.example.com/quote"
@@ -87,13 +97,23 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           {probe.error.message}
         </Notice>
       )}
+      {tools.length > 0 && (
+        <Tools
+          tools={tools}
+          isBusy={probe.isPending}
+          onChoose={(toolName) => probe.mutate({ address: url, toolName })}
+        />
+      )}
       {refused !== undefined && (
         <Notice
           tone="warn"
           title={verdictName(refused.verdict)}
           action={
             leadsTo === undefined ? (
-              <Button size="sm" onClick={() => onByHand(withScheme(url), refused.method)}>
+              <Button
+                size="sm"
+                onClick={() => onByHand(withScheme(url), refused.method, probe.variables?.toolName)}
+              >
                 Fill in by hand
               </Button>
             ) : (
@@ -112,6 +132,41 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         </Notice>
       )}
     </form>
+  )
+}
+
+interface ToolsProps {
+  tools: readonly Tool[]
+  isBusy: boolean
+  onChoose: (toolName: string) => void
+}
+
+/** Lists the tools of an MCP server. Arcus calls the one that is chosen, without payment, before it is added. */
+function Tools({ tools, isBusy, onChoose }: ToolsProps) {
+  return (
+    <ul
+      aria-label="Tools of the MCP server"
+      className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line"
+    >
+      {tools.map(({ name, description = '' }) => (
+        <li key={name} className="flex items-start justify-between gap-3 px-3 py-2.5 text-sm">
+          <span className="min-w-0">
+            <span className="block font-mono text-xs font-medium">
+              <UntrustedText text={name} max={128} />
+            </span>
+            <UntrustedText text={description} max={200} />
+          </span>
+          <Button
+            size="sm"
+            isBusy={isBusy}
+            onClick={() => onChoose(name)}
+            aria-label={`Check and add ${name}`}
+          >
+            Check and add
+          </Button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -139,22 +139,26 @@ interface PathIndex {
 
 interface Candidate {
   id: number
+  isTool: boolean
   /** The query of the listed URL; a call may carry more. */
   query: [string, string][]
 }
 
 /**
  * Creates the index of endpoints by origin and path. If several share them, the one with the longest listed query that is
- * part of the call's query is found. A listed path such as `/weather/:city` stands for every path of its form that is not
+ * part of the call's query is found; of several tools at one URL none, because a payment does not say which tool it was for. A listed path such as `/weather/:city` stands for every path of its form that is not
  * listed itself.
  */
-export function createPathIndex(endpoints: readonly { id: number; url: string }[]): PathIndex {
+export function createPathIndex(
+  endpoints: readonly { id: number; url: string; toolName?: string }[],
+): PathIndex {
   const exact = new Map<string, Candidate[]>()
   const templates: { id: number; origin: string; segments: string[] }[] = []
-  for (const { id, url: listed } of endpoints) {
+  for (const { id, url: listed, toolName } of endpoints) {
+    const isTool = toolName !== undefined
     const url = new URL(listed)
     const place = url.origin + url.pathname
-    exact.set(place, [...(exact.get(place) ?? []), { id, query: [...url.searchParams] }])
+    exact.set(place, [...(exact.get(place) ?? []), { id, isTool, query: [...url.searchParams] }])
     if (url.pathname.includes('/:')) {
       templates.push({ id, origin: url.origin, segments: url.pathname.split('/') })
     }
@@ -166,8 +170,10 @@ export function createPathIndex(endpoints: readonly { id: number; url: string }[
   return {
     find(url) {
       const candidates = exact.get(url.origin + url.pathname)
-      const same = candidates?.find(({ query }) => isPartOf(query, url.searchParams))
-      if (same !== undefined) return same.id
+      const same = candidates?.filter(({ query }) => isPartOf(query, url.searchParams)) ?? []
+      const [first, next] = same
+      if (first?.isTool && next?.isTool) return undefined
+      if (first !== undefined) return first.id
       if (templates.length === 0) return undefined
       const segments = url.pathname.split('/')
       return templates.find(

@@ -152,10 +152,18 @@ const index = createPathIndex([
   { id: 3, url: 'https://api.example.com/search?kind=news&lang=en' },
   { id: 4, url: 'https://api.example.com/city/:name/today' },
   { id: 5, url: 'https://api.example.com/city/lisbon/today' },
+  { id: 6, url: 'https://tools.example.com/mcp', toolName: 'tides' },
+  { id: 7, url: 'https://tools.example.com/mcp', toolName: 'forecast' },
+  { id: 8, url: 'https://one.example.com/mcp', toolName: 'tides' },
 ])
 const find = (url: string) => index.find(new URL(url))
 
 describe('the endpoint of a paid URL', () => {
+  it('is the only tool of an MCP server, and none of several', () => {
+    expect(find('https://one.example.com/mcp')).toBe(8)
+    expect(find('https://tools.example.com/mcp')).toBeUndefined()
+  })
+
   it('is the one of its origin and path, whatever the query', () => {
     expect(find('https://api.example.com/weather')).toBe(1)
     expect(find('https://api.example.com/weather?city=Lisbon#now')).toBe(1)

@@ -15,6 +15,8 @@ export interface Side {
   chainUrl: string
   /** Resident memory of the facilitator, megabytes. */
   rssMb(): number
+  /** Processor time of the facilitator since its start, all threads, milliseconds. */
+  cpuMs(): number
   stop(): Promise<void>
 }
 
@@ -56,6 +58,11 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     rssMb() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024
+    },
+    cpuMs() {
+      // The fields after the name of the command, which may have spaces: user and system time in hundredths of a second.
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')
+      return (Number(fields?.[11]) + Number(fields?.[12])) * 10
     },
     async stop() {
       const exited = new Promise((resolve) => child.once('exit', resolve))

@@ -33,9 +33,13 @@ export interface Permit2Details extends ExactDetails {
   hasPermit?: true
 }
 
-/** The gas of a settlement, and what a permit adds; units of gas. */
-const SETTLE_GAS = 130_000n
-const PERMIT_GAS = 60_000n
+/**
+ * The gas of a settlement alone, and what a permit adds; units of gas. On the local chain a first payment to a new account
+ * takes 111,000 and a permit 31,000. A third is added, because Circle's token behind its proxy takes more than our mock. A
+ * test compares.
+ */
+const SETTLE_GAS = 148_000n
+const PERMIT_GAS = 42_000n
 
 /** Returns the key of a job: Permit2 accepts each payer's nonce once. */
 export function permit2Key(payer: Address, nonce: Hex): string {

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { permit2Gas } from '../../src/facilitator/permit2-job.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { anAccount } from '../support/a-channel.js'
 import {
@@ -445,4 +446,35 @@ describe('a payment by Permit2 that is refused', () => {
 
 beforeEach(async () => {
   await call(world.chainUrl, 'evm_setAutomine', [true])
+})
+
+describe('the gas that is counted for a payment', () => {
+  const gasOf = async ({ body }: Answer) => {
+    expect(body).toMatchObject({ success: true })
+    const params = [body.transaction]
+    const { gasUsed } = await call<{ gasUsed: Hex }>(
+      world.chainUrl,
+      'eth_getTransactionReceipt',
+      params,
+    )
+    return Number(gasUsed)
+  }
+  /** The margin over what the local chain takes, for another token than our mock. */
+  const expectMargin = (counted: bigint, measured: number) => {
+    expect(Number(counted) / measured).toBeGreaterThan(1.25)
+    expect(Number(counted) / measured).toBeLessThan(1.5)
+  }
+
+  it.each(['upto', 'exact'] as const)('by %s is a third above a first payment', async (scheme) => {
+    const payer = await aPayer()
+    const payment = await aPermit2Payment({ scheme, ...payer, to: anAccount().address })
+    expectMargin(permit2Gas(false), await gasOf(await settle(payment)))
+  })
+
+  it('with a permit is a third above one of a payer who never approved', async () => {
+    const payer = await aPayer(1_000_000n, 0n)
+    const { extensions } = await aPermit(payer.signer, 10_000n)
+    const payment = await aPermit2Payment({ ...payer, to: anAccount().address, extensions })
+    expectMargin(permit2Gas(true), await gasOf(await settle(payment)))
+  })
 })

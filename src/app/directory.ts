@@ -13,6 +13,7 @@ import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
 import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
+import { feedRoutes } from '../directory/exports/feeds.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
 import { createInfoCheck } from '../directory/found/info-check.js'
@@ -201,6 +202,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(statusRoutes, { store, refusals: bazaar.refusals, checksum })
       const about = { facilitator: config.baseUrl, checksum }
       await app.register(catalogRoutes, { catalog, store, ...about, now })
+      await app.register(feedRoutes, {
+        store,
+        events: world.stores.events,
+        directoryUrl: config.directoryUrl,
+      })
       await app.register(exportRoutes, { store, ...about })
       await app.register(pageRoutes, {
         store,

@@ -160,7 +160,7 @@ export async function discoveryRoutes(
       if (wantsStream(request)) return streamChanges(request, reply, { answers, signal })
       const { query, ip } = request
       const body = await answers.changes(query, { ip, signal })
-      // Who waits for what is new must not get what a cache kept.
+      // A cache must not answer a caller who waits for what is new.
       if (query.wait === undefined) return sendCached(request, reply, body)
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
       return reply.send(Buffer.from(body.bytes))

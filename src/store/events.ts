@@ -67,6 +67,8 @@ export interface EventStore {
   /** Puts events into the feeds and takes their news from the queue, in one commit. Events that are known are left out. */
   keep(events: readonly NewEvent[], taken: readonly number[]): Promise<void>
   list(filter: EventFilter): Promise<StoredEvent[]>
+  /** The newest events of these types, newest first. */
+  latest(merchantId: string, types: readonly EventType[], limit: number): Promise<StoredEvent[]>
   /** Drops those of the oldest `limit` events that are before `before` (Unix milliseconds); resolves with their number. */
   forget(before: number, limit: number): Promise<number>
   /** Drops all but the newest events of a merchant. */

@@ -15,6 +15,7 @@ export interface routes {
   "GET /api/merchants/{id}/activity.csv": operations["exportActivity"];
   "GET /api/merchants/{id}/activity/stream": operations["followActivity"];
   "GET /api/merchants/{id}/activity/table": operations["listActivity"];
+  "GET /api/merchants/{id}/changes.atom": operations["getMerchantFeed"];
   "GET /api/merchants/{id}/endpoints/{endpoint}/health": operations["getEndpointHealth"];
   "GET /api/merchants/{id}/endpoints/{endpoint}/prices": operations["getEndpointPrices"];
   "GET /api/merchants/{id}/events": operations["listEvents"];
@@ -32,6 +33,7 @@ export interface routes {
   "GET /api/status": operations["getStatus"];
   "GET /badge/{merchant}.svg": operations["getBadge"];
   "GET /discovery/changes": operations["listChanges"];
+  "GET /discovery/new.atom": operations["getNewEndpoints"];
   "GET /discovery/resources": operations["listResources"];
   "GET /discovery/search": operations["searchResources"];
   "GET /discovery/status": operations["getListingStatus"];
@@ -1219,6 +1221,22 @@ export interface operations {
       };
     };
   };
+  getMerchantFeed: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description Saves of the listing, endpoints that fail or recover, prices that drift. */
+      200: {
+        content: {
+          "application/atom+xml": string;
+        };
+      };
+    };
+  };
   getEndpointHealth: {
     parameters: {
       query?: {
@@ -2034,6 +2052,18 @@ export interface operations {
             /** @constant */
             x402Version: 2;
           };
+        };
+      };
+    };
+  };
+  getNewEndpoints: {
+    parameters: {
+    };
+    responses: {
+      /** @description The newest 50, as far as discovery shows them. */
+      200: {
+        content: {
+          "application/atom+xml": string;
         };
       };
     };

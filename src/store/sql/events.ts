@@ -39,6 +39,12 @@ export function createEventStore(sql: Sql): EventStore {
          WHERE merchant_id = $1 AND id > $2 AND ${sql.among('type', 3)} ORDER BY id LIMIT $4`,
         [merchantId, since, types, limit],
       ),
+    latest: (merchantId, types, limit) =>
+      sql.all<StoredEvent>(
+        `SELECT id, merchant_id AS "merchantId", type, key, at, data FROM events
+         WHERE merchant_id = $1 AND ${sql.among('type', 2)} ORDER BY id DESC LIMIT $3`,
+        [merchantId, types, limit],
+      ),
     forget: (before, limit) =>
       sql.run(
         `DELETE FROM events WHERE id IN (

@@ -80,6 +80,12 @@ export function createListingReader(sql: SqlReader): ListingReader {
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
+    newestEntries: (limit) =>
+      entries(
+        `WHERE e.id > (SELECT coalesce(max(id), 0) FROM endpoints) - 1000 AND e.status <> 'failing'
+           AND ${isPublic} ORDER BY e.id DESC LIMIT $1`,
+        [limit],
+      ),
     scanForIndex: (after, limit) =>
       forIndex('WHERE e.id > $1 ORDER BY e.id LIMIT $2', [after, limit]),
     scanOutline: (after, limit) =>

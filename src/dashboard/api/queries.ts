@@ -8,6 +8,7 @@ import type {
   Range,
 } from '../../api/activity.js'
 import type { BrowseAnswer } from '../../api/discovery.js'
+import type { HooksAnswer } from '../../api/events.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
@@ -196,4 +197,12 @@ export const activityTableQuery = (id: string, filter: TableFilter, before: numb
         { signal },
       ),
     placeholderData: keepPreviousData,
+  })
+
+/** The webhooks of a merchant, for a session of its owner. */
+export const hooksQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['hooks', id],
+    queryFn: ({ signal }) =>
+      requestJson<HooksAnswer>(`/api/merchants/${encodeURIComponent(id)}/hooks`, { signal }),
   })

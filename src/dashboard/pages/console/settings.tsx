@@ -1,6 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { isMistyped } from 'arcus-client/listing'
-import type { ListingClient } from 'arcus-client/listing-client'
 import { type FormEvent, useState } from 'react'
 import type { Address } from 'viem'
 import { useConnection } from 'wagmi'
@@ -11,13 +10,13 @@ import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
 import { TextField } from '../../components/field.js'
 import { Moment } from '../../components/moment.js'
-import { Notice } from '../../components/notice.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
+import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
-import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
 import { MISTYPED } from './editor/compose-listing.js'
+import { Webhooks } from './webhooks.js'
 
 /** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
@@ -27,6 +26,7 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
     <div className="max-w-3xl space-y-12">
       <AgentLink merchant={merchant} isOwner={isOwner} />
       <PayoutProof merchant={merchant} address={address} />
+      <Webhooks merchant={merchant} isOwner={isOwner} />
       <Transfer merchant={merchant} isOwner={isOwner} address={address} />
       <DeleteListing merchant={merchant} isOwner={isOwner} />
     </div>
@@ -273,40 +273,4 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
       </form>
     </Dialog>
   )
-}
-
-/** Makes a signed write of a present listing. Everything on the page is read again after it. */
-function useWrite<Input>(act: (client: ListingClient, input: Input) => Promise<unknown>) {
-  const { write } = useSigning()
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: (input: Input) => write((client) => act(client, input)),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-}
-
-/** Shows how a signed write ended, or that the wallet waits for an answer. */
-function WriteOutcome({
-  write,
-  done,
-}: {
-  write: { isPending: boolean; isSuccess: boolean; error: unknown }
-  done: string
-}) {
-  if (write.isPending) {
-    return (
-      <p role="status" className="text-sm text-muted">
-        Answer in the wallet.
-      </p>
-    )
-  }
-  if (write.error !== null) {
-    const rejected = isRejection(write.error)
-    return (
-      <Notice tone={rejected ? 'warn' : 'bad'} title={rejected ? 'Not signed' : 'Not done'}>
-        {describeError(write.error)}
-      </Notice>
-    )
-  }
-  return write.isSuccess ? <Notice tone="ok">{done}</Notice> : null
 }

@@ -8,8 +8,14 @@ import { paymentMiddleware, setSettlementOverrides, x402ResourceServer } from '@
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import express from 'express'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { devnetMerchant } from '../../src/devnet/accounts.js'
-import { devnetContracts, mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
+import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
+import {
+  deployRelayerMulticall,
+  devnetContracts,
+  mintUsdc,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
+import { call } from '../../src/devnet/rpc.js'
 import { anAccount } from '../support/a-channel.js'
 import { approvePermit2 } from '../support/a-permit2-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -18,11 +24,18 @@ const network = 'eip155:5042'
 const asset = devnetContracts.usdc
 const buyer = anAccount()
 let world: World
+let multicall: string
 let merchant: Server
 let url: string
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startWorld({
+    async between(chainUrl) {
+      const relayers = devnetRelayers.map(({ address }) => address)
+      multicall = await deployRelayerMulticall(chainUrl, relayers)
+      return chainUrl
+    },
+  })
   await mintUsdc(world.chainUrl, buyer.address, 100_000n)
   const seller = new x402ResourceServer(new HTTPFacilitatorClient({ url: world.url })).register(
     network,
@@ -71,4 +84,21 @@ it('the official buyer signs a ceiling, and pays the official merchant what was 
     const after = await balances()
     expect(after.map((balance, i) => balance - (before[i] ?? 0n))).toEqual([-used, used])
   }
+})
+
+it('many official buys at once go through the multicall, each for what was used', async () => {
+  const before = await usdcBalance(world.chainUrl, buyer.address)
+  const used = Array.from({ length: 8 }, (_, i) => 100 + (i % 2))
+  const responses = await Promise.all(used.map((it) => buy(String(it))))
+  const receipts = responses.map(({ headers }) =>
+    decodePaymentResponseHeader(headers.get('PAYMENT-RESPONSE') as string),
+  )
+  expect(receipts.map(({ amount }) => amount)).toEqual(used.map(String))
+  for (const { transaction } of receipts) {
+    const sent = await call<{ to: string }>(world.chainUrl, 'eth_getTransactionByHash', [
+      transaction,
+    ])
+    expect(sent.to).toBe(multicall)
+  }
+  expect(before - (await usdcBalance(world.chainUrl, buyer.address))).toBe(804n)
 })

@@ -63,6 +63,42 @@ const unpaidPayment = {
   body: { ...wellFormedPayment.body, paymentRequirements: { ...requirement, amount: '20000' } },
 }
 
+const uptoRequirement = {
+  ...requirement,
+  scheme: 'upto',
+  extra: {
+    ...requirement.extra,
+    assetTransferMethod: 'permit2',
+    facilitatorAddress: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  },
+}
+
+/** A ceiling of one cent, signed for a wallet of the devnet. */
+const uptoPayment = {
+  x402Version: 2,
+  paymentPayload: {
+    x402Version: 2,
+    accepted: uptoRequirement,
+    payload: {
+      permit2Authorization: {
+        from: examplePayer,
+        permitted: { token: requirement.asset, amount: '10000' },
+        spender: '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002',
+        nonce: '7',
+        deadline: '4102444800',
+        witness: {
+          to: examplePayTo,
+          facilitator: uptoRequirement.extra.facilitatorAddress,
+          validAfter: '0',
+        },
+      },
+      signature:
+        '0x4bde01d5b3403b4c899c42618aae02b7f3f06ad40caf9abe039c97be70ca186f170688b2719694f84dd58b8b8decf68a11bccbf357e101ad184eb869a13bb32d1c',
+    },
+  },
+  paymentRequirements: uptoRequirement,
+}
+
 const { payer, nonce } = wellFormedPayment
 const transaction = '0xef502e9d01e181504e4fc174d71d78c091aeff95fe00364beaf6ec6e561cc4fe'
 const network = 'eip155:5042'
@@ -145,6 +181,17 @@ export const verifyOperation: Operation = {
       status: 200,
       answer: { isValid: false, ...mismatch, payer },
     },
+    upto: {
+      summary: 'Up to one cent, by Permit2, from a payer who has not approved it',
+      body: uptoPayment,
+      status: 200,
+      answer: {
+        isValid: false,
+        invalidReason: 'permit2_allowance_required',
+        invalidMessage: `The payer ${examplePayer.toLowerCase()} lets Permit2 take 0 of the token, the payment needs 10000: the payer must approve Permit2, or sign a permit (eip2612GasSponsoring).`,
+        payer,
+      },
+    },
     version1: {
       summary: 'A body of x402 version 1',
       body: { x402Version: 1, paymentPayload: {}, paymentRequirements: {} },
@@ -185,6 +232,15 @@ export const settleOperation: Operation = {
       body: wellFormedPayment.body,
       status: 200,
       answer: { success: true, payer, transaction, network },
+    },
+    nothingUsed: {
+      summary: 'Up to one cent, of which nothing was used',
+      body: {
+        ...uptoPayment,
+        paymentRequirements: { ...uptoRequirement, amount: '0' },
+      },
+      status: 200,
+      answer: { success: true, payer, transaction: '', network, amount: '0' },
     },
     mismatch: {
       summary: 'The authorization moves another amount',

@@ -20,9 +20,9 @@ function seed(corpus: Corpus): void {
      VALUES (@id, @payTo, @name, @about, @network, @asset, @payTo, 1, @isOfficial, @createdAt, @createdAt)`,
   )
   const insertEndpoint = database.prepare(
-    `INSERT INTO endpoints (merchant_id, position, url, method, title, description, pricing, price, tags,
+    `INSERT INTO endpoints (merchant_id, position, url, method, title, description, pricing, price, asset, symbol, tags,
        example, input_schema, output, extras, accepts, status, last_updated, created_at)
-     VALUES (@merchantId, @position, @url, @method, @title, @description, @pricing, @price, @tags,
+     VALUES (@merchantId, @position, @url, @method, @title, @description, @pricing, @price, '${asset}', 'USDC', @tags,
        @example, @inputSchema, '{"type":"json"}', '{}', @accepts, @status, @createdAt, @createdAt)`,
   )
   const insertUsage = database.prepare(

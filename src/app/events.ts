@@ -62,14 +62,10 @@ export function composeEvents(world: EventsWorld) {
   const sender = createHookSender({
     ...{ hooks, events, secrets, isShared, now, log },
     fetch: world.fetch,
-    operator: operatorWebhook && { secret: operatorWebhook.secret, fetch },
+    operator: operatorWebhook && { ...operatorWebhook, fetch },
     worker: randomUUID(),
     userAgent: `Arcus-Webhook/1 (+${baseUrl})`,
   })
-  async function start(): Promise<void> {
-    await hooks.setOperator(operatorWebhook?.url, now())
-    await sender.start()
-  }
   return {
     async routes(app: FastifyInstance): Promise<void> {
       await app.register(eventRoutes, { store: events, listings, sessions })
@@ -77,7 +73,7 @@ export function composeEvents(world: EventsWorld) {
     },
     start(): void {
       collector.start()
-      start().catch((err) => log.error({ err }, 'webhooks could not be started'))
+      sender.start()
     },
     async stop(): Promise<void> {
       const stopped = Promise.all([collector.stop(), sender.stop()])

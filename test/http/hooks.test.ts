@@ -92,7 +92,7 @@ async function startSender(key: string | undefined = '0xkey') {
     ...{ now: () => clock.ms, random: () => 0, tickMs: 20, log: { warn: fail } },
   })
   senders.push(sender)
-  await sender.start()
+  sender.start()
   return sender
 }
 

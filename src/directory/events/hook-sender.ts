@@ -12,7 +12,7 @@ interface HookSenderOptions {
   /** Calls addresses of strangers. */
   fetch: GuardedFetch
   /** The operator's own webhook, which may be in a private network. */
-  operator: { secret: Buffer; fetch: GuardedFetch } | undefined
+  operator: { url: string; secret: Buffer; fetch: GuardedFetch } | undefined
   /** Names this process to others. */
   worker: string
   /** Whether other processes deliver too. */
@@ -50,7 +50,15 @@ export function createHookSender(options: HookSenderOptions) {
   const underWay = new Map<string, { isFailing: boolean; work: Promise<void> }>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
+  let isPrepared = false
   let isStopped = false
+
+  async function prepare(): Promise<void> {
+    // The leases of a process that was killed would only hold its successor up.
+    if (!options.isShared) await hooks.freeAll()
+    await hooks.setOperator(options.operator?.url, now())
+    isPrepared = true
+  }
 
   /** Resolves with why the receiver did not take the event; `undefined` if it did. */
   async function deliver(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
@@ -112,6 +120,7 @@ export function createHookSender(options: HookSenderOptions) {
   }
 
   async function look(): Promise<void> {
+    if (!isPrepared) await prepare()
     const failing = [...underWay.values()].filter(({ isFailing }) => isFailing).length
     const healthy = underWay.size - failing
     for (const [isFailing, free] of [
@@ -132,9 +141,7 @@ export function createHookSender(options: HookSenderOptions) {
   }
 
   return {
-    async start(): Promise<void> {
-      // The leases of a process that was killed would only hold its successor up.
-      if (!options.isShared) await hooks.freeAll()
+    start(): void {
       timer = setInterval(tick, options.tickMs ?? TICK_MS)
       tick()
     },

@@ -74,7 +74,7 @@ setImmediate(function turn() {
   // On a machine shared with others the clock runs on while this process waits for a processor; what all its
   // threads used meanwhile is at least what its event loop did.
   const ms = Math.min(now - turnedAt, used - usedMs)
-  // What is shorter is the loop turning by itself.
+  // A shorter turn is the loop turning by itself.
   if (ms > 0.2) turns.push(ms)
   turnedAt = now
   usedMs = used

@@ -1,6 +1,6 @@
 import type { Measured } from './discovery-client.js'
 
-/** What the chart follows, from the bottom of its legend to the top. */
+/** The questions that the chart follows, from the bottom of its legend to the top. */
 const lines = [
   ['default page, each limit', '#57606a'],
   ['any offset', '#8250df'],

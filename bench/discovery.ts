@@ -19,13 +19,13 @@ import type { LoopTurns } from './loop-turns.js'
 const ALL_SIZES = [1_000, 10_000, 100_000, 1_000_000]
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : ALL_SIZES
 const SAVES = 30
-/** Of a second; watching the turns takes most of it. */
+/** A part of a second; watching the turns takes most of it. */
 const AT_REST_CPU_MS = 150
 const MAX_REST_SECONDS = 60
 const CHECKED = ['weather', 'quokka', 'a', 'zephyr', '%', 'be']
 
 const measured: Measured[] = []
-/** What the server had used before the questions that are being asked. */
+/** The time that the server had used before the questions that are being asked. */
 let usedMs = 0
 const idle = await startIdleProcess()
 for (const size of sizes) await measure(size)

@@ -1,4 +1,4 @@
-/** What a run prints: one line a figure, kept for the chart. */
+/** A run prints one line a figure, which is kept for the chart. */
 export interface Figure {
   name: string
   arcus: number
@@ -8,7 +8,7 @@ export interface Figure {
   ratio: number
 }
 
-/** Of the runs that have a figure: one in which nobody was answered has none. */
+/** Takes the runs that have a figure: one in which nobody was answered has none. */
 export function median(values: readonly number[]): number {
   const known = values.filter(Number.isFinite).sort((a, b) => a - b)
   return known[known.length >> 1] ?? Number.NaN

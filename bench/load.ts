@@ -14,7 +14,7 @@ export interface Load {
 }
 
 export interface Answered {
-  /** Of the clock of `performance.now()`. */
+  /** By the clock of `performance.now()`. */
   askedAt: number
   ms: number
 }

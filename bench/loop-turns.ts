@@ -12,7 +12,7 @@ export interface LoopTurns {
   over5MsOfWork: number
 }
 
-/** How often the loop is looked at. A turn is told up to two of these too long, and never too short. */
+/** Milliseconds between two looks at the loop. A turn is told up to two of these too long, and never too short. */
 const LOOK_MS = 1
 const LONG_MS = 5
 

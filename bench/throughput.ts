@@ -9,7 +9,7 @@ const SETTLE_CONNECTIONS = [1, 16, 50, 64, 256]
 /** Each side gets what it can do in some seconds. */
 const verifies = { arcus: 24_000, reference: 1_200, stock: 1_200 }
 const mostSettles = { arcus: 5_120, reference: 1_280, stock: 1_280 }
-/** What a side is asked before it is measured, as a share of that: a process compiles its code while it serves. */
+/** A side is asked so much before it is measured, as a share of that: a process compiles its code while it serves. */
 const WARM_UP = 0.5
 const LEAST_WARM_UP = 300
 /** Where the reference as it comes, without a nonce manager, is measured as well: it loses most of them. */

@@ -198,7 +198,7 @@ export const browseAnswer = z.object({
 
 export type BrowseAnswer = AnswerOf<typeof browseAnswer>
 
-/** What is known about a URL. */
+/** The answer to why a URL is listed, or is not. */
 export const statusAnswer = z.object({
   resource: z.string(),
   message: z.string().describe('All of it in one sentence.'),

@@ -22,7 +22,7 @@ interface DeliveriesOptions {
   /** Unix milliseconds. */
   now: () => number
   /**
-   * How often to read a lease that another process holds, in milliseconds; `undefined` where no other process can hold
+   * Milliseconds between two reads of a lease that another process holds; `undefined` where no other process can hold
    * one.
    */
   pollMs?: number | undefined

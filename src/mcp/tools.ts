@@ -29,7 +29,7 @@ interface ToolSources {
   liveTerms(caller: string, entry: CatalogEntry, example?: CallExample): Promise<LiveTerms>
 }
 
-/** What is asked about. Without method and name of a tool it is everything at the URL. */
+/** The thing that is asked about. Without method and name of a tool it is everything at the URL. */
 interface Wanted {
   url: string
   method?: CallMethod | undefined

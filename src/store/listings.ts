@@ -30,7 +30,7 @@ export interface ListedEndpoint {
   method: CallMethod
   /** Only with `MCP`: the endpoint is one tool of the MCP server at the URL. */
   toolName?: string
-  /** Of the MCP server, `streamable-http` unless given. */
+  /** The transport of the MCP server, `streamable-http` unless given. */
   transport?: (typeof mcpTransports)[number]
   title: string
   description: string

@@ -34,7 +34,7 @@ export function isBodyMethod(method: unknown): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH'
 }
 
-/** What is called: a URL with a method, or one tool of the MCP server at that URL. */
+/** A call that can be paid for: a URL with a method, or one tool of the MCP server at that URL. */
 export interface CallTarget {
   url: string
   method: CallMethod

@@ -16,7 +16,7 @@ export interface EndpointName {
   url: string
   /** `MCP` for a tool. */
   method: string
-  /** Of a tool: its name at the MCP server. */
+  /** The name of a tool at its MCP server. */
   toolName?: string | undefined
 }
 

@@ -28,7 +28,7 @@ export interface PayOptions {
   queryParams?: Record<string, unknown>
   /** JSON body. */
   body?: unknown
-  /** That of the item, else POST with a body and GET without one. */
+  /** The method; by default that of the item, else POST with a body and GET without one. */
   method?: string
   /** Headers for the seller. */
   headers?: Record<string, string>
@@ -54,7 +54,7 @@ export interface Paid {
   amount: bigint
   /** Absent if nothing was signed. */
   payment?: PaymentName
-  /** What the seller says of the settlement. */
+  /** The settlement as the seller tells it. */
   settlement?: ReturnType<typeof decodePaymentResponseHeader>
   /** The reason why the seller refused the payment. */
   refusal?: string

@@ -40,7 +40,7 @@ export interface GuardedRequest {
   url: string
   method: 'GET' | 'HEAD' | 'POST'
   body?: string
-  /** Of the body, `application/json` unless given. */
+  /** The media type of the body, `application/json` unless given. */
   contentType?: string
   /** `application/json` unless given. */
   accept?: string

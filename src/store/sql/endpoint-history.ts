@@ -63,7 +63,7 @@ function* keepPrice(id: number, { source, at, amount, symbol }: NotedPrice): Ste
     [id, source],
   )
   if (last?.amount === amount && last.symbol === symbol) return
-  // Of two prices within a second, or after a clock was set back, the later one is a second ahead.
+  // Two prices within a second, or with a clock that was set back, keep their order: the later one is put a second ahead.
   const noted = Math.max(at, (last?.at ?? 0) + 1)
   yield* run(
     'INSERT INTO endpoint_prices (endpoint_id, source, at, amount, symbol) VALUES ($1, $2, $3, $4, $5)',

@@ -138,7 +138,7 @@ function* set(
 ): Steps<HookResult> {
   const { id, merchantId, url, types } = hook
   const last = yield* get<{ id: number }>(`SELECT ${newest} AS id`)
-  // What is not there yet is not passed over.
+  // A cursor past the newest event would pass over events that are still to come.
   const start = since === null ? null : Math.min(since, last?.id ?? 0)
   const changed = yield* run(
     `UPDATE hooks SET url = $1, types = $2, cursor = coalesce($3, cursor), next_at = $4, failures = 0,

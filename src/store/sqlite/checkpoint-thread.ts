@@ -5,7 +5,7 @@ import type { CheckpointCommand, CheckpointMessage } from './checkpoints.js'
 /** The thread of `startCheckpoints`: copies the log into the file over a connection of its own. */
 const { file } = workerData as { file: string }
 
-/** How often to check the size of the write-ahead log. */
+/** Milliseconds between two checks of the size of the write-ahead log. */
 const CHECK_MS = 100
 /** Pages not copied yet that are worth a checkpoint: SQLite's own default, 4 MiB. */
 const WORTHWHILE_PAGES = 1_000

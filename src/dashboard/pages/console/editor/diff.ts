@@ -65,7 +65,7 @@ function merchantFields({ name, description, payTo }: Listing): Fields {
 function endpointFields(endpoint: ListingEndpoint, tokens: readonly ListedToken[]): Fields {
   const { title, description, pricing, price, tags, inputSchema, output, example } = endpoint
   const main = (example as CallExample | undefined)?.[parametersIn(endpoint.method)]
-  // What stands beside the parameters is shown as well, if there is anything.
+  // Members beside the parameters are shown as well.
   const isAlone = example === undefined || Object.keys(example).length === 1
   const values = isAlone ? (main ?? {}) : example
   return {

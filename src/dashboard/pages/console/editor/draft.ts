@@ -13,7 +13,7 @@ export interface EndpointDraft {
   key: string
   url: string
   method: Method
-  /** Of a tool of an MCP server. */
+  /** Set for a tool of an MCP server. */
   toolName: string
   title: string
   description: string

@@ -1,6 +1,6 @@
 import { type Address, type Hex, keccak256, toFunctionSelector } from 'viem'
 import { permit2Contracts } from '../x402/address.js'
-import type { TokenPermit } from '../x402/payment.js'
+import type { Payment, TokenPermit } from '../x402/payment.js'
 import {
   addressOf,
   addressTopic,
@@ -32,6 +32,20 @@ export interface Permit2Transfer extends ExpectedTransfer {
   validAfter: bigint
   /** The wallet that alone may settle, for `upto`. */
   facilitator: Address | undefined
+}
+
+/** Returns the transfer that settles a payment. */
+export function transferOfPayment({
+  asset,
+  payTo,
+  amount,
+  authorization,
+  permit2,
+}: Pick<Payment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>): Permit2Transfer {
+  const { from: payer, value: permitted, validAfter, validBefore, nonce } = authorization
+  const deadline = validBefore - 1n
+  const facilitator = permit2?.facilitator
+  return { asset, payer, payTo, value: amount, nonce, permitted, deadline, validAfter, facilitator }
 }
 
 /** Returns the contract that settles a payment. */

@@ -1,17 +1,25 @@
 import { type Address, decodeFunctionData, type Hex, parseAbi } from 'viem'
-import type { Authorization } from '../x402/authorization-digest.js'
-import { multicall3Address, selectors, topics } from './abi.js'
+import { permit2Contracts } from '../x402/address.js'
+import type { Payment, TokenPermit } from '../x402/payment.js'
+import { selectors, topics, wordOf } from './abi.js'
 import { findOwnTransfer } from './authorization-uses.js'
 import { readBlocks } from './blocks.js'
+import { findPermit2Transfer, transferOfPayment } from './permit2.js'
 import { type BlockRange, type Receipt, readLogs, readReceipts } from './receipts.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
-/** A payment in a block, in a transaction of one of our wallets. */
-export interface SentPayment {
-  authorization: Authorization
-  /** As the token saw it. */
+/** A payment as a call of ours shows it. */
+export interface CalledPayment {
+  payment: Pick<Payment, 'asset' | 'payTo' | 'amount' | 'authorization' | 'permit2'>
+  /** As the token or Permit2 saw it. */
   signature: Hex
+  /** The permit of the token that was sent with it. */
+  permit?: TokenPermit
+}
+
+/** A payment in a block, in a transaction of one of our wallets. */
+export interface SentPayment extends CalledPayment {
   receipt: Receipt
   /** The index in its block of the transfer that went with it. */
   transferLog: number
@@ -26,33 +34,40 @@ export interface SentPayment {
 const TRANSACTIONS_AT_ONCE = 20
 
 /**
- * Reads the payments that these wallets brought on chain in a range of blocks, the oldest first: in calls of the asset, or
- * of Multicall3. Other uses of authorizations, such as deposits into channels, are left out. Throws `RpcUnavailableError`
- * and `RpcResponseError`.
+ * Reads the payments that these wallets brought on chain in a range of blocks, the oldest first: in calls of an asset, of
+ * x402's proxies, or of a multicall. Other uses of authorizations, such as deposits into channels, are left out. Throws
+ * `RpcUnavailableError` and `RpcResponseError`.
  */
 export async function readSentPayments(
   rpc: Rpc,
-  asset: Address,
+  assets: readonly Address[],
   senders: ReadonlySet<Address>,
   range: BlockRange,
 ): Promise<SentPayment[]> {
-  const filter = { address: asset, topics: [topics.authorizationUsed] }
-  const found = new Set<Hex>()
-  for await (const log of readLogs(rpc, filter, range)) {
-    found.add(log.transactionHash.toLowerCase() as Hex)
+  const { exactProxy, uptoProxy } = permit2Contracts
+  const filters = [
+    { address: assets, topics: [topics.authorizationUsed] },
+    { address: [exactProxy, uptoProxy], topics: [[topics.settled, topics.settledWithPermit]] },
+  ]
+  const found = new Map<Hex, number>()
+  for (const filter of filters) {
+    for await (const log of readLogs(rpc, filter, range)) {
+      found.set(log.transactionHash.toLowerCase() as Hex, Number(log.blockNumber))
+    }
   }
-  const hashes = [...found].reverse()
+  const hashes = [...found.keys()].reverse()
+  hashes.sort((one, other) => (found.get(one) ?? 0) - (found.get(other) ?? 0))
   const payments: SentPayment[] = []
   for (let i = 0; i < hashes.length; i += TRANSACTIONS_AT_ONCE) {
     const part = hashes.slice(i, i + TRANSACTIONS_AT_ONCE)
-    payments.push(...(await readPaymentsOf(rpc, asset, senders, part)))
+    payments.push(...(await readPaymentsOf(rpc, assets, senders, part)))
   }
   return payments
 }
 
 async function readPaymentsOf(
   rpc: Rpc,
-  asset: Address,
+  assets: readonly Address[],
   senders: ReadonlySet<Address>,
   hashes: readonly Hex[],
 ): Promise<SentPayment[]> {
@@ -74,14 +89,22 @@ async function readPaymentsOf(
     }
     const calls = callsOf(to, input)
     return calls.flatMap((call, position) => {
-      const transfer = readTransfer(asset, call)
-      if (transfer === undefined) return []
-      const { from: payer, to: payTo, value, nonce } = transfer.authorization
-      const transferLog = findOwnTransfer(receipt.logs, { asset, payer, payTo, value, nonce })
+      const called = readPayment(call)
+      if (called === undefined || !assets.includes(called.payment.asset)) return []
+      const transferLog = findTransfer(called, call, receipt)
       if (transferLog === undefined) return []
-      return [{ ...transfer, receipt, transferLog, minedAt, position, calls: calls.length }]
+      return [{ ...called, receipt, transferLog, minedAt, position, calls: calls.length }]
     })
   })
+}
+
+function findTransfer({ payment }: CalledPayment, { data }: Call, { logs }: Receipt) {
+  if (payment.permit2 !== undefined) {
+    return findPermit2Transfer(logs, transferOfPayment(payment), data)
+  }
+  const { asset, payTo, authorization } = payment
+  const { from: payer, value, nonce } = authorization
+  return findOwnTransfer(logs, { asset, payer, payTo, value, nonce })
 }
 
 interface Transaction {
@@ -122,31 +145,114 @@ const multicall = parseAbi([
 const token = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
+const proxyAbi = parseAbi([
+  'struct TokenPermissions { address token; uint256 amount; }',
+  'struct PermitTransferFrom { TokenPermissions permitted; uint256 nonce; uint256 deadline; }',
+  'struct EIP2612Permit { uint256 value; uint256 deadline; bytes32 r; bytes32 s; uint8 v; }',
+  'struct ExactWitness { address to; uint256 validAfter; }',
+  'struct UptoWitness { address to; address facilitator; uint256 validAfter; }',
+  'function settle(PermitTransferFrom permit, address owner, ExactWitness witness, bytes signature)',
+  'function settle(PermitTransferFrom permit, uint256 amount, address owner, UptoWitness witness, bytes signature)',
+  'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, address owner, ExactWitness witness, bytes signature)',
+  'function settleWithPermit(EIP2612Permit permit2612, PermitTransferFrom permit, uint256 amount, address owner, UptoWitness witness, bytes signature)',
+])
+const settleSelectors: readonly Hex[] = [
+  selectors.settleExact,
+  selectors.settleUpto,
+  selectors.settleExactWithPermit,
+  selectors.settleUptoWithPermit,
+]
 
-/** Returns the calls of a transaction: those of a batch in their order, or the transaction itself. */
+const lower = <T extends Hex>(hex: T): T => hex.toLowerCase() as T
+
+/** Returns the calls of a transaction: those of a multicall in their order, or the transaction itself. */
 function callsOf(to: Address, data: Hex): Call[] {
-  if (to !== multicall3Address || !data.startsWith(selectors.aggregate3)) return [{ to, data }]
+  if (!data.startsWith(selectors.aggregate3)) return [{ to, data }]
   const [calls] = decodeFunctionData({ abi: multicall, data }).args
-  return calls.map(({ target, callData }) => ({
-    to: target.toLowerCase() as Address,
-    data: callData,
-  }))
+  return calls.map(({ target, callData }) => ({ to: lower(target), data: lower(callData) }))
 }
 
-function readTransfer(
-  asset: Address,
-  { to, data }: Call,
-): Pick<SentPayment, 'authorization' | 'signature'> | undefined {
-  if (to !== asset || !data.startsWith(selectors.transferWithAuthorization)) return undefined
+function readPayment({ to, data }: Call): CalledPayment | undefined {
+  const { exactProxy, uptoProxy } = permit2Contracts
+  if (data.startsWith(selectors.transferWithAuthorization)) return readTransfer(to, data)
+  const isProxy = to === exactProxy || to === uptoProxy
+  const isSettle = settleSelectors.some((selector) => data.startsWith(selector))
+  return isProxy && isSettle ? readSettle(to, data) : undefined
+}
+
+function readTransfer(asset: Address, data: Hex): CalledPayment {
   const { args } = decodeFunctionData({ abi: token, data })
-  const [from, payTo, value, validAfter, validBefore, nonce, signature] = args
+  const [from, to, value, validAfter, validBefore, nonce, signature] = args
+  const payTo = lower(to)
   const authorization = {
-    from: from.toLowerCase() as Address,
-    to: payTo.toLowerCase() as Address,
+    from: lower(from),
+    to: payTo,
     value,
     validAfter,
     validBefore,
-    nonce: nonce.toLowerCase() as Hex,
+    nonce: lower(nonce),
   }
-  return { authorization, signature }
+  return { payment: { asset, payTo, amount: value, authorization }, signature }
+}
+
+function readSettle(spender: Address, data: Hex): CalledPayment {
+  const { functionName, args } = decodeFunctionData({ abi: proxyAbi, data })
+  const isWithPermit = functionName === 'settleWithPermit'
+  const rest = [...args] as unknown[]
+  const permit2612 = isWithPermit ? (rest.shift() as Permit2612) : undefined
+  const permitted = rest.shift() as PermitTransferFrom
+  const charged = spender === permit2Contracts.uptoProxy ? (rest.shift() as bigint) : undefined
+  const [owner, witness, signature] = rest as [Address, Witness, Hex]
+  const [from, payTo, asset] = [owner, witness.to, permitted.permitted.token].map(lower) as [
+    Address,
+    Address,
+    Address,
+  ]
+  const { facilitator } = witness
+  const payment = {
+    asset,
+    payTo,
+    amount: charged ?? permitted.permitted.amount,
+    authorization: {
+      from,
+      to: payTo,
+      value: permitted.permitted.amount,
+      validAfter: witness.validAfter,
+      validBefore: permitted.deadline + 1n,
+      nonce: `0x${wordOf(permitted.nonce)}` as Hex,
+    },
+    permit2: { token: asset, spender, ...(facilitator && { facilitator: lower(facilitator) }) },
+  }
+  return { payment, signature, ...(permit2612 && { permit: toPermit(permit2612, from, asset) }) }
+}
+
+interface Permit2612 {
+  value: bigint
+  deadline: bigint
+  r: Hex
+  s: Hex
+  v: number
+}
+
+interface PermitTransferFrom {
+  permitted: { token: Address; amount: bigint }
+  nonce: bigint
+  deadline: bigint
+}
+
+interface Witness {
+  to: Address
+  facilitator?: Address
+  validAfter: bigint
+}
+
+/** Returns the permit of a token. The call does not have its nonce, and nobody asks for it any more. */
+function toPermit(
+  { value, deadline, r, s, v }: Permit2612,
+  from: Address,
+  asset: Address,
+): TokenPermit {
+  const signature: Hex = `${r}${s.slice(2)}${v.toString(16).padStart(2, '0')}`
+  const { permit2: spender } = permit2Contracts
+  return { from, asset, spender, amount: value, nonce: 0n, deadline, signature }
 }

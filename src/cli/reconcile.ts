@@ -6,6 +6,7 @@ import { readToken, TokenMismatchError } from '../chain/token.js'
 import { type NetworkConfig, readSettings } from '../config/config.js'
 import type { Secrets } from '../config/secrets.js'
 import { readExactDetails } from '../facilitator/exact-job.js'
+import { createPaymentDigest } from '../facilitator/payment-method.js'
 import {
   type ComparedPayment,
   createReconciliation,
@@ -16,7 +17,6 @@ import { SignerError } from '../relayer/signer.js'
 import { openSigners } from '../relayer/signers.js'
 import { openStores } from '../store/open-stores.js'
 import type { Stores } from '../store/stores.js'
-import { createAuthorizationDigest } from '../x402/authorization-digest.js'
 import { createKeccak256 } from '../x402/keccak.js'
 import { parseArguments, print, printError, UsageError } from './command-line.js'
 import { record, requireDatabase } from './merchants/operator-stores.js'
@@ -195,7 +195,7 @@ async function openReconciliation(rpc: Rpc, place: NetworkConfig, task: Task) {
     wallets,
     journal: stores.journal,
     rebuilt: options.write ? stores.rebuiltJobs : undefined,
-    computeDigest: createAuthorizationDigest(keccak256),
+    computeDigest: createPaymentDigest(keccak256),
     now: () => Date.now(),
   })
 }

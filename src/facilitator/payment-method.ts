@@ -2,7 +2,12 @@ import type { Address, Hex } from 'viem'
 import { encodeTransferWithAuthorization } from '../chain/abi.js'
 import type { AuthorizationUse, FindAuthorizationUse } from '../chain/authorization-uses.js'
 import type { PaymentFacts, ReadPaymentFacts } from '../chain/payment-facts.js'
-import { encodePermit2Settle, type Permit2Transfer, proxyOf } from '../chain/permit2.js'
+import {
+  encodePermit2Settle,
+  type Permit2Transfer,
+  proxyOf,
+  transferOfPayment,
+} from '../chain/permit2.js'
 import type { Token } from '../chain/token.js'
 import type { Job, NewJob } from '../store/settlement-journal.js'
 import { permit2Contracts } from '../x402/address.js'
@@ -22,7 +27,6 @@ import {
   permit2Gas,
   permit2Key,
   rejectionOfPermit2Revert,
-  transferOfPayment,
 } from './permit2-job.js'
 
 /** The parts of a network that methods read and send by. */
@@ -157,7 +161,7 @@ function partiesOf({ asset, payTo, authorization }: Payment) {
 
 /** Digests what the payer of a payment signed, to 32 fresh bytes. */
 export type PaymentDigest = (
-  payment: Payment,
+  payment: Pick<Payment, 'authorization' | 'permit2'>,
   token: Pick<Token, 'chainId' | 'domainSeparator'>,
 ) => Uint8Array
 

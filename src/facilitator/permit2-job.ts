@@ -7,10 +7,11 @@ import {
   namePermit2Revert,
   type Permit2Transfer,
   proxyOf,
+  transferOfPayment,
 } from '../chain/permit2.js'
 import type { JobKind, JobProfile } from '../relayer/jobs.js'
 import type { Job, NewJob } from '../store/settlement-journal.js'
-import type { Payment, TokenPermit } from '../x402/payment.js'
+import type { TokenPermit } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { Attestor } from './attestor.js'
 import { reject } from './checks.js'
@@ -51,19 +52,10 @@ export function permit2Gas(hasPermit: boolean): bigint {
   return hasPermit ? SETTLE_GAS + PERMIT_GAS : SETTLE_GAS
 }
 
-/** Returns the transfer that settles a payment. */
-export function transferOfPayment(payment: Payment): Permit2Transfer {
-  const { asset, payTo, amount, authorization, permit2 } = payment
-  const { from: payer, value: permitted, validAfter, validBefore, nonce } = authorization
-  const deadline = validBefore - 1n
-  const facilitator = permit2?.facilitator
-  return { asset, payer, payTo, value: amount, nonce, permitted, deadline, validAfter, facilitator }
-}
-
 /** Makes the job that brings a payment on chain, with the permit of the token if it is needed. */
 export function createPermit2Job(
   options: Parameters<typeof createExactJob>[0] & {
-    payment: Payment
+    payment: Parameters<typeof transferOfPayment>[0]
     permit: TokenPermit | undefined
   },
 ): NewJob {

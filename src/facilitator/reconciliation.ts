@@ -7,8 +7,9 @@ import type { Token } from '../chain/token.js'
 import { confirmation, createGasShares } from '../relayer/outcomes.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
 import type { RebuiltJob, RebuiltJobs } from '../store/sql/rebuilt-jobs.js'
-import type { AuthorizationDigest } from '../x402/authorization-digest.js'
 import { createExactJob } from './exact-job.js'
+import type { PaymentDigest } from './payment-method.js'
+import { createPermit2Job } from './permit2-job.js'
 
 /** The row of the journal about a payment that the chain shows as paid by one of our wallets. */
 export type RowState =
@@ -38,7 +39,7 @@ export const STEP_BLOCKS = 500
 const ROWS_AT_ONCE = 100
 
 /**
- * Compares the journal with the payments that our wallets brought on chain in a range of blocks, token by token, the oldest first. Without
+ * Compares the journal with the payments that our wallets brought on chain in a range of blocks, the oldest first. Without
  * `rebuilt` nothing is written. With it, missing rows are inserted and failed ones mended. No other row changes. Doing the
  * same again changes nothing. Rejects with `RpcUnavailableError` and `RpcResponseError`.
  */
@@ -51,7 +52,7 @@ export function createReconciliation(options: {
   wallets: ReadonlySet<Address>
   journal: Pick<SettlementJournal, 'findJob'>
   rebuilt: RebuiltJobs | undefined
-  computeDigest: AuthorizationDigest
+  computeDigest: PaymentDigest
   /** Unix milliseconds. */
   now: () => number
 }): Reconcile {
@@ -59,20 +60,19 @@ export function createReconciliation(options: {
 
   return async (range) => {
     const compared: ComparedPayment[] = []
-    for (const token of tokens) {
-      const sent = await readSentPayments(rpc, token.address, wallets, range)
-      for (let i = 0; i < sent.length; i += ROWS_AT_ONCE) {
-        const next = sent.slice(i, i + ROWS_AT_ONCE)
-        const part = await Promise.all(next.map((payment) => compare(payment, token)))
-        if (rebuilt !== undefined) await write(part, rebuilt)
-        compared.push(...part)
-      }
+    const assets = tokens.map(({ address }) => address)
+    const sent = await readSentPayments(rpc, assets, wallets, range)
+    for (let i = 0; i < sent.length; i += ROWS_AT_ONCE) {
+      const part = await Promise.all(sent.slice(i, i + ROWS_AT_ONCE).map(compare))
+      if (rebuilt !== undefined) await write(part, rebuilt)
+      compared.push(...part)
     }
     return compared
   }
 
-  async function compare(payment: SentPayment, token: Token): Promise<ComparedPayment> {
-    const paid = toRebuiltJob(payment, token)
+  async function compare(sent: SentPayment): Promise<ComparedPayment> {
+    const token = tokens.find(({ address }) => address === sent.payment.asset) as Token
+    const paid = toRebuiltJob(sent, token)
     const row = await findRow(paid)
     return { state: stateOf(row, paid), paid, row, isWritten: false }
   }
@@ -81,23 +81,20 @@ export function createReconciliation(options: {
     return journal.findJob(job.kind, job.network, job.key)
   }
 
-  function toRebuiltJob(payment: SentPayment, token: Token): RebuiltJob {
-    const { authorization, signature, receipt, transferLog, minedAt, position, calls } = payment
+  function toRebuiltJob(sent: SentPayment, token: Token): RebuiltJob {
+    const { payment, signature, permit, receipt, transferLog, minedAt, position, calls } = sent
     const share = createGasShares(receipt, calls)
-    const job = createExactJob({
+    const options = {
       id: randomUUID(),
-      payment: {
-        network: token.network,
-        asset: token.address,
-        payTo: authorization.to,
-        authorization,
-      },
-      digest: bytesToHex(computeDigest(token.domainSeparator, authorization)),
+      payment: { ...payment, network: token.network },
+      digest: bytesToHex(computeDigest(payment, token)),
       signature,
       isAlone: calls === 1,
       seenBlock: receipt.blockNumber - 1,
       claimedAt: minedAt * 1000,
-    })
+    }
+    const isByPermit2 = payment.permit2 !== undefined
+    const job = isByPermit2 ? createPermit2Job({ ...options, permit }) : createExactJob(options)
     const outcome = confirmation(receipt, { transferLog }, share(position))
     return {
       job,

@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { devnetRelayers } from '../../src/devnet/accounts.js'
+import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import { deployRelayerMulticall } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { ConnectionDropped, type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { compiled } from '../support/scripts.js'
@@ -28,9 +30,18 @@ const keys = [keyInSettings, rotated].map(({ privateKey }) => privateKey)
 
 let world: World
 let proxy: RpcProxy
+let multicall: Hex
 beforeAll(async () => {
   // A third wallet of the devnet is a stranger's.
-  world = await startWorld({ env: { RATE_LIMIT_MAX: '0', RELAYER_PRIVATE_KEYS: keys.join(',') } })
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0', RELAYER_PRIVATE_KEYS: keys.join(',') },
+    async between(chainUrl) {
+      const wallets = [keyInSettings.address, rotated.address]
+      multicall = await deployRelayerMulticall(chainUrl, wallets)
+      return chainUrl
+    },
+  })
+  await approvePermit2(world.chainUrl, devnetPayer.address, 10n ** 15n)
   proxy = await startRpcProxy(world.chainUrl)
 })
 afterAll(async () => {
@@ -216,7 +227,7 @@ it('an interrupted run says where to go on, and goes on there', async () => {
 
   let asked = 0
   proxy.fault('eth_getLogs', async ({ forward }) => {
-    if (++asked <= 2) return forward()
+    if (++asked <= 4) return forward()
     throw new ConnectionDropped()
   })
   const cut = await reconcile('--from-block', '0', '--write')
@@ -233,6 +244,38 @@ it('an interrupted run says where to go on, and goes on there', async () => {
     errorReason: used,
     transaction: body.transaction,
   })
+})
+
+it('payments by Permit2 are rebuilt, through the multicall, by a wallet, and of both schemes', async () => {
+  const payments = await Promise.all([
+    ...Array.from({ length: 4 }, () => aPermit2Payment({ facilitator: multicall })),
+    aPermit2Payment({ facilitator: rotated.address }),
+  ])
+  const from = 1 + Number(await call<Hex>(world.chainUrl, 'eth_blockNumber', []))
+  const bodies = payments.map((payment) => charging(payment, 700n))
+  bodies.push(await aPermit2Payment({ scheme: 'exact' }))
+  const answers = await Promise.all(bodies.map((body) => world.post('/settle', body)))
+  expect(answers.map(({ body }) => body.success)).toEqual(bodies.map(() => true))
+  const before = rowsOf(world.databasePath)
+  const database = new Sqlite(world.databasePath)
+  database.exec(
+    `DELETE FROM attempt_jobs WHERE job_id IN (SELECT id FROM jobs WHERE kind = 'permit2')`,
+  )
+  expect(database.prepare(`DELETE FROM jobs WHERE kind = 'permit2'`).run().changes).toBe(6)
+  database.close()
+
+  const { code, text } = await reconcile('--from-block', String(from), '--write')
+  expect(text).toContain('0 rows are as on chain, 6 missing')
+  expect(text).toContain('6 written.')
+  expect(code).toBe(0)
+  expect(rowsOf(world.databasePath)).toEqual(before)
+  for (const [i, body] of bodies.entries()) {
+    expect((await world.post('/settle', body)).body).toMatchObject({
+      success: false,
+      errorReason: 'permit2_invalid_nonce',
+      transaction: answers[i]?.body.transaction,
+    })
+  }
 })
 
 it('misunderstandings are exit code 2, blocks that are not there 1', async () => {

@@ -24,6 +24,7 @@ describe('the codes of refused writes', () => {
       'http/listing-writes.test.ts',
       'http/activity.test.ts',
       'http/catalog.test.ts',
+      'http/hooks.test.ts',
       'unit/directory/listings/writes.test.ts',
     ]
       .map((path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))

@@ -11,6 +11,8 @@ interface GasWatchOptions {
   isKeeper(): boolean
   /** Unix milliseconds. */
   now: () => number
+  /** For tests; a minute otherwise. */
+  lookMs?: number
   log: { warn(details: object, message: string): void }
 }
 
@@ -21,7 +23,9 @@ const DAY_MS = 86_400_000
  * Tells the operator's webhook when the gas money of a network runs low: once a day, and when another wallet is dry.
  * Returns how to stop.
  */
-export function startGasWatch({ networks, events, isKeeper, now, log }: GasWatchOptions) {
+export function startGasWatch(options: GasWatchOptions) {
+  const { networks, events, isKeeper, now, log } = options
+
   async function look({ ready, status }: GasWatchOptions['networks'][number]): Promise<void> {
     const { network, relayer } = status
     const balances = await status.readBalances()
@@ -57,7 +61,7 @@ export function startGasWatch({ networks, events, isKeeper, now, log }: GasWatch
       look(one).catch((err) => log.warn({ err }, 'the gas money could not be looked at'))
     }
   }
-  const timer = setInterval(tick, LOOK_MS)
-  tick()
+  // Not at once: a new webhook hears of nothing that was before it.
+  const timer = setInterval(tick, options.lookMs ?? LOOK_MS)
   return () => clearInterval(timer)
 }

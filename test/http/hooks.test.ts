@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SESSION_COOKIE } from '../../src/api/session.js'
+import { startGasWatch } from '../../src/app/gas-watch.js'
 import { hookRoutes } from '../../src/directory/events/hook-routes.js'
 import { createHookSecrets } from '../../src/directory/events/hook-secrets.js'
 import { createHookSender } from '../../src/directory/events/hook-sender.js'
@@ -30,7 +31,7 @@ import {
   network,
   startSeconds,
 } from '../support/a-directory.js'
-import { type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
+import { type Delivery, type Receiver, refusalOf, startReceiver } from '../support/a-receiver.js'
 
 const owner = anAccount()
 const ownerAddress = owner.address.toLowerCase() as Address
@@ -44,6 +45,7 @@ let receiver: Receiver
 let clock: { ms: number }
 let rules: { allowPrivateHosts: boolean; ownOrigins: string[] }
 let senders: ReturnType<typeof createHookSender>[]
+let stopGasWatch = () => {}
 
 beforeEach(async () => {
   stores = openSqliteStores(':memory:')
@@ -71,6 +73,7 @@ beforeEach(async () => {
   await stores.listings.saveByOperator(merchantOf('weather', ownerAddress), [], 1)
 })
 afterEach(async () => {
+  stopGasWatch()
   await Promise.all(senders.map((sender) => sender.stop()))
   receiver.close()
   await app.close()
@@ -371,5 +374,64 @@ describe('a delivery', () => {
     await happen('2')
     await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
     bad.close()
+  })
+})
+
+describe('the webhook of the operator', () => {
+  it('tells once a day that gas runs low, also if the database is away at the start', async () => {
+    const secret = Buffer.alloc(32, 7)
+    const setOperator = stores.hooks.setOperator
+    let tries = 0
+    stores.hooks.setOperator = (...args) =>
+      ++tries === 1 ? Promise.reject(new Error('away')) : setOperator(...args)
+    const { hooks, events } = stores
+    const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
+    const warnings: string[] = []
+    const sender = createHookSender({
+      ...{ hooks, events, secrets: createHookSecrets('0xkey'), fetch, worker: 'one' },
+      operator: { url: receiver.url, secret, fetch },
+      ...{ isShared: false, userAgent: 'Arcus-Webhook/1', now: () => clock.ms, tickMs: 20 },
+      log: { warn: (_: object, message: string) => void warnings.push(message) },
+    })
+    senders.push(sender)
+    sender.start()
+    const balances = [10n ** 18n, 10n ** 18n]
+    const relayers = [anAccount().address, anAccount().address]
+    const watched = {
+      ready: { feePerGas: () => 20n * 10n ** 9n },
+      status: {
+        network,
+        relayer: { addresses: relayers },
+        readBalances: async () => balances,
+        readRunway: async () => 30,
+      },
+    }
+    await patiently(() => expect(tries).toBe(2))
+    const networks = [watched] as unknown as Parameters<typeof startGasWatch>[0]['networks']
+    const now = () => clock.ms
+    let looks = 0
+    const isKeeper = () => ++looks > 0
+    const log = { warn: fail }
+    stopGasWatch = startGasWatch({ networks, events, isKeeper, now, lookMs: 20, log })
+    const lookTwice = () => {
+      const before = looks
+      return patiently(() => expect(looks).toBeGreaterThan(before + 2))
+    }
+    await lookTwice()
+    expect(receiver.deliveries).toEqual([])
+    balances[1] = 0n
+    await lookTwice()
+    await patiently(() => expect(receiver.deliveries).toHaveLength(1))
+    const [delivery] = receiver.deliveries as [Delivery]
+    expect(delivery.event).toMatchObject({ type: 'gas.low', data: { network, runwayDays: 30 } })
+    expect(delivery.event.data.wallets.map((it: { isDry: boolean }) => it.isDry)).toEqual([
+      false,
+      true,
+    ])
+    const prefixed = `whsec_${secret.toString('base64')}`
+    expect(refusalOf(delivery, prefixed, clock.ms / 1_000)).toBeUndefined()
+    expect(warnings).toEqual(['webhooks could not be read; trying again'])
+    clock.ms += DAY_MS
+    await patiently(() => expect(receiver.deliveries).toHaveLength(2))
   })
 })

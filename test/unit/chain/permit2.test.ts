@@ -120,7 +120,7 @@ describe('the transfer of a payment', () => {
     const stranger = address('5')
     expect(
       found(
-        ...[transfer(1), settled(2), called(3, other), called(4, own, stranger)],
+        ...[transfer(1), settled(2), called(3, own, stranger), called(4, other)],
         ...[transfer(5), settled(6), called(7, own)],
       ),
     ).toBe(5)

@@ -8,7 +8,8 @@ export function countMatches(file: string, word: string): number {
   const row = database
     .prepare(
       `SELECT count(*) AS count FROM endpoints e JOIN merchants m ON m.id = e.merchant_id
-       WHERE e.status <> 'failing' AND (${texts})`,
+       WHERE (e.status = 'live' OR (e.status = 'unverified' AND (m.revision = 0 OR m.is_official = 1 OR m.is_partner = 1)))
+         AND (${texts})`,
     )
     .get({ word }) as { count: number }
   database.close()

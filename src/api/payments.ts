@@ -56,7 +56,9 @@ export const supportedAnswer = z.object({
           .describe('How `exact` moves the tokens.'),
         facilitatorAddress: address
           .optional()
-          .describe('The wallet that a payer of `upto` names, and that alone can settle.'),
+          .describe(
+            'The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them.',
+          ),
       }),
     }),
   ),

@@ -30,7 +30,7 @@ export interface Permit2Transfer extends ExpectedTransfer {
   /** The last second in which it can move. */
   deadline: bigint
   validAfter: bigint
-  /** The wallet that alone may settle, for `upto`. */
+  /** The address that alone may settle, for `upto`: a relayer or their multicall. */
   facilitator: Address | undefined
 }
 

@@ -8,7 +8,7 @@ export interface Permit2Terms {
   token: Address
   /** The proxy that calls Permit2. */
   spender: Address
-  /** The wallet that alone may settle, which only `upto` has. */
+  /** The address that alone may settle, a relayer or their multicall, which only `upto` has. */
   facilitator?: Address
 }
 

@@ -249,7 +249,7 @@ export interface components {
           assets: components["schemas"]["TakenAsset"][];
           /** @description How `exact` moves the tokens. */
           assetTransferMethods?: ("eip3009" | "permit2")[];
-          /** @description The wallet that a payer of `upto` names, and that alone can settle. */
+          /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
           facilitatorAddress?: components["schemas"]["Address"];
         };
         network: components["schemas"]["Network"];
@@ -2766,7 +2766,7 @@ export interface operations {
                 assets: components["schemas"]["TakenAsset"][];
                 /** @description How `exact` moves the tokens. */
                 assetTransferMethods?: ("eip3009" | "permit2")[];
-                /** @description The wallet that a payer of `upto` names, and that alone can settle. */
+                /** @description The address that a payer of `upto` names, and that alone can settle: the multicall of the relayers, or one of them. */
                 facilitatorAddress?: components["schemas"]["Address"];
               };
               network: components["schemas"]["Network"];

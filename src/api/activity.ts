@@ -113,6 +113,7 @@ const activityRow = z.object({
   state: z.enum(['valid', 'invalid', 'settled', 'failed', 'refused', 'pending', 'refunded']),
   endpointId: z.int().nullable(),
   resource: z.string().nullable(),
+  toolName: z.string().nullable().describe('The tool of an MCP server that the payment names.'),
   payer: address,
   payTo: address,
   reason: z.string().nullable(),

@@ -11,7 +11,7 @@ import type { Receipt } from '../chain/receipts.js'
 import { RpcUnavailableError } from '../chain/rpc-errors.js'
 import type { Examination, JobKind, Settled } from '../relayer/jobs.js'
 import type { Job, NewJob, SettlementJournal } from '../store/settlement-journal.js'
-import type { Payment } from '../x402/payment.js'
+import { type PaidResource, type Payment, paidResourceOf } from '../x402/payment.js'
 import type { Rejection } from '../x402/reasons.js'
 import type { Attestor, SettledTransfer } from './attestor.js'
 import { checkFacts, reject } from './checks.js'
@@ -28,9 +28,9 @@ export function isPayment({ kind }: Pick<Job, 'kind'>): boolean {
 
 /**
  * The payment as an `exact` job stores it. Amounts and times are decimal strings, times in seconds. An archived payment has
- * no `signature` and no `resourceUrl`.
+ * no `signature` and does not name its resource.
  */
-export interface ExactDetails {
+export interface ExactDetails extends PaidResource {
   asset: Address
   payer: Address
   payTo: Address
@@ -42,7 +42,6 @@ export interface ExactDetails {
   isAlone: boolean
   /** The time of the claim, Unix milliseconds; missing in rows of older versions. */
   claimedAt?: number
-  resourceUrl?: string
 }
 
 /** Returns the key of a job: the token accepts each payer's nonce once. */
@@ -53,7 +52,7 @@ export function exactKey(asset: Address, payer: Address, nonce: Hex): string {
 /** Makes the job that brings a payment on chain. `signature` is the one the token will see, without any ERC-6492 wrapper. */
 export function createExactJob(options: {
   id: string
-  payment: Pick<Payment, 'network' | 'asset' | 'payTo' | 'authorization' | 'resourceUrl'>
+  payment: Pick<Payment, 'network' | 'asset' | 'payTo' | 'authorization'> & PaidResource
   digest: Hex
   signature: Hex
   isAlone: boolean
@@ -74,7 +73,7 @@ export function createExactJob(options: {
     signature,
     isAlone,
     claimedAt,
-    ...(payment.resourceUrl === undefined ? {} : { resourceUrl: payment.resourceUrl }),
+    ...paidResourceOf(payment),
   }
   return {
     id,
@@ -101,7 +100,7 @@ export function readExactDetails({ key, details }: Pick<Job, 'key' | 'details'>)
 /** Returns the details that an archived payment keeps: without what its key says, and what only sending it needed. */
 export function shortenDetails(kind: string, details: string): string {
   if (!isPayment({ kind })) return details
-  const { asset, payer, nonce, signature, resourceUrl, ...rest } = JSON.parse(details)
+  const { asset, payer, nonce, signature, resourceUrl, toolName, ...rest } = JSON.parse(details)
   return JSON.stringify(kind === EXACT ? rest : { asset, ...rest })
 }
 

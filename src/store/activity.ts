@@ -27,6 +27,8 @@ export interface NewActivity {
   endpointId: number | null
   /** Origin and path of the paid URL, as the payload states it. */
   resource: string | null
+  /** The tool of an MCP server that the payment names. */
+  toolName: string | null
   payTo: Address
   payer: Address
   /** The token in lower case; `null` in rows of older versions, whose token was the only one. */

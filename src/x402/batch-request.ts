@@ -13,22 +13,20 @@ import {
   voucherSchema,
 } from './batch-schemas.js'
 import { quote } from './json.js'
-import { badShape, malformed, readResourceUrl, versionProblem } from './parse-request.js'
-import type { AnsweredPayment } from './payment.js'
+import { badShape, malformed, readPaidResource, versionProblem } from './parse-request.js'
+import { type AnsweredPayment, type PaidResource, paidResourceOf } from './payment.js'
 import type { Rejection } from './reasons.js'
 import { paymentPayloadSchema } from './request-schemas.js'
 
 export const BATCH_SETTLEMENT = 'batch-settlement'
 
 /** A request of the scheme `batch-settlement`, parsed: hex in lower case, amounts as the decimal strings of the wire. */
-export interface BatchRequest {
+export interface BatchRequest extends PaidResource {
   network: string
   requirements: BatchRequirements
   acceptedScheme: string
   acceptedNetwork: string
   payload: BatchPayload
-  /** URL of the paid resource as the payload states it; the payer does not sign it. */
-  resourceUrl?: string
 }
 
 type ParsedBatchRequest =
@@ -53,14 +51,13 @@ export function parseBatchRequest(body: unknown): ParsedBatchRequest {
   if (!asked.success) {
     return badShape('invalidPaymentRequirements', 'paymentRequirements', asked.error, body)
   }
-  const { accepted, payload, resource } = paid.data
+  const { accepted, payload } = paid.data
   const schema = findSchema(payload)
   if ('reason' in schema) return { ok: false, rejection: schema }
   const parsed = schema.safeParse(payload)
   if (!parsed.success) {
     return badShape('invalidPayload', 'paymentPayload.payload', parsed.error, body)
   }
-  const resourceUrl = readResourceUrl(resource)
   return {
     ok: true,
     request: {
@@ -69,7 +66,7 @@ export function parseBatchRequest(body: unknown): ParsedBatchRequest {
       acceptedScheme: accepted.scheme,
       acceptedNetwork: accepted.network,
       payload: parsed.data,
-      ...(resourceUrl === undefined ? {} : { resourceUrl }),
+      ...readPaidResource(paid.data),
     },
   }
 }
@@ -115,7 +112,7 @@ const permit2: Rejection = {
  * payouts and refunds are no sales, so they have none.
  */
 export function toAnsweredBatchPayment(request: BatchRequest): AnsweredPayment | undefined {
-  const { payload, requirements, network, resourceUrl } = request
+  const { payload, requirements, network } = request
   const payer = payerOf(payload)
   if (payer === undefined || payload.type === 'refund') return undefined
   const { asset, payTo } = requirements
@@ -129,7 +126,7 @@ export function toAnsweredBatchPayment(request: BatchRequest): AnsweredPayment |
     payer,
     amount,
     ...(proof && { proof }),
-    ...(resourceUrl && { resourceUrl }),
+    ...paidResourceOf(request),
   }
 }
 

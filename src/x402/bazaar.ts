@@ -40,6 +40,13 @@ export function bazaarOf(payload: unknown): unknown {
   return memberOf(memberOf(payload, 'extensions'), 'bazaar') ?? undefined
 }
 
+/** Reads the name of the tool that a payload is for; `undefined` when it names none that a catalog could hold. */
+export function toolNameOf(payload: unknown): string | undefined {
+  const input = memberOf(memberOf(bazaarOf(payload), 'info'), 'input')
+  const name = memberOf(input, 'type') === 'mcp' ? memberOf(input, 'toolName') : undefined
+  return isToolName(name) ? name : undefined
+}
+
 /**
  * Reads the bazaar extension of a v2 payment payload; `undefined` when it carries none. A fault in it is reported to the
  * merchant and never makes the payment fail.
@@ -144,7 +151,7 @@ function readTool(input: unknown): Input | { rejectedReason: string } {
   const toolName = memberOf(input, 'toolName')
   const transport = memberOf(input, 'transport')
   const example = memberOf(input, 'example')
-  if (typeof toolName !== 'string' || !TOOL_NAME.test(toolName)) {
+  if (!isToolName(toolName)) {
     return rejected('info.input.toolName must be 1 to 128 visible ASCII characters')
   }
   if (!isObject(memberOf(input, 'inputSchema'))) {
@@ -158,6 +165,10 @@ function readTool(input: unknown): Input | { rejectedReason: string } {
     return rejected('info.input.example must be an object')
   }
   return { method: 'MCP', toolName, ...(transport === undefined ? {} : { transport }) }
+}
+
+function isToolName(name: unknown): name is string {
+  return typeof name === 'string' && TOOL_NAME.test(name)
 }
 
 function isHttpMethod(method: unknown): method is Exclude<CallMethod, 'MCP'> {

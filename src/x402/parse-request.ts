@@ -3,8 +3,9 @@ import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import { hasWrongChecksum } from './address.js'
 import { parseUint256 } from './amounts.js'
+import { toolNameOf } from './bazaar.js'
 import { isObject, memberOf, quote } from './json.js'
-import type { Payment, Permit2Payment } from './payment.js'
+import { type PaidResource, type Payment, type Permit2Payment, paidResourceOf } from './payment.js'
 import type { Rejection } from './reasons.js'
 import {
   address,
@@ -40,7 +41,7 @@ export function parseClosely(body: unknown): ParsedRequest {
   if (!payload.success) return badShape('invalidPayload', 'paymentPayload', payload.error, body)
   const requirements = parseRequirements(body.paymentRequirements)
   if (!requirements.ok) return requirements
-  const { accepted, resource } = payload.data
+  const { accepted } = payload.data
   const { scheme } = requirements.value
 
   if (scheme !== 'exact' && scheme !== 'upto') return unsupportedScheme(scheme)
@@ -57,7 +58,8 @@ export function parseClosely(body: unknown): ParsedRequest {
   if (!exact.success) {
     return badShape('invalidPayload', 'paymentPayload.payload', exact.error, body)
   }
-  const parts = { requirements: requirements.value, accepted, exact: exact.data, resource }
+  const paid = readPaidResource(payload.data)
+  const parts = { requirements: requirements.value, accepted, exact: exact.data, paid }
   return { ok: true, payment: toPayment(parts) }
 }
 
@@ -65,9 +67,10 @@ export function parseClosely(body: unknown): ParsedRequest {
 function parsePermit2(
   scheme: 'exact' | 'upto',
   requirements: Requirements,
-  { accepted, payload, resource, extensions }: z.infer<typeof paymentPayloadSchema>,
+  paid: z.infer<typeof paymentPayloadSchema>,
   body: unknown,
 ): ParsedRequest {
+  const { accepted, payload, extensions } = paid
   const schema = scheme === 'upto' ? uptoPayloadSchema : permit2PayloadSchema
   const parsed = schema.safeParse(payload)
   if (!parsed.success)
@@ -89,7 +92,7 @@ function parsePermit2(
     requirements,
     accepted,
     exact: { authorization, signature },
-    resource,
+    paid: readPaidResource(paid),
   })
   const permit = readPermit(extensions)
   const permit2: Permit2Payment = { token: permitted.token, spender }
@@ -111,14 +114,13 @@ function toPayment({
   requirements,
   accepted,
   exact,
-  resource,
+  paid: { resourceUrl, toolName },
 }: {
   requirements: Requirements
   accepted: { scheme: string; network: string }
   exact: z.infer<typeof exactPayloadSchema>
-  resource?: unknown
+  paid: PaidResource
 }): Payment {
-  const resourceUrl = readResourceUrl(resource)
   // The members are written out: spreading three objects would take longer than checking them.
   const payment: Payment = {
     scheme: 'exact',
@@ -134,6 +136,7 @@ function toPayment({
     signature: exact.signature,
   }
   if (resourceUrl !== undefined) payment.resourceUrl = resourceUrl
+  if (toolName !== undefined) payment.toolName = toolName
   return payment
 }
 
@@ -213,10 +216,13 @@ function readQuotedDomain(extra: Record<string, unknown> | null | undefined) {
   return domain
 }
 
-/** Reads the URL of a `resource`; `undefined` when it has none. A payment is never refused for its `resource`. */
-export function readResourceUrl(resource: unknown): string | undefined {
-  const url = memberOf(resource, 'url')
-  return typeof url === 'string' && url.length <= MAX_TEXT_CHARS ? url : undefined
+/** Reads the resource that a payload names. A payment is never refused for it. */
+export function readPaidResource(payload: unknown): PaidResource {
+  const url = memberOf(memberOf(payload, 'resource'), 'url')
+  return paidResourceOf({
+    resourceUrl: typeof url === 'string' && url.length <= MAX_TEXT_CHARS ? url : undefined,
+    toolName: toolNameOf(payload),
+  })
 }
 
 export function malformed(reason: Rejection['reason'], message: string) {
@@ -296,7 +302,7 @@ const isExactRequest = new Ajv2020({
 /** Returns the parsed members of a well-formed request. `undefined` means that zod must decide; it is not a refusal. */
 export function readExactRequest(body: unknown) {
   if (!isExactRequest(body)) return undefined
-  const { accepted, payload, resource } = body.paymentPayload
+  const { accepted, payload } = body.paymentPayload
   if ('permit2Authorization' in payload) return undefined
   const asked = body.paymentRequirements
   if (hasWrongChecksum(asked.payTo)) return undefined
@@ -335,6 +341,6 @@ export function readExactRequest(body: unknown) {
       },
       signature: payload.signature.toLowerCase() as Hex,
     },
-    resource,
+    paid: readPaidResource(body.paymentPayload),
   }
 }

@@ -6,7 +6,7 @@ import type { Permit2Terms } from './permit2-digest.js'
  * A parsed payment, with amounts and times as bigints, times in seconds. Addresses and the nonce are lower-case; the wire
  * form is made at the edge.
  */
-export interface Payment {
+export interface Payment extends PaidResource {
   scheme: 'exact' | 'upto'
   /** CAIP-2, as the requirement names it; it may be unknown or not served. */
   network: string
@@ -23,8 +23,24 @@ export interface Payment {
   /** Set where the authorization is for Permit2; otherwise it is for the token itself (EIP-3009). */
   permit2?: Permit2Payment
   signature: Hex
-  /** URL of the paid resource as the payload states it; the payer does not sign it. */
+}
+
+/** The paid resource as the payload names it; the payer does not sign it. */
+export interface PaidResource {
   resourceUrl?: string
+  /** With a valid name in the bazaar extension: the tool of the MCP server at the URL. */
+  toolName?: string
+}
+
+/** Returns the members that name the paid resource, those alone that are there. */
+export function paidResourceOf({
+  resourceUrl,
+  toolName,
+}: { [Name in keyof PaidResource]: string | undefined }): PaidResource {
+  return {
+    ...(resourceUrl === undefined ? {} : { resourceUrl }),
+    ...(toolName === undefined ? {} : { toolName }),
+  }
 }
 
 /** The members that a payment by Permit2 has beside its authorization. */
@@ -45,21 +61,19 @@ export interface TokenPermit {
 }
 
 /** The payment an answer is about, of any scheme. Amounts in 6-decimal units. */
-export type AnsweredPayment = Pick<
-  Payment,
-  'network' | 'asset' | 'payTo' | 'amount' | 'resourceUrl'
-> & {
-  payer: Address
-  /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
-  proof?: string
-}
+export type AnsweredPayment = Pick<Payment, 'network' | 'asset' | 'payTo' | 'amount'> &
+  PaidResource & {
+    payer: Address
+    /** The nonce with its signature, or the signature alone: the same each time the same payment is presented. */
+    proof?: string
+  }
 
 /** Makes the summary of an `exact` payment. */
 export function toAnsweredPayment(payment: Payment): AnsweredPayment {
-  const { network, asset, payTo, amount, authorization, signature, resourceUrl } = payment
+  const { network, asset, payTo, amount, authorization, signature } = payment
   const payer = authorization.from
   const proof = `${authorization.nonce}${signature}`
-  return { network, asset, payTo, amount, payer, proof, ...(resourceUrl && { resourceUrl }) }
+  return { network, asset, payTo, amount, payer, proof, ...paidResourceOf(payment) }
 }
 
 /** An answer about a payment, for metrics, activity and the catalog. */

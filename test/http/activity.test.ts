@@ -367,12 +367,16 @@ describe('activity', () => {
   })
 
   it('is exported whole, with nothing that a spreadsheet would run', async () => {
-    await store.append([anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }), anActivity()])
+    await store.append([
+      anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }),
+      anActivity({ toolName: '=1+1' }),
+    ])
     const text = (await get('/api/merchants/weather/activity.csv', await signIn(owner))).body
     const lines = text.trim().split('\r\n')
     expect(lines).toHaveLength(3)
     expect(text).toContain(`"'=HYPERLINK(""x"")"`)
     expect(text).toContain('0.01')
+    expect(lines[1]).toMatch(/,no,'=1\+1$/)
   })
 
   it.each([

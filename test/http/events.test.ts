@@ -73,7 +73,8 @@ async function list(id: string, by: Address, payTo: Address): Promise<void> {
 
 async function decide(id: string, wish: { payTo?: Address; state?: 'failed'; net?: string } = {}) {
   const paid = { asset, payer, payTo: wish.payTo ?? owner, value: '10000', nonce: `0x${id}` }
-  const details = JSON.stringify({ ...paid, resourceUrl: `${anEndpoint().url}?city=Lisbon` })
+  const resourceUrl = `${anEndpoint().url}?city=Lisbon`
+  const details = JSON.stringify({ ...paid, resourceUrl, toolName: 'tides' })
   await stores.journal.claim(aJob({ id, details, network: wish.net ?? network }), undefined, noon)
   const transaction = `0x${id.padStart(64, '0')}` as const
   const backed = { state: 'confirmed', transaction, transferLog: 1 } as const
@@ -117,7 +118,11 @@ describe('the feed of a merchant', () => {
         data: {
           ...{ merchantId: 'weather', endpointId, network, amount: '10000', reason: null },
           ...{ payer: getAddress(payer), payTo: getAddress(owner), nonce: '0x1' },
-          ...{ resource: anEndpoint().url, transaction: `0x${'1'.padStart(64, '0')}` },
+          ...{
+            resource: anEndpoint().url,
+            toolName: 'tides',
+            transaction: `0x${'1'.padStart(64, '0')}`,
+          },
         },
       },
       { type: 'payment.failed', data: { reason: 'gas_price_too_high', transaction: null } },

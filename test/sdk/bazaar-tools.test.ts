@@ -111,6 +111,7 @@ describe('tools that were paid for', () => {
     const terms = await ask('get_payment_terms', { ...wanted, arguments: { port: 'Sagres' } })
     expect(terms).toMatchObject({ isAsListed: true, verdict: 'live', toolName: 'tides' })
     expect(shop.calls).toEqual([{ name: 'tides', args: { port: 'Sagres' }, isPaid: false }])
+    for (let i = 0; i < 2; i++) await buy(shop.url, 'tides', { port: 'Faro' })
   })
 })
 
@@ -245,5 +246,25 @@ describe('methods that could change something', () => {
         },
       },
     ])
+  })
+})
+
+describe('the calls of tools at one URL', () => {
+  it('count for the tool that each payment named', async () => {
+    const callsOf = async () => {
+      const { items } = (await world.get(`/discovery/resources?payTo=${toolTerms.payTo}`)).body
+      // biome-ignore lint/suspicious/noExplicitAny: items are what the test looks into
+      const own = items.filter(({ resource }: any) => resource === shop.url)
+      // biome-ignore lint/suspicious/noExplicitAny: the same
+      return own.map(({ metadata }: any) => [metadata.title, metadata.usage?.calls['24h'] ?? 0])
+    }
+    // The two payments by which the tools were found may have come before their entries.
+    await vi.waitUntil(async () => Object.fromEntries(await callsOf()).tides >= 2, {
+      timeout: 15_000,
+      interval: 50,
+    })
+    const { tides, forecast } = Object.fromEntries(await callsOf())
+    expect([2, 3]).toContain(tides)
+    expect([0, 1]).toContain(forecast)
   })
 })

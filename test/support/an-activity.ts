@@ -14,6 +14,7 @@ export function anActivity(over: Partial<NewActivity> = {}): NewActivity {
     merchantId: 'weather',
     endpointId: 1,
     resource: 'https://api.example.com/weather',
+    toolName: null,
     payTo: activityPayTo,
     payer: '0x4444444444444444444444444444444444444444',
     asset: activityAsset,

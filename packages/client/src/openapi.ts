@@ -1182,6 +1182,8 @@ export interface operations {
               /** @enum {string} */
               state: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
               symbol: string | null;
+              /** @description The tool of an MCP server that the payment names. */
+              toolName: string | null;
               transaction: components["schemas"]["Hash"] | null;
               /** @description `null` for a payment in another money than dollars. */
               usd: string | null;

@@ -12,8 +12,8 @@ export interface Attribution {
 }
 
 export interface Attributor {
-  /** Finds by the paid URL and the recipient, or by the recipient alone. */
-  find(payTo: Address, url: URL | undefined): Promise<Attribution | undefined>
+  /** Finds by the paid URL, its tool and the recipient, or by the recipient alone. */
+  find(payTo: Address, url: URL | undefined, toolName?: string): Promise<Attribution | undefined>
   /** Forgets the listings that have changed since. */
   refresh(): Promise<void>
 }
@@ -83,11 +83,11 @@ export function createAttributor(
   }
 
   return {
-    async find(payTo, url) {
+    async find(payTo, url, toolName) {
       const merchants = await merchantsOf(payTo)
       if (url !== undefined) {
         for (const merchant of merchants) {
-          const endpointId = (await pathsOf(merchant)).find(url)
+          const endpointId = (await pathsOf(merchant)).find(url, toolName)
           if (endpointId !== undefined) {
             return { merchantId: merchant.id, owner: merchant.owner, endpointId }
           }
@@ -134,20 +134,21 @@ export function canonicalResource(url: URL | undefined): string | null {
 
 /** Finds the endpoint of a listing that a paid URL belongs to. */
 interface PathIndex {
-  find(url: URL): number | undefined
+  find(url: URL, toolName?: string): number | undefined
 }
 
 interface Candidate {
   id: number
-  isTool: boolean
+  toolName: string | undefined
   /** The query of the listed URL; a call may carry more. */
   query: [string, string][]
 }
 
 /**
  * Creates the index of endpoints by origin and path. If several share them, the one with the longest listed query that is
- * part of the call's query is found; of several tools at one URL none, because a payment does not say which tool it was for. A listed path such as `/weather/:city` stands for every path of its form that is not
- * listed itself.
+ * part of the call's query is found. Of the tools at one URL the one that the payment names is found, and of several none
+ * for a payment without a name. A listed path such as `/weather/:city` stands for every path of its form that is not listed
+ * itself.
  */
 export function createPathIndex(
   endpoints: readonly { id: number; url: string; toolName?: string }[],
@@ -155,10 +156,9 @@ export function createPathIndex(
   const exact = new Map<string, Candidate[]>()
   const templates: { id: number; origin: string; segments: string[] }[] = []
   for (const { id, url: listed, toolName } of endpoints) {
-    const isTool = toolName !== undefined
     const url = new URL(listed)
     const place = url.origin + url.pathname
-    exact.set(place, [...(exact.get(place) ?? []), { id, isTool, query: [...url.searchParams] }])
+    exact.set(place, [...(exact.get(place) ?? []), { id, toolName, query: [...url.searchParams] }])
     if (url.pathname.includes('/:')) {
       templates.push({ id, origin: url.origin, segments: url.pathname.split('/') })
     }
@@ -168,11 +168,16 @@ export function createPathIndex(
   }
 
   return {
-    find(url) {
+    find(url, toolName) {
       const candidates = exact.get(url.origin + url.pathname)
       const same = candidates?.filter(({ query }) => isPartOf(query, url.searchParams)) ?? []
+      if (toolName !== undefined) {
+        // A payment for a tool that is not listed counts for no other tool.
+        const named = same.find((it) => it.toolName === toolName)
+        return (named ?? same.find((it) => it.toolName === undefined))?.id
+      }
       const [first, next] = same
-      if (first?.isTool && next?.isTool) return undefined
+      if (first?.toolName !== undefined && next?.toolName !== undefined) return undefined
       if (first !== undefined) return first.id
       if (templates.length === 0) return undefined
       const segments = url.pathname.split('/')

@@ -78,7 +78,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
     found: Attribution | undefined,
     keeping: Keeping,
   ): NewActivity {
-    const { network, asset, payTo, amount, payer } = answer.payment
+    const { network, asset, payTo, amount, payer, toolName } = answer.payment
     const isOfEndpoint = keeping === 'row' || keeping === 'endpoint'
     return {
       at: answer.at,
@@ -87,6 +87,7 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
       merchantId: keeping === 'everybody' ? null : (found?.merchantId ?? null),
       endpointId: isOfEndpoint ? (found?.endpointId ?? null) : null,
       resource,
+      toolName: toolName ?? null,
       payTo,
       payer,
       asset,
@@ -137,9 +138,9 @@ export function createActivityRecorder(options: ActivityRecorderOptions): Activi
   async function keep(answers: readonly PaymentAnswer[]): Promise<void> {
     const rows: NewActivity[] = []
     for (const answer of answers) {
-      const { payTo, resourceUrl } = answer.payment
+      const { payTo, resourceUrl, toolName } = answer.payment
       const url = readResource(resourceUrl)
-      const found = await attributor.find(payTo, url)
+      const found = await attributor.find(payTo, url, toolName)
       rows.push(toRow(answer, canonicalResource(url), found, boundsOf(answer, found)))
     }
     await store.append(rows)

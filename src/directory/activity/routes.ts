@@ -275,6 +275,7 @@ function toRow(row: Activity, render: Rendering): ActivityRow {
     state: row.state,
     endpointId: row.endpointId,
     resource: row.resource,
+    toolName: row.toolName,
     payer: checksum(row.payer),
     payTo: checksum(row.payTo),
     amount: row.amount.toString(),
@@ -306,6 +307,7 @@ const columns = [
   'latency_ms',
   'gas_usdc',
   'self_payment',
+  'tool',
 ] as const
 
 /** Rows of one slice, few enough for a loop turn. */
@@ -346,6 +348,7 @@ function renderRow(row: Activity, render: Rendering): string {
     row.latencyMs.toString(),
     row.gasCost === null ? '' : formatNative(row.gasCost),
     row.isSelf ? 'yes' : 'no',
+    row.toolName ?? '',
   ]
   return `${cells.map(renderCell).join(',')}\r\n`
 }

@@ -1,18 +1,18 @@
 import type { Address } from 'viem'
 import type { EventStore, NewEvent, QueuedNews } from '../../store/events.js'
 import type { ListingReader } from '../../store/listings.js'
+import type { PaidResource } from '../../x402/payment.js'
 import type { Attributor } from '../activity/attribution.js'
 import { canonicalResource, readResource } from '../activity/attribution.js'
 
 /** A payment as its job in the journal states it; addresses are lower-case. */
-export interface JournalPayment {
+export interface JournalPayment extends PaidResource {
   asset: Address
   payer: Address
   payTo: Address
   /** Atomic units. */
   value: string
   nonce: string
-  resourceUrl?: string
 }
 
 interface EventCollectorOptions {
@@ -68,14 +68,14 @@ export function createEventCollector(options: EventCollectorOptions): EventColle
     // A failed payment may have been reopened meanwhile: its next outcome is in the queue, or will be.
     const wanted = type === 'payment.settled' ? 'confirmed' : 'failed'
     if (job === null || job.network !== network || job.state !== wanted) return undefined
-    const { asset, payer, payTo, value, nonce, resourceUrl } = options.readPayment(job)
+    const { asset, payer, payTo, value, nonce, resourceUrl, toolName } = options.readPayment(job)
     const url = readResource(resourceUrl)
-    const found = await attributor.find(payTo, url)
+    const found = await attributor.find(payTo, url, toolName)
     if (found === undefined || found.owner === null) return undefined
     const { merchantId, endpointId } = found
     const { transaction, reason } = job
     const data = JSON.stringify({
-      ...{ merchantId, endpointId, resource: canonicalResource(url), network },
+      ...{ merchantId, endpointId, resource: canonicalResource(url), toolName, network },
       asset: options.checksum(asset),
       payer: options.checksum(payer),
       payTo: options.checksum(payTo),

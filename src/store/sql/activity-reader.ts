@@ -97,6 +97,7 @@ interface ActivityRow {
   merchant_id: string | null
   endpoint_id: number | null
   resource: string | null
+  tool_name: string | null
   pay_to: Address
   payer: Address
   asset: Address | null
@@ -119,6 +120,7 @@ function toActivity(row: ActivityRow): Activity {
     merchantId: row.merchant_id,
     endpointId: row.endpoint_id,
     resource: row.resource,
+    toolName: row.tool_name,
     payTo: row.pay_to,
     payer: row.payer,
     asset: row.asset,

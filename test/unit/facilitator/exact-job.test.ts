@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest'
-import { rejectionOfRevert } from '../../../src/facilitator/exact-job.js'
+import {
+  createExactJob,
+  readExactDetails,
+  rejectionOfRevert,
+  shortenDetails,
+} from '../../../src/facilitator/exact-job.js'
+import { aPayment } from '../x402/a-payment.js'
 
 it.each([
   ['FiatTokenV2: authorization is used or canceled', 'nonceAlreadyUsed'],
@@ -25,4 +31,19 @@ it.each([
 it('quotes the text of a contract without URLs and line breaks', () => {
   const { message } = rejectionOfRevert('see https://evil.example/?a=1 now\n"paused"')
   expect(message).toBe('The simulated transfer reverted: "see … now\\n\\"paused\\"".')
+})
+
+it('keeps what was paid for until the payment is archived', () => {
+  const paid = { resourceUrl: 'https://api.example.com/mcp', toolName: 'tides' }
+  const job = createExactJob({
+    id: 'a',
+    payment: { ...aPayment(), ...paid },
+    digest: '0xdd',
+    signature: '0x',
+    isAlone: false,
+    seenBlock: 1,
+    claimedAt: 1,
+  })
+  expect(readExactDetails(job)).toMatchObject(paid)
+  expect(shortenDetails(job.kind, job.details)).not.toMatch(/resourceUrl|toolName/)
 })

@@ -58,6 +58,19 @@ describe('a well-formed body', () => {
     expect(urlOf({ url, serviceName: 'x'.repeat(1_000), tags: 'none' })).toBe(url)
   })
 
+  it('takes the name of its tool from a bazaar extension, by the rules of the catalog', () => {
+    const toolOf = (input: unknown) =>
+      payment(withMember(aBody(), 'paymentPayload.extensions', { bazaar: { info: { input } } }))
+        .toolName
+    expect(toolOf({ type: 'mcp', toolName: 'tides' })).toBe('tides')
+    for (const toolName of [undefined, null, 7, '', 'two words', 'märz', 'x'.repeat(129), ['a']])
+      expect(toolOf({ type: 'mcp', toolName })).toBeUndefined()
+    expect(toolOf({ type: 'http', toolName: 'tides' })).toBeUndefined()
+    expect(toolOf(null)).toBeUndefined()
+    const odd = withMember(aBody(), 'paymentPayload.extensions', 'none')
+    expect(payment(odd)).not.toHaveProperty('toolName')
+  })
+
   it('takes every uint256 for its amount', () => {
     for (const amount of [0n, 1n, UINT256_MAX]) {
       const body = withMember(aBody(), `${requirements}.amount`, amount.toString())

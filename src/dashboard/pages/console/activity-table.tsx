@@ -139,12 +139,14 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
     },
     {
       name: 'Endpoint',
-      cell: ({ endpointId, resource }) => {
-        const text = (endpointId === null ? undefined : titles.get(endpointId)) ?? resource
+      cell: ({ endpointId, resource, toolName }) => {
+        const text =
+          (endpointId === null ? undefined : titles.get(endpointId)) ?? toolName ?? resource
+        const whole = [resource, toolName].filter((it) => it !== null).join(' ')
         return text === null ? (
           <Nothing />
         ) : (
-          <span className="block max-w-48 truncate" title={resource ?? undefined}>
+          <span className="block max-w-48 truncate" title={whole}>
             <UntrustedText text={text} max={60} />
           </span>
         )

@@ -155,13 +155,26 @@ const index = createPathIndex([
   { id: 6, url: 'https://tools.example.com/mcp', toolName: 'tides' },
   { id: 7, url: 'https://tools.example.com/mcp', toolName: 'forecast' },
   { id: 8, url: 'https://one.example.com/mcp', toolName: 'tides' },
+  { id: 9, url: 'https://both.example.com/' },
+  { id: 10, url: 'https://both.example.com/', toolName: 'tides' },
 ])
-const find = (url: string) => index.find(new URL(url))
+const find = (url: string, toolName?: string) => index.find(new URL(url), toolName)
 
 describe('the endpoint of a paid URL', () => {
   it('is the only tool of an MCP server, and none of several', () => {
     expect(find('https://one.example.com/mcp')).toBe(8)
     expect(find('https://tools.example.com/mcp')).toBeUndefined()
+  })
+
+  it('is the tool that the payment names, and no other tool', () => {
+    expect(find('https://tools.example.com/mcp', 'tides')).toBe(6)
+    expect(find('https://tools.example.com/mcp', 'forecast')).toBe(7)
+    expect(find('https://tools.example.com/mcp', 'Tides')).toBeUndefined()
+    expect(find('https://one.example.com/mcp', 'forecast')).toBeUndefined()
+    expect(find('https://elsewhere.example.com/mcp', 'tides')).toBeUndefined()
+    expect(find('https://both.example.com/', 'tides')).toBe(10)
+    expect(find('https://both.example.com/', 'forecast')).toBe(9)
+    expect(find('https://both.example.com/')).toBe(9)
   })
 
   it('is the one of its origin and path, whatever the query', () => {

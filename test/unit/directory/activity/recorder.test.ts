@@ -12,11 +12,12 @@ const owner: Address = '0x5555555555555555555555555555555555555555'
 const wallet: Address = '0x6666666666666666666666666666666666666666'
 
 function anAnswer(
-  over: Partial<PaymentAnswer> & { from?: Address; resourceUrl?: string } = {},
+  over: Partial<PaymentAnswer> & { from?: Address; resourceUrl?: string; toolName?: string } = {},
 ): PaymentAnswer {
   const {
     from = payer,
     resourceUrl = 'https://api.example.com/weather?city=Lisbon',
+    toolName,
     ...rest
   } = over
   return {
@@ -30,6 +31,7 @@ function anAnswer(
       payer: from,
       amount: 10n,
       resourceUrl,
+      ...(toolName && { toolName }),
     },
     state: 'settled',
     reason: null,
@@ -59,8 +61,8 @@ function aRecorder(over: Over = {}) {
       forget: async () => 0,
     },
     attributor: {
-      async find(_payTo, url) {
-        asked.push(url?.href)
+      async find(_payTo, url, toolName) {
+        asked.push(toolName === undefined ? url?.href : `${url?.href} ${toolName}`)
         return { merchantId: 'weather', endpointId, owner }
       },
       refresh: async () => {},
@@ -93,6 +95,15 @@ describe('the recorder of activity', () => {
     })
     expect(asked).toEqual(['https://api.example.com/weather?city=Lisbon'])
     await recorder.stop()
+  })
+
+  it('keeps the tool that a payment names, and counts the payment for it', async () => {
+    const { recorder, kept, asked } = aRecorder()
+    recorder.record(anAnswer({ resourceUrl: 'https://api.example.com/mcp', toolName: 'tides' }))
+    recorder.record(anAnswer())
+    await recorder.stop()
+    expect(kept.map(({ toolName }) => toolName)).toEqual(['tides', null])
+    expect(asked[0]).toBe('https://api.example.com/mcp tides')
   })
 
   it('marks a payment in another token than that of the sums', async () => {

@@ -156,14 +156,14 @@ describe('pay', () => {
     }
   })
 
-  it('calls no tool, and nothing that takes another body than JSON', async () => {
-    const { resources } = await arcus.find('weather city')
-    const item = resources[0] as (typeof resources)[0]
-    for (const input of [{ type: 'mcp' as const, toolName: 'a' }, { bodyType: 'form-data' }]) {
-      const metadata = { ...item.metadata, input: { ...item.metadata.input, ...input } }
-      const error = await errorOf(arcus.pay({ ...item, metadata }, { signer, maxAmount }))
-      expect([error.code, error.message]).toEqual(['not_payable', expect.stringContaining('JSON')])
-    }
+  it.each([
+    ['another scheme than http', 'ftp://127.0.0.1/', {}],
+    ['no address', 'weather', {}],
+    ['a GET with a body', 'http://127.0.0.1:9/', { method: 'get', body: {} }],
+    ['a form of a text', 'http://127.0.0.1:9/', { body: 'a', bodyType: 'form-data' as const }],
+  ])('calls nobody for %s', async (_, url, call) => {
+    const error = await errorOf(arcus.pay(url, { signer, maxAmount, ...call }))
+    expect(error.code).toBe('not_payable')
   })
 
   it('signs nothing above the limit', async () => {
@@ -223,8 +223,13 @@ describe('a hostile seller', () => {
     ['another version', asking({ x402Version: 1, accepts: [offer] })],
     ['another network', offering({ ...offer, network: 'eip155:1' })],
     ['another token', offering({ ...offer, asset: devnetMerchant.address })],
-    ['another scheme', offering({ ...offer, scheme: 'upto' })],
-    ['Permit2', offering({ ...offer, extra: { assetTransferMethod: 'permit2' } })],
+    ['euros', offering({ ...offer, asset: devnetContracts.eurc, extra: { name: 'EURC' } })],
+    ['another scheme', offering({ ...offer, scheme: 'batch-settlement' })],
+    ['a scheme without its settler', offering({ ...offer, scheme: 'upto' })],
+    ['a method that nobody knows', offering({ ...offer, extra: { assetTransferMethod: 'a' } })],
+    ['a token without a domain', offering({ ...offer, extra: { name: 'USDC' } })],
+    ['a payee that is none', offering({ ...offer, payTo: 'me' })],
+    ['an authorization that is over', offering({ ...offer, maxTimeoutSeconds: 0 })],
     ['an authorization for a year', offering({ ...offer, maxTimeoutSeconds: 31_536_000 })],
     ['a time that is a text', offering({ ...offer, maxTimeoutSeconds: '9' })],
     ['an amount in dollars', offering({ ...offer, amount: '0.01' })],
@@ -246,12 +251,16 @@ describe('a hostile seller', () => {
     seller.close()
   })
 
-  it('is not paid at an address that its listing does not name', async () => {
+  it.each([
+    ['at an address', { payTo: devnetPayer.address }, {}],
+    ['in a token', { asset: devnetContracts.eurc }, { asset: 'EURC' as const }],
+    ['on a network', { network: 'eip155:5042002' }, { network: 'eip155:5042002' as const }],
+  ])('is not paid %s that its listing does not name', async (_, wish, wanted) => {
     const { resources } = await arcus.find('weather city')
-    const headers = offering({ ...offer, payTo: devnetPayer.address })
-    const seller = await aSeller((_, response) => response.writeHead(402, headers).end())
+    const headers = offering({ ...offer, ...wish })
+    const seller = await aSeller((_call, response) => response.writeHead(402, headers).end())
     const item = { ...(resources[0] as (typeof resources)[0]), resource: seller.url }
-    const error = await errorOf(arcus.pay(item, { signer, maxAmount }))
+    const error = await errorOf(arcus.pay(item, { signer, maxAmount, ...wanted }))
     expect([error.code, signed]).toEqual(['not_as_listed', []])
     seller.close()
   })
@@ -324,8 +333,52 @@ describe('watch', () => {
     await later.return(undefined as never)
   })
 
-  it('ends with a refusal that does not pass', async () => {
+  it('begins again where the service knows its number no more, and says so', async () => {
     const pages = arcus.watch({ since: 1_000_000 })
-    expect(await errorOf(pages.next())).toMatchObject({ status: 400 })
+    const { value } = await pages.next()
+    expect([value.resync, value.changes.map(({ merchant }) => merchant)]).toEqual([
+      true,
+      expect.arrayContaining(['weather-house', 'second-house']),
+    ])
+    await pages.return(undefined as never)
+  })
+
+  it('ends with a refusal that does not pass', async () => {
+    for (const since of [-1, 0.5]) {
+      expect(await errorOf(arcus.watch({ since }).next())).toMatchObject({ status: 400 })
+    }
+  })
+
+  it('tells a change within a second, also right after another, and goes on after a restart', async () => {
+    const stopping = new AbortController()
+    const seen: string[] = []
+    let heard = () => {}
+    const watching = (async () => {
+      const { next } = await arcus.call('GET /discovery/changes', { query: { limit: 100 } })
+      for await (const { changes } of arcus.watch({ since: next, signal: stopping.signal })) {
+        seen.push(...changes.map(({ merchant, sequence }) => `${merchant} ${sequence}`))
+        heard()
+      }
+    })()
+    const tellsOf = async (count: number) => {
+      if (seen.length < count) await new Promise<void>((resolve) => (heard = resolve))
+      expect(seen).toHaveLength(count)
+    }
+    for (const count of [1, 2]) {
+      await list('quick-house')
+      const savedAt = performance.now()
+      await tellsOf(count)
+      expect(performance.now() - savedAt).toBeLessThan(1_000)
+    }
+    await world.stopService()
+    await world.startService()
+    await list('later-house')
+    await tellsOf(3)
+    expect(new Set(seen).size).toBe(3)
+    expect(seen[2]).toContain('later-house')
+    const stoppedAt = performance.now()
+    stopping.abort(new Error('enough'))
+    await expect(watching).rejects.toThrow('enough')
+    expect(performance.now() - stoppedAt).toBeLessThan(200)
   })
 })

@@ -2,13 +2,18 @@ import { type Answer, ArcusError, type Call, createCall, type Input } from './ca
 import { createListingClient, type ListingClient, type ListingSigner } from './listing-client.js'
 import type { components } from './openapi.js'
 import { createPay, type Pay } from './pay.js'
+import type { Item } from './sellers.js'
 
-/** A paid endpoint of the catalog. Its texts are the seller's: show them as text, and obey nothing in them. */
-export type Item = components['schemas']['DiscoveryItem']
-
+export type { Item } from './sellers.js'
 export type SearchQuery = NonNullable<Input<'GET /discovery/search'>['query']>
 export type SearchAnswer = Answer<'GET /discovery/search'>
 export type ChangesAnswer = Answer<'GET /discovery/changes'>
+
+/** A page of changes: each merchant that changed, with all the items that it has now. */
+export interface WatchedChanges extends ChangesAnswer {
+  /** True if the service no longer knows where you were: drop what you hold, because the catalog begins again. */
+  resync: boolean
+}
 
 /** An endpoint by the merchant that lists it. An `Item` has all of it. */
 export interface EndpointName {
@@ -31,7 +36,7 @@ export interface WatchOptions {
   since?: number
   /** Ends the watch: the loop then rejects with the reason of the signal. */
   signal?: AbortSignal
-  /** Seconds between two questions while nothing changes, 15 by default. */
+  /** Longest pause between two questions that the service does not hold open, 15 seconds by default. */
   pauseSeconds?: number
 }
 
@@ -52,10 +57,10 @@ export interface ArcusClient {
   /** Calls an endpoint and pays what it asks for, up to `maxAmount`. */
   pay: Pay
   /**
-   * Gives the catalog a page at a time, and then each change. Keep `next` of the last page to go on later. Outages of
-   * the service are waited out; other refusals reject with `ArcusError`.
+   * Gives the catalog a page at a time, and then each change as it comes. Keep `next` of the last page to go on later.
+   * Outages of the service are waited out; other refusals reject with `ArcusError`.
    */
-  watch(options?: WatchOptions): AsyncGenerator<ChangesAnswer, never>
+  watch(options?: WatchOptions): AsyncGenerator<WatchedChanges, never>
   /** Writes listings with the key of their owner. */
   listings(signer: ListingSigner, options?: { audience?: string }): ListingClient
 }
@@ -95,29 +100,39 @@ export function createArcusClient({ url, fetch = globalThis.fetch }: ArcusOption
     throw new ArcusError('not_found', `${name.merchant} changed its listing just now.`, 404)
   }
 
-  async function* watch(options: WatchOptions = {}): AsyncGenerator<ChangesAnswer, never> {
+  async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchedChanges, never> {
     const { signal, pauseSeconds = 15 } = options
     let since = options.since ?? 0
+    let resync = false
     let failures = 0
+    let empties = 0
     for (;;) {
       signal?.throwIfAborted()
       const asked = Date.now()
       const query = { since, wait: WAIT_SECONDS }
       const page = await call('GET /discovery/changes', { query, signal }).catch((error) => {
-        if (!isPassing(error)) throw error
+        if (!isPassing(error) && !isOfAnotherCatalog(error, since)) throw error
         return error as ArcusError
       })
       if (page instanceof ArcusError) {
-        const growing = Math.min(2 ** failures++, MAX_PAUSE_SECONDS)
-        await pause(Math.min(page.retryAfter ?? growing, MAX_PAUSE_SECONDS), signal)
+        if (isOfAnotherCatalog(page, since)) {
+          since = 0
+          resync = true
+        } else {
+          const growing = growingPause(failures++, MAX_PAUSE_SECONDS)
+          await pause(Math.min(page.retryAfter ?? growing, MAX_PAUSE_SECONDS), signal)
+        }
         continue
       }
       failures = 0
       since = page.next
-      if (page.changes.length > 0) yield page
-      // A service that held the question has waited already.
-      const waited = (Date.now() - asked) / 1_000
-      if (!page.hasMore && waited < WAIT_SECONDS / 2) await pause(pauseSeconds, signal)
+      const isEmpty = page.changes.length === 0
+      if (!isEmpty || resync) yield { ...page, resync }
+      resync = false
+      // A service that is about to end holds no question, and neither does one that cannot wait.
+      const isEarly = isEmpty && !page.hasMore && Date.now() - asked < WAIT_SECONDS * 500
+      empties = isEarly ? empties + 1 : 0
+      if (isEarly) await pause(growingPause(empties - 1, pauseSeconds), signal)
     }
   }
 
@@ -148,6 +163,17 @@ function isSame(a: Named, b: Named): boolean {
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ArcusError)) return false
   return error.status === 0 || error.status === 429 || error.status >= 500
+}
+
+/** Tells whether the service refuses a number that it, or another one, gave before: it was restored or replaced. */
+function isOfAnotherCatalog(error: unknown, since: number): boolean {
+  const { status = 0 } = error instanceof ArcusError ? error : {}
+  return (status === 400 || status === 410) && Number.isSafeInteger(since) && since > 0
+}
+
+/** Seconds that double with each time; a part is chance, so that clients do not come back all at once. */
+function growingPause(times: number, longest: number): number {
+  return Math.min(2 ** times, longest) * (1 - Math.random() / 4)
 }
 
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {

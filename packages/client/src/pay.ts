@@ -1,12 +1,20 @@
-import { x402Client, x402HTTPClient } from '@x402/core/client'
-import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { circleTokens } from '../../../src/x402/currencies.js'
 import { ArcusError } from './calls.js'
-import type { components } from './openapi.js'
+import {
+  createHttpSeller,
+  type Item,
+  type PaymentPayload,
+  type PaymentRequired,
+  type Reply,
+  type Seller,
+  type SellerCall,
+} from './sellers.js'
+import { createToolSeller } from './tools.js'
 
 type Hex = `0x${string}`
-type Item = components['schemas']['DiscoveryItem']
-type PaymentRequired = ReturnType<typeof decodePaymentRequiredHeader>
 type Requirement = PaymentRequired['accepts'][number]
 
 /** A viem account fits as it is. It signs and needs no gas. */
@@ -20,232 +28,225 @@ export interface PaymentSigner {
   }): Promise<Hex>
 }
 
-export interface PayOptions {
+export interface PayOptions extends SellerCall {
   signer: PaymentSigner
-  /** The most that this call may cost, in atomic units of the asset: `"10000"` is one cent of USDC. */
+  /**
+   * The most that this call may cost, in atomic units of `asset`: `"10000"` is one cent of USDC. Another token is never
+   * signed for, so a limit in dollars lets nobody take euros.
+   */
   maxAmount: bigint | string
-  /** Parameters of the URL. */
-  queryParams?: Record<string, unknown>
-  /** JSON body. */
-  body?: unknown
-  /** The method; by default that of the item, else POST with a body and GET without one. */
-  method?: string
-  /** Headers for the seller. */
-  headers?: Record<string, string>
   /** Network to pay on, Arc by default. */
   network?: `${string}:${string}`
-  /** Token to pay with, USDC of Arc by default. `maxAmount` is in its units. */
-  asset?: Hex
-  /** By default each of the two requests may take a minute. */
-  signal?: AbortSignal
+  /** Token to pay with: an address, or the symbol of one of Circle's on Arc. USDC by default. */
+  asset?: Hex | 'USDC' | 'EURC'
+  /**
+   * Node that is asked whether Permit2 is approved for the token. With it, a payer without an approval signs a permit
+   * where the seller takes one (`eip2612GasSponsoring`); without it the first payment by Permit2 is refused.
+   */
+  rpcUrl?: string
 }
 
-/** The name of a payment, by which `GET /payments/{network}/{payer}/{nonce}` finds it. */
+/** The name of a payment, by which `GET /payments/{network}/{payer}/{nonce}?asset=…&method=…` finds it. */
 export interface PaymentName {
   network: string
   payer: Hex
   nonce: Hex
+  asset: Hex
+  method: 'eip3009' | 'permit2'
 }
 
 export interface Paid {
-  /** The answer of the seller, its body unread. Check `ok`: a seller may refuse a payment. */
+  /**
+   * The answer of the seller, its body unread. Check `ok`: a seller may refuse a payment. For a tool it is the result as
+   * JSON, with 402 if the tool still asks for a payment and 500 if it failed.
+   */
   response: Response
-  /** Atomic units that were signed; 0 if the seller asked for nothing. */
+  /** Atomic units that were signed; 0 if the seller asked for nothing. By `upto` it is a ceiling. */
   amount: bigint
   /** Absent if nothing was signed. */
   payment?: PaymentName
-  /** The settlement as the seller tells it. */
-  settlement?: ReturnType<typeof decodePaymentResponseHeader>
+  /** The settlement as the seller tells it: `transaction` if it succeeded, and else `errorReason`. */
+  settlement?: NonNullable<Reply['settlement']>
   /** The reason why the seller refused the payment. */
   refusal?: string
 }
 
 /**
- * Calls a seller, and pays if asked: once, by `exact` and EIP-3009, and never above `maxAmount`. The limit, the token,
- * the network and for an item the recipient are checked before anything is signed. Redirects are not followed.
+ * Calls a seller, and pays if asked: once, by `exact` or `upto`, and never above `maxAmount`. The limit, the token, the
+ * network and for an item the terms of its listing are checked before anything is signed. Redirects are not followed.
  *
- * Rejects with `ArcusError`: `not_http` for a tool of an MCP server, `no_limit`, `not_payable`, `not_as_listed` and `too_dear` before anything is signed.
- * `unreachable` and `redirected` come before or after; after it, `details` name the payment. Look it up before you pay
- * again.
+ * Rejects with `ArcusError`: `no_limit`, `not_payable`, `not_as_listed` and `too_dear` before anything is signed.
+ * `unreachable`, `redirected` and for tools `not_mcp` come before or after; after it, `details` name the payment. Look
+ * it up before you pay again.
  */
 export type Pay = (target: string | Item, options: PayOptions) => Promise<Paid>
 
 const ARC = 'eip155:5042'
-const USDC = '0x3600000000000000000000000000000000000000'
-const TIMEOUT_MS = 60_000
 /** A seller could use an authorization until it ends, so one that is valid for longer is not signed. */
 const MAX_TIMEOUT_SECONDS = 3_600
 
 /** Creates `pay` over a `fetch`. */
 export function createPay(fetch: typeof globalThis.fetch): Pay {
   return async (target, options) => {
-    const maxAmount = readLimit(options.maxAmount)
-    const request = toRequest(target, options)
-
-    const first = await send(fetch, request, options)
-    if (first.status !== 402) return { response: first, amount: 0n }
-    await first.body?.cancel()
-    const required = readTerms(first)
-    const chosen = choose(required, { ...options, maxAmount }, target)
-
-    const { headers, payment } = await sign({ ...required, accepts: [chosen] }, options)
-    const paid = { ...request, headers: { ...request.headers, ...headers } }
-    const response = await send(fetch, paid, options).catch((error) => {
-      throw error instanceof ArcusError
-        ? new ArcusError(error.code, error.message, 0, payment)
-        : new ArcusError('unreachable', 'The call ended after it was paid.', 0, payment)
-    })
-    return { response, amount: BigInt(chosen.amount), payment, ...readOutcome(response) }
+    const limits = readLimits(options)
+    const isTool =
+      options.toolName !== undefined || (typeof target !== 'string' && target.type === 'mcp')
+    const seller = (isTool ? createToolSeller : createHttpSeller)(fetch, target, options)
+    try {
+      return await payOnce(seller, target, { ...options, ...limits })
+    } finally {
+      seller.close()
+    }
   }
 }
 
-interface SellerRequest {
-  url: string
-  method: string
-  headers: Record<string, string>
-  body?: string
+async function payOnce(
+  seller: Seller,
+  target: string | Item,
+  options: PayOptions & Limits,
+): Promise<Paid> {
+  const first = await seller.ask()
+  if (!first.isAsking) return { response: first.response, amount: 0n }
+  await first.response.body?.cancel()
+  if (first.required === undefined) {
+    const message = 'The seller asks for a payment and does not say how, in the form of x402 v2.'
+    throw new ArcusError('not_payable', message, 402)
+  }
+  const chosen = choose(first.required, options, target)
+  const { payload, payment } = await sign({ ...first.required, accepts: [chosen] }, options)
+  const { response, required, settlement } = await seller.ask(payload).catch((error) => {
+    const isOurs = error instanceof ArcusError
+    const code = isOurs ? error.code : 'unreachable'
+    const message = isOurs ? error.message : 'The call ended after it was paid.'
+    throw new ArcusError(code, message, 0, payment)
+  })
+  const { network } = options
+  const isRefusal = !response.ok && typeof required?.error === 'string'
+  return {
+    response,
+    amount: BigInt(chosen.amount),
+    payment,
+    ...(settlement?.network === network && { settlement }),
+    ...(isRefusal && { refusal: required.error as string }),
+  }
 }
 
-function toRequest(target: string | Item, options: PayOptions): SellerRequest {
-  const { queryParams = {}, body, headers = {} } = options
-  const isItem = typeof target !== 'string'
-  const input = isItem ? target.metadata.input : undefined
-  const bodyType = input?.bodyType ?? 'json'
-  if (input?.type === 'mcp' || bodyType !== 'json') {
-    const isTool = input?.type === 'mcp'
-    const form = isTool ? 'by the Model Context Protocol' : `with a body of ${bodyType}`
-    throw new ArcusError('not_payable', `The endpoint is called ${form}, and pay sends JSON.`)
-  }
-  const url = new URL(isItem ? target.resource : target)
-  for (const [name, value] of Object.entries(queryParams)) {
-    url.searchParams.delete(name)
-    for (const each of [value].flat()) url.searchParams.append(name, String(each))
-  }
-  if (isItem && target.type === 'mcp') {
-    const message =
-      'A tool is called by a client of MCP, with the payment in _meta["x402/payment"].'
-    throw new ArcusError('not_http', message)
-  }
-  const said = isItem ? target.metadata.input.method : undefined
-  const guessed = said ?? (body === undefined ? 'GET' : 'POST')
-  const method = options.method ?? guessed
-  if (body === undefined) return { url: url.href, method, headers }
-  const json = { 'content-type': 'application/json', ...headers }
-  return { url: url.href, method, headers: json, body: JSON.stringify(body) }
+interface Limits {
+  maxAmount: bigint
+  network: `${string}:${string}`
+  asset: Hex
 }
 
-async function send(
-  fetch: typeof globalThis.fetch,
-  { url, ...init }: SellerRequest,
-  { signal = AbortSignal.timeout(TIMEOUT_MS) }: PayOptions,
-): Promise<Response> {
-  let response: Response
-  try {
-    // Another address than the one that was listed must not get the payment.
-    response = await fetch(url, { ...init, signal, redirect: 'manual' })
-  } catch (cause) {
-    if (signal.aborted) throw cause
-    const error = new ArcusError('unreachable', `${new URL(url).host} does not answer.`)
-    error.cause = cause
-    throw error
+function readLimits({ maxAmount, network = ARC, asset = 'USDC' }: PayOptions): Limits {
+  const amount = typeof maxAmount === 'bigint' || isAmount(maxAmount) ? BigInt(maxAmount) : 0n
+  if (amount <= 0n) {
+    const message = 'Give maxAmount, the most that the call may cost, in atomic units of the asset.'
+    throw new ArcusError('no_limit', message)
   }
-  if (response.type !== 'opaqueredirect' && (response.status < 300 || response.status > 399)) {
-    return response
-  }
-  await response.body?.cancel()
-  throw new ArcusError('redirected', `${new URL(url).host} leads to another address.`)
+  const known: readonly { symbol: string; address: Hex }[] = Object.hasOwn(circleTokens, network)
+    ? circleTokens[network as keyof typeof circleTokens]
+    : []
+  const address = isAddress(asset) ? asset : known.find(({ symbol }) => symbol === asset)?.address
+  if (address !== undefined) return { maxAmount: amount, network, asset: address }
+  throw new ArcusError('no_limit', `Give the address of the asset ${asset} on ${network}.`)
 }
 
-function readLimit(maxAmount: unknown): bigint {
-  if (typeof maxAmount === 'bigint' && maxAmount > 0n) return maxAmount
-  if (isAmount(maxAmount) && BigInt(maxAmount) > 0n) return BigInt(maxAmount)
-  const message = 'Give maxAmount, the most that the call may cost, in atomic units of the asset.'
-  throw new ArcusError('no_limit', message)
-}
-
-/** Reads the terms of a 402. A seller wrote them, so their form is checked here and in `choose`. */
-function readTerms(response: Response): PaymentRequired {
-  try {
-    const required = decodePaymentRequiredHeader(response.headers.get('PAYMENT-REQUIRED') ?? '')
-    const accepts = required.accepts.filter((offer) => typeof offer === 'object' && offer !== null)
-    if (required.x402Version === 2) return { ...required, accepts }
-  } catch {
-    // The header is missing, or is none.
-  }
-  const message = 'The seller asks for a payment and does not say how, in the form of x402 v2.'
-  throw new ArcusError('not_payable', message, 402)
-}
-
-/** Returns the cheapest way to pay that is allowed. */
+/** Returns the cheapest way to pay that is allowed; of two, the one that needs no approval. */
 function choose(
   { accepts }: PaymentRequired,
-  options: PayOptions & { maxAmount: bigint },
+  { network, asset, maxAmount }: Limits,
   target: string | Item,
 ): Requirement {
-  const { network = ARC, asset = USDC, maxAmount } = options
   const payable = accepts.filter(
-    (offer) =>
-      offer.scheme === 'exact' &&
-      offer.network === network &&
-      isSame(offer.asset, asset) &&
-      isAmount(offer.amount) &&
-      (offer.extra?.assetTransferMethod ?? 'eip3009') === 'eip3009' &&
-      Number.isInteger(offer.maxTimeoutSeconds) &&
-      offer.maxTimeoutSeconds <= MAX_TIMEOUT_SECONDS,
+    (offer) => isPayable(offer) && offer.network === network && isSame(offer.asset, asset),
   )
   if (payable.length === 0) {
-    const message = `The seller takes no exact payment on ${network} in ${asset}.`
+    const message = `The seller takes no payment by exact or upto on ${network} in ${asset}.`
     throw new ArcusError('not_payable', message, 402, { accepts })
   }
   const listed = typeof target === 'string' ? undefined : target.accepts
   const known = payable.filter(
-    ({ payTo }) => listed === undefined || listed.some((offer) => isSame(offer.payTo, payTo)),
+    (offer) =>
+      listed === undefined ||
+      listed.some(
+        (terms) =>
+          isSame(offer.payTo, terms.payTo) &&
+          isSame(offer.asset, terms.asset) &&
+          offer.network === terms.network,
+      ),
   )
   if (known.length === 0) {
-    const message = 'The seller asks to pay an address that the catalog does not name.'
+    const message =
+      'The seller asks for a payment that the catalog does not name: another address, token or network.'
     throw new ArcusError('not_as_listed', message, 402, { accepts })
   }
-  const cheapest = known.reduce((a, b) => (BigInt(b.amount) < BigInt(a.amount) ? b : a))
+  const cheapest = known.reduce((a, b) => {
+    const difference = BigInt(b.amount) - BigInt(a.amount)
+    return difference < 0n || (difference === 0n && isByPermit2(a) && !isByPermit2(b)) ? b : a
+  })
   if (BigInt(cheapest.amount) <= maxAmount) return cheapest
   const message = `The seller asks for ${cheapest.amount}, and the limit is ${maxAmount}.`
   throw new ArcusError('too_dear', message, 402, { accepts })
 }
 
+/** Tells whether terms can be signed. A seller wrote them, so nothing in them has its form yet. */
+function isPayable(offer: Requirement | null): boolean {
+  if (typeof offer !== 'object' || offer === null) return false
+  const { scheme, amount, payTo, maxTimeoutSeconds: seconds, extra } = offer
+  const method = extra?.assetTransferMethod ?? (scheme === 'upto' ? 'permit2' : 'eip3009')
+  const isKnown =
+    scheme === 'exact'
+      ? method === 'permit2' || (method === 'eip3009' && isText(extra?.name, extra?.version))
+      : scheme === 'upto' && method === 'permit2' && isAddress(extra?.facilitatorAddress)
+  const isTimely = Number.isInteger(seconds) && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS
+  return isKnown && isTimely && isAmount(amount) && isAddress(payTo)
+}
+
+function isByPermit2({ scheme, extra }: Requirement): boolean {
+  return scheme === 'upto' || extra?.assetTransferMethod === 'permit2'
+}
+
 /** Signs one requirement, once more within the limits of the official client. */
-async function sign(required: PaymentRequired, options: PayOptions) {
-  const { network = ARC, asset = USDC, maxAmount, signer } = options
+async function sign(
+  required: PaymentRequired,
+  { network, asset, maxAmount, signer, rpcUrl }: PayOptions & Limits,
+): Promise<{ payload: PaymentPayload; payment: PaymentName }> {
   // Nothing but this is handed on: an account could also sign transactions.
-  const { address } = signer
-  const account = { address, signTypedData: signer.signTypedData.bind(signer) }
+  const { address: payer } = signer
+  const account = { address: payer, signTypedData: signer.signTypedData.bind(signer) }
+  const node = rpcUrl === undefined ? undefined : { rpcUrl }
   const client = x402Client.fromConfig({
-    schemes: [{ network, client: new ExactEvmScheme(account) }],
+    schemes: [
+      { network, client: new ExactEvmScheme(account, node) },
+      { network, client: new UptoEvmScheme(account, node) },
+    ],
     spendControls: {
       allowedAssets: [{ network, asset, maxAmountPerPayment: String(maxAmount) }],
     },
   })
   const payload = await client.createPaymentPayload(required)
-  const { nonce } = payload.payload.authorization as { nonce: Hex }
-  const headers = new x402HTTPClient(client).encodePaymentSignatureHeader(payload)
-  return { headers, payment: { network, payer: address, nonce } }
+  const { authorization, permit2Authorization } = payload.payload as {
+    authorization?: { nonce: Hex }
+    permit2Authorization?: { nonce: string }
+  }
+  const method = permit2Authorization === undefined ? 'eip3009' : 'permit2'
+  const number = BigInt((permit2Authorization ?? authorization)?.nonce ?? 0)
+  const nonce = `0x${number.toString(16).padStart(64, '0')}` as const
+  return { payload, payment: { network, payer, nonce, asset, method } }
 }
 
-/** Reads what the seller says of the payment. A malformed header says nothing. */
-function readOutcome({ status, headers }: Response): Pick<Paid, 'settlement' | 'refusal'> {
-  const settled = headers.get('PAYMENT-RESPONSE')
-  const refused = status === 402 ? headers.get('PAYMENT-REQUIRED') : null
-  try {
-    if (settled !== null) return { settlement: decodePaymentResponseHeader(settled) }
-    const { error } = refused === null ? {} : decodePaymentRequiredHeader(refused)
-    return error === undefined ? {} : { refusal: error }
-  } catch {
-    return {}
-  }
+function isText(...values: unknown[]): boolean {
+  return values.every((value) => typeof value === 'string' && value !== '')
 }
 
 function isAmount(value: unknown): value is string {
   return typeof value === 'string' && /^\d{1,78}$/.test(value)
 }
 
-function isSame(a: unknown, b: string): boolean {
-  return typeof a === 'string' && a.toLowerCase() === b.toLowerCase()
+function isAddress(value: unknown): value is Hex {
+  return typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
+}
+
+function isSame(a: string, b: unknown): boolean {
+  return typeof b === 'string' && a.toLowerCase() === b.toLowerCase()
 }

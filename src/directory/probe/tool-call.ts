@@ -1,4 +1,5 @@
 import { cleanText } from 'arcus-client/text'
+import { findMessage, MCP_VERSION, requiredIn, VISIBLE } from 'arcus-client/tool-messages'
 import { isObject, memberOf } from '../../x402/json.js'
 import { type CleanLimits, cleanJson } from './clean-json.js'
 import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
@@ -20,7 +21,6 @@ interface ToolTarget {
 
 /** Longest time of all calls of one probe together. */
 const PROBE_MS = 15_000
-const PROTOCOL_VERSION = '2025-06-18'
 /** Pages of `tools/list` that are read, and tools that are kept of them. */
 const MAX_PAGES = 5
 const MAX_TOOLS = 200
@@ -28,7 +28,6 @@ const MAX_TOOLS = 200
 const LIST_BYTES = 256 * 1024
 const MAX_DESCRIPTION_CHARS = 1_000
 const schemaLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
-const VISIBLE = /^[\x21-\x7e]{1,512}$/
 
 type Step<Value> = { ok: true; value: Value } | { ok: false; verdict: Verdict }
 
@@ -95,17 +94,6 @@ function wrong(message: string, seen: Verdict['seen'] = {}): Verdict {
   return verdict('not_402', message, seen)
 }
 
-/** Returns what may be a PaymentRequired: the structured content of the result, or else its first text. */
-function requiredIn(result: unknown): unknown {
-  const structured = memberOf(result, 'structuredContent')
-  if (isObject(structured) && 'accepts' in structured) return structured
-  const required = memberOf(result, 'paymentRequired')
-  if (isObject(required)) return required
-  const content = memberOf(result, 'content')
-  const text = Array.isArray(content) ? memberOf(content[0], 'text') : undefined
-  return typeof text === 'string' ? parseJson(text) : undefined
-}
-
 /** A conversation with an MCP server. */
 interface Session {
   /** Returns the message that answers, which has a result or an error. */
@@ -153,7 +141,7 @@ async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Sessi
   }
 
   const greeting = await session.request('initialize', {
-    protocolVersion: PROTOCOL_VERSION,
+    protocolVersion: MCP_VERSION,
     capabilities: {},
     clientInfo: { name: 'arcus-probe', version: '1' },
   })
@@ -239,33 +227,4 @@ function ok<Value>(value: Value): Step<Value> {
 function notMcp(what: string): Step<never> {
   const message = `The server ${what}: it must speak the Model Context Protocol over streamable HTTP.`
   return { ok: false, verdict: verdict('not_mcp', message) }
-}
-
-/** Finds the answer to a request in a body of JSON, or of server-sent events with JSON. */
-function findMessage(body: string, id: number): Record<string, unknown> | undefined {
-  const texts = /^\s*[[{]/.test(body) ? [body] : eventsOf(body)
-  const messages = texts.flatMap((text) => [parseJson(text)].flat())
-  return messages.find((it) => isObject(it) && it.id === id && ('result' in it || 'error' in it)) as
-    | Record<string, unknown>
-    | undefined
-}
-
-/** Returns the data of each whole event. */
-function eventsOf(body: string): string[] {
-  const events = body.split(/\r\n\r\n|\n\n|\r\r/)
-  return events.map((event) =>
-    event
-      .split(/\r\n|\n|\r/)
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice('data:'.length))
-      .join('\n'),
-  )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

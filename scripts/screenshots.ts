@@ -35,7 +35,7 @@ const shots: readonly Shot[] = [
   { name: 'directory', path: '/' },
   { name: 'merchant', path: '/merchants/penny-weather' },
   { name: 'status', path: '/status' },
-  { name: 'lookup', path: '/lookup', prepare: findPayment },
+  { name: 'payment', path: '/payments', prepare: findPayment },
   { name: 'console', path: '/console', isOwner: true },
   { name: 'activity', path: '/console/penny-weather?range=30d', isOwner: true },
   { name: 'listing', path: '/console/penny-weather/edit', isOwner: true },

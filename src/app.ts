@@ -26,7 +26,7 @@ export interface AppOptions {
   rateLimit: { max: number; windowSeconds: number; now?: () => number }
   /** Present if callers are counted together with other processes. */
   countExchange?: CountExchange | undefined
-  facilitator: Omit<FacilitatorRoutesOptions, 'limiter'>
+  facilitator: Omit<FacilitatorRoutesOptions, 'limiter' | 'answerPage'>
   /** Routes of discovery and directory. */
   directory?: (app: FastifyInstance, pages: Console) => Promise<void>
   /** Routes for agents. */
@@ -70,7 +70,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     installFaultCount(app, options.metrics.countFault)
     metricsRoutes(app, options.metrics.render)
   }
-  await app.register(facilitatorRoutes, { ...options.facilitator, limiter })
+  await app.register(facilitatorRoutes, {
+    ...options.facilitator,
+    answerPage: pages.isBuilt ? pages.answerPage : undefined,
+    limiter,
+  })
   const { directory, mcp, hosted } = options
   // The directory gets a scope of its own, so that its hooks do not touch payments.
   if (directory !== undefined) await app.register(async (scope) => directory(scope, pages))

@@ -136,8 +136,12 @@ export const paymentStatus = z
     errorReason: z.string().nullable(),
     errorMessage: z.string().nullable(),
     delivered: z.boolean().describe('Whether a caller of settle received the success.'),
-    createdAt: time,
-    updatedAt: time,
+    createdAt: time.describe('When it was found valid and accepted.'),
+    sentAt: time
+      .nullable()
+      .describe('When its transaction was sent; `null` without one, and for one of somebody else.'),
+    deliveredAt: time.nullable().describe('When the success was answered.'),
+    updatedAt: time.describe('When its state changed last: of a confirmed one, its confirmation.'),
     validAfter: z.string(),
     validBefore: z.string(),
     gasUsd: usd.nullable().describe("This payment's share of the gas."),
@@ -178,6 +182,7 @@ export const receiptAnswer = z
       .string()
       .nullable()
       .describe('The listing that speaks for `payTo`; `null` if there is none.'),
+    merchantId: z.string().nullable().describe('The id of that listing.'),
     resource: z
       .string()
       .nullable()

@@ -185,10 +185,10 @@ async function open(
       ...facilitator,
       ...measured,
       onClaimed: tracing?.claimed,
-      findMerchantName: async (payTo) =>
+      findMerchant: async (payTo) =>
         (await directory.reads.listings.merchantsPaidTo(payTo)).find(
           (merchant) => merchant.hiddenReason === null && payToProofOf(merchant) !== null,
-        )?.name,
+        ),
       about: describeFacilitator(config, networks, attestor?.address, checksum),
       bazaar: directory.bazaar,
     },

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { Route, Switch } from 'wouter'
+import { Redirect, Route, Switch } from 'wouter'
 import { Skeleton } from './components/loaded.js'
 import { NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
@@ -8,9 +8,20 @@ import { Directory } from './pages/directory/directory.js'
 const Merchant = lazy(async () => ({
   default: (await import('./pages/merchant/merchant.js')).MerchantPage,
 }))
-const Lookup = lazy(async () => ({ default: (await import('./pages/lookup.js')).Lookup }))
+const FindPayment = lazy(async () => ({
+  default: (await import('./pages/payment/find-payment.js')).FindPayment,
+}))
+const FormerLookup = lazy(async () => ({
+  default: (await import('./pages/payment/find-payment.js')).FormerLookup,
+}))
 const AttestationCheck = lazy(async () => ({
-  default: (await import('./pages/attestation.js')).AttestationCheck,
+  default: (await import('./pages/payment/attestation.js')).AttestationCheck,
+}))
+const PaymentPage = lazy(async () => ({
+  default: (await import('./pages/payment/payment.js')).PaymentPage,
+}))
+const TransactionPage = lazy(async () => ({
+  default: (await import('./pages/payment/payment.js')).TransactionPage,
 }))
 const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
@@ -28,11 +39,23 @@ export function App() {
               <Directory />
             </Route>
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
+            <Route path="/payments">
+              <FindPayment />
+            </Route>
+            <Route path="/payments/attestation">
+              <AttestationCheck />
+            </Route>
+            <Route path="/payments/:transaction">
+              {({ transaction }) => <TransactionPage key={transaction} transaction={transaction} />}
+            </Route>
+            <Route path="/payments/:network/:payer/:nonce">
+              {(place) => <PaymentPage key={place.nonce} {...place} />}
+            </Route>
             <Route path="/lookup">
-              <Lookup />
+              <FormerLookup />
             </Route>
             <Route path="/lookup/attestation">
-              <AttestationCheck />
+              <Redirect to="/payments/attestation" replace />
             </Route>
             <Route path="/status">
               <Status />

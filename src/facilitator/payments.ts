@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Address, Hex } from 'viem'
 import { httpCodes } from '../api/errors.js'
 import type { PaymentStatus } from '../api/payments.js'
+import { type AnswerPage, asksForPage } from '../http/not-found.js'
 import { describedAs } from '../http/operation.js'
 import { readQuery } from '../http/query.js'
 import type { Job, SettlementJournal } from '../store/settlement-journal.js'
@@ -55,15 +56,18 @@ export interface Ambiguous {
 }
 
 export function createPaymentFinder(options: {
-  journal: Pick<SettlementJournal, 'findJob' | 'findByTransaction'>
+  journal: Pick<SettlementJournal, 'findJob' | 'findByTransaction' | 'signedAt'>
   terms: ReadonlyMap<string, Terms>
   /** The explorer of each network; `undefined` where there is none. */
   explorerUrls: ReadonlyMap<string, string | undefined>
   checksum: (address: Address) => Address
 }): PaymentFinder {
   const { journal, terms, explorerUrls, checksum } = options
-  const toStatus = (job: Job) =>
-    describe(job, terms.get(job.network), explorerUrls.get(job.network), checksum)
+  const toStatus = async (job: Job) => {
+    const sentAt = job.transaction === null ? undefined : await journal.signedAt(job.transaction)
+    const explorer = explorerUrls.get(job.network)
+    return describe(job, sentAt, terms.get(job.network), explorer, checksum)
+  }
   async function findJobs(
     network: string,
     payer: Address,
@@ -82,7 +86,7 @@ export function createPaymentFinder(options: {
         (method === undefined || methodOfJob(job) === method),
     ) as Job[]
   }
-  const only = <Value>(jobs: readonly Job[], toValue: (job: Job) => Value) => {
+  const only = <Value>(jobs: readonly Job[], toValue: (job: Job) => Promise<Value>) => {
     const [job, ...others] = jobs
     if (others.length === 0) return job && toValue(job)
     return {
@@ -97,8 +101,8 @@ export function createPaymentFinder(options: {
     async recordOf(network, payer, nonce, which) {
       const found = await findJobs(network, payer, nonce, which)
       const confirmed = found.filter(({ state }) => state === 'confirmed')
-      return only(confirmed.length > 0 ? confirmed : found, (job) => ({
-        status: toStatus(job),
+      return only(confirmed.length > 0 ? confirmed : found, async (job) => ({
+        status: await toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
         resourceUrl: readExactDetails(job).resourceUrl,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
@@ -106,7 +110,7 @@ export function createPaymentFinder(options: {
     },
     async byTransaction(transaction) {
       const jobs = await journal.findByTransaction(transaction)
-      return jobs.filter(isPayment).map(toStatus)
+      return Promise.all(jobs.filter(isPayment).map(toStatus))
     },
   }
 }
@@ -117,6 +121,7 @@ function methodOfJob({ kind }: Job): 'eip3009' | 'permit2' {
 
 function describe(
   job: Job,
+  sentAt: number | undefined,
   terms: Terms | undefined,
   explorer: string | undefined,
   checksum: (address: Address) => Address,
@@ -141,6 +146,8 @@ function describe(
     errorMessage: job.message,
     delivered: job.deliveredAt !== null,
     createdAt: new Date(job.createdAt).toISOString(),
+    sentAt: toIso(sentAt),
+    deliveredAt: toIso(job.deliveredAt),
     updatedAt: new Date(job.updatedAt).toISOString(),
     validAfter: details.validAfter,
     validBefore: details.validBefore,
@@ -148,24 +155,39 @@ function describe(
   }
 }
 
+function toIso(at: number | null | undefined): string | null {
+  return at == null ? null : new Date(at).toISOString()
+}
+
 function ownReason(job: Job, reason: ReasonKey): ReasonKey {
   const isUpto = readPermit2Details(job).facilitator !== undefined
   return reasonFor(reason, { isUpto, isByPermit2: job.kind === PERMIT2 })
 }
 
-/** Finds the name of the merchant whose listing speaks for an address (lower case). */
-export type FindMerchantName = (payTo: Address) => Promise<string | undefined>
+/** Finds the merchant whose listing speaks for an address (lower case). */
+export type FindPaidMerchant = (payTo: Address) => Promise<{ id: string; name: string } | undefined>
 
-/** Serves `/payments`: one payment by its payer and nonce, or all payments of a transaction. */
+/**
+ * Serves `/payments`: one payment by its payer and nonce, or all payments of a transaction. A browser that opens one of
+ * these addresses gets the page about it, where the console is built.
+ */
 export function paymentRoutes(
   app: FastifyInstance,
   payments: PaymentFinder,
-  findMerchantName: FindMerchantName,
+  findMerchant: FindPaidMerchant,
+  answerPage?: AnswerPage,
 ): void {
+  const openAsPage = (request: FastifyRequest, reply: FastifyReply) => {
+    reply.header('vary', 'accept')
+    return answerPage !== undefined && asksForPage(request) ? answerPage(request, reply) : undefined
+  }
+
   app.get(
     '/payments/:network/:payer/:nonce',
     describedAs(paymentOperation),
     async (request, reply) => {
+      const page = openAsPage(request, reply)
+      if (page !== undefined) return page
       const status = await payments.byNonce(...readKey(request))
       if (status === undefined) return notFound(reply, UNKNOWN_PAYMENT)
       if ('queries' in status) return ambiguous(reply, status)
@@ -196,8 +218,8 @@ export function paymentRoutes(
       if ('queries' in record) return ambiguous(reply, record)
       const { status } = record
       if (status.state !== 'confirmed') return notConfirmed(reply, status)
-      const name = await findMerchantName(status.payTo.toLowerCase() as Address)
-      const receipt = toReceipt(record, name)
+      const merchant = await findMerchant(status.payTo.toLowerCase() as Address)
+      const receipt = toReceipt(record, merchant)
       reply.headers({ 'cache-control': 'no-store', vary: 'accept' })
       if (wantsJson(request)) return reply.send(receipt)
       reply.headers(receiptHeaders).type('text/html; charset=utf-8')
@@ -206,6 +228,8 @@ export function paymentRoutes(
   )
 
   app.get('/payments/:transaction', describedAs(transactionOperation), async (request, reply) => {
+    const page = openAsPage(request, reply)
+    if (page !== undefined) return page
     const { transaction } = readQuery(transactionParams, request.params)
     const hash = transaction.toLowerCase() as Hex
     const found = await payments.byTransaction(hash)

@@ -15,15 +15,16 @@ export interface PaymentRecord {
   symbol: string
 }
 
-/** Makes the receipt of a confirmed payment. `merchant` is the name of the listing that speaks for the recipient. */
+/** Makes the receipt of a confirmed payment. `merchant` has the listing that speaks for the recipient. */
 export function toReceipt(
   { status, attestation, resourceUrl, symbol }: PaymentRecord,
-  merchant: string | undefined,
+  merchant: { id: string; name: string } | undefined,
 ): ReceiptAnswer {
   const { network, asset, payer, payTo, nonce, amount, transaction } = status
   const shown = (text: string | undefined) => (text === undefined ? null : stripUnwelcome(text))
   return {
-    merchant: shown(merchant),
+    merchant: shown(merchant?.name),
+    merchantId: merchant?.id ?? null,
     resource: shown(resourceUrl),
     amount,
     price: formatAtomic(BigInt(amount)),

@@ -3,6 +3,7 @@ import type { Address } from 'viem'
 import type { SupportedAnswer, TakenAsset } from '../api/payments.js'
 import type { FacilitatorAnswer } from '../api/service.js'
 import { TOKEN_DECIMALS } from '../chain/token.js'
+import type { AnswerPage } from '../http/not-found.js'
 import type { RateLimiter } from '../http/rate-limit.js'
 import '../http/operation.js'
 import { type BazaarStatus, encodeExtensionResponses } from '../x402/bazaar.js'
@@ -18,7 +19,7 @@ import {
 import type { Terms } from './checks.js'
 import type { Delivery } from './deliveries.js'
 import { settleOperation, supportedOperation, verifyOperation } from './operations.js'
-import { type FindMerchantName, type PaymentFinder, paymentRoutes } from './payments.js'
+import { type FindPaidMerchant, type PaymentFinder, paymentRoutes } from './payments.js'
 import { createSettlePace, type Leave, type SettlePace, type TakeVerified } from './settle-pace.js'
 import type { Settle, SettleRequest } from './settler.js'
 import type { Verify } from './verifier.js'
@@ -32,7 +33,9 @@ export interface FacilitatorRoutesOptions {
   /** Tells whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
   payments: PaymentFinder
-  findMerchantName: FindMerchantName
+  findMerchant: FindPaidMerchant
+  /** Answers browsers with pages; absent where the console is not built. */
+  answerPage?: AnswerPage | undefined
   /** The part of `/.well-known/x402` that does not change. */
   about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>
   /** `undefined` where there is no limit. */
@@ -153,7 +156,7 @@ export async function facilitatorRoutes(
     return reply.code(result.status).send(result.body)
   })
 
-  paymentRoutes(app, options.payments, options.findMerchantName)
+  paymentRoutes(app, options.payments, options.findMerchant, options.answerPage)
   wellKnownRoute(app, () => ({ x402Version: 2, ...supported(), ...options.about }))
 }
 

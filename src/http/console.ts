@@ -34,7 +34,16 @@ const builtConsole = fileURLToPath(new URL('../../dist/dashboard/', import.meta.
 
 const PAGE = 'index.html'
 /** The pages that need no head of their own. */
-const PLAIN_PAGES = ['/lookup', '/lookup/attestation', '/status', '/console', '/console/*']
+const PLAIN_PAGES = [
+  '/directory',
+  '/payments',
+  '/payments/attestation',
+  '/lookup',
+  '/lookup/attestation',
+  '/status',
+  '/console',
+  '/console/*',
+]
 const TAGLINE =
   'Find paid HTTP APIs that settle through Arcus, or list your own with one signature.'
 const ASSETS = 'assets'

@@ -52,7 +52,8 @@ export function installNotFound(app: FastifyInstance, answerPage?: AnswerPage): 
   })
 }
 
-function asksForPage({ method, headers }: FastifyRequest): boolean {
+/** Tells whether a browser opens an address as a page. */
+export function asksForPage({ method, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && /\btext\/html\b/.test(headers.accept ?? '')
 }

@@ -165,6 +165,8 @@ export interface SettlementJournal {
   ): Promise<Job | undefined>
   /** All jobs of a transaction of ours in the order of the batch, or all that were found in a transaction of somebody else. */
   findByTransaction(transaction: Hex): Promise<Job[]>
+  /** Returns when a transaction of ours was signed, right before it was sent, Unix milliseconds. */
+  signedAt(transaction: Hex): Promise<number | undefined>
   openJobs(network: string): Promise<Job[]>
   /**
    * Keeps the signed transaction and moves its jobs to `submitted`, in one commit, before it is sent. `epoch` is that of

@@ -36,8 +36,8 @@ const publicPages = [
   ['a merchant', '/merchants/penny-weather'],
   ['an official merchant', '/merchants/arc-index'],
   ['a merchant that is not there', '/merchants/nobody-here'],
-  ['the lookup', '/lookup'],
-  ['the check of an attestation', '/lookup/attestation'],
+  ['the search for a payment', '/payments'],
+  ['the check of an attestation', '/payments/attestation'],
   ['the status', '/status'],
   ['the console without a wallet', '/console'],
   ['an address that is no page', '/nowhere'],
@@ -95,7 +95,7 @@ describe.skipIf(skipped !== undefined)('every page', () => {
   it('has its own title and one main heading', async () => {
     const { page, close } = await world.open()
     const titles = new Set<string>()
-    for (const path of ['/', '/merchants/penny-weather', '/lookup', '/status', '/console']) {
+    for (const path of ['/', '/merchants/penny-weather', '/payments', '/status', '/console']) {
       await page.goto(path)
       await settled(page)
       titles.add(await page.title())
@@ -137,36 +137,53 @@ describe.skipIf(skipped !== undefined)('the first load', () => {
 })
 
 describe.skipIf(skipped !== undefined)('the public side', () => {
-  it('finds a payment by its transaction, also after a reload', async () => {
+  it('finds a payment by its transaction, and shows everything of it after a reload too', async () => {
     const { page, faults, close } = await world.open()
-    await page.goto('/lookup')
-    await page.getByRole('textbox').first().fill(transaction)
+    await page.goto('/payments')
+    // A hash is taken without its 0x.
+    await page.getByRole('textbox').first().fill(transaction.slice(2))
     await page.keyboard.press('Enter')
-    await page
-      .getByText(/confirmed|settled/i)
-      .first()
-      .waitFor()
+    await page.waitForURL(`**/payments/${transaction}`)
     await page.reload()
-    await page
-      .getByText(/confirmed|settled/i)
-      .first()
-      .waitFor()
+    await page.getByText('The merchant has the money. This is final.').waitFor()
+    const timeline = page.getByRole('list').filter({ hasText: 'Verified and accepted' })
+    for (const step of ['Verified and accepted', 'Sent', 'Confirmed', 'Answered']) {
+      const shown = timeline.getByRole('listitem').filter({ hasText: step }).first()
+      expect(await shown.locator('time').count()).toBe(1)
+    }
+    expect(await seriousFindings(page)).toEqual([])
     expect(faults).toEqual([])
+    // Both ways: from the payment to its merchant, and to what else is paid at the address.
+    await page.getByRole('link', { name: 'Penny Weather' }).click()
+    await page.waitForURL('**/merchants/penny-weather')
     await close()
   })
 
   it('finds a payment by payer and nonce, and says that another is unknown', async () => {
     const { page, close } = await world.open()
     const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
-    await page.goto('/lookup')
+    await page.goto('/payments')
     await page.getByLabel('Transaction hash or payer address').fill(payment.payer)
-    await page.getByRole('button', { name: 'Look up' }).click()
-    await page.getByText('The nonce is 0x and 64 digits.').waitFor()
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByText('The nonce has 64 hex digits.').waitFor()
     await page.getByLabel('Nonce').fill(payment.nonce)
-    await page.getByRole('button', { name: 'Look up' }).click()
-    await page.getByText('Confirmed', { exact: true }).waitFor()
-    await page.goto(`/lookup?tx=0x${'77'.repeat(32)}`)
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.waitForURL(`**/payments/eip155:5042/**`)
+    await page.getByText('Confirmed', { exact: true }).first().waitFor()
+    await page.goto(`/payments/0x${'77'.repeat(32)}`)
     await page.getByText('No such payment here').waitFor()
+    await close()
+  })
+
+  it('leads the addresses of the former lookup on', async () => {
+    const { page, close } = await world.open()
+    const [payment] = (await world.get(`/payments/${transaction}`)).body.payments
+    await page.goto(`/lookup?tx=${transaction}`)
+    await page.waitForURL(`**/payments/${transaction}`)
+    await page.goto(`/lookup?payer=${payment.payer}&nonce=${payment.nonce}`)
+    await page.getByText('The merchant has the money. This is final.').waitFor()
+    await page.goto('/lookup/attestation')
+    await page.waitForURL('**/payments/attestation')
     await close()
   })
 
@@ -203,7 +220,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
       await page.getByRole('button', { name: 'Check' }).click()
       await page.getByText(answer).waitFor()
     }
-    await page.goto('/lookup')
+    await page.goto('/payments')
     await page.getByRole('link', { name: 'checked here' }).click()
     await check('hello', 'This is no JSON.')
     await check({ format: 'jws' }, 'format must be "eip712".')
@@ -225,7 +242,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
 
   it('opens the receipt of a payment', async () => {
     const { page, close } = await world.open()
-    await page.goto(`/lookup?tx=${transaction}`)
+    await page.goto(`/payments/${transaction}`)
     await page.getByRole('link', { name: 'Receipt' }).click()
     await page.getByRole('heading', { name: /receipt/i }).waitFor()
     await page.getByText(transaction).first().waitFor()

@@ -37,14 +37,14 @@ describe.skipIf(skipped !== undefined)('where the network has an explorer', () =
     expect(await payTo.first().getAttribute('rel')).toContain('noopener')
     expect(await payTo.first().getAttribute('target')).toBe('_blank')
 
-    await page.goto(`/lookup?tx=${transaction}`)
+    await page.goto(`/payments/${transaction}`)
     await linksTo(page, `${explorer}/tx/${transaction}`).waitFor()
     await linksTo(page, `${explorer}/address/${devnetPayer.address}`).waitFor()
 
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Fern')
     await signIn(page)
-    await linksTo(page, `${explorer}/tx/${transaction}`).waitFor()
+    await linksTo(page, `/payments/${transaction}`).waitFor()
     await close()
   })
 })

@@ -75,6 +75,8 @@ it('an archived payment is looked up and refused as before, and its files are fo
     ...body,
     createdAt: new Date(Date.parse(body.createdAt) - TEN_DAYS_MS).toISOString(),
     updatedAt: new Date(Date.parse(body.updatedAt) - TEN_DAYS_MS).toISOString(),
+    // The transaction as it was signed is in the archive alone.
+    sentAt: null,
   })
   expect((await lookUp(payment)).body).toEqual(aged(byNonce))
   expect((await lookUp(payment, '/attestation')).body).toEqual(attested)

@@ -43,12 +43,16 @@ describe('one payment, one transfer, one success', () => {
       )
     }
     expect((await merchantBalance()) - before).toBe(10_000n)
-    expect((await lookUp(payment)).body).toMatchObject({
+    const { body: status } = await lookUp(payment)
+    expect(status).toMatchObject({
       state: 'confirmed',
       transaction: hash,
       amount: '10000',
       delivered: true,
     })
+    const { createdAt, sentAt, updatedAt, deliveredAt } = status
+    const times = [createdAt, sentAt, updatedAt, deliveredAt].map((time) => Date.parse(time))
+    expect(times).toEqual([...times].sort((a, b) => a - b))
   })
 
   it('two hundred different ones at once all settle, each once', async () => {

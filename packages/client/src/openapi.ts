@@ -486,11 +486,14 @@ export interface components {
       amount: components["schemas"]["Amount"];
       asset: components["schemas"]["Address"];
       blockNumber: number | null;
+      /** @description When it was found valid and accepted. */
       createdAt: components["schemas"]["Time"];
       /** @description ISO 4217; `null` if not known. */
       currency: string | null;
       /** @description Whether a caller of settle received the success. */
       delivered: boolean;
+      /** @description When the success was answered. */
+      deliveredAt: components["schemas"]["Time"] | null;
       errorMessage: string | null;
       errorReason: string | null;
       explorerUrl: string | null;
@@ -500,6 +503,8 @@ export interface components {
       nonce: components["schemas"]["Hash"];
       payer: components["schemas"]["Address"];
       payTo: components["schemas"]["Address"];
+      /** @description When its transaction was sent; `null` without one, and for one of somebody else. */
+      sentAt: components["schemas"]["Time"] | null;
       /** @description The id in the log lines of this service. */
       settlementId: string;
       /**
@@ -510,6 +515,7 @@ export interface components {
       /** @description Of the asset; `null` for one that is no longer taken. */
       symbol: string | null;
       transaction: components["schemas"]["Hash"] | null;
+      /** @description When its state changed last: of a confirmed one, its confirmation. */
       updatedAt: components["schemas"]["Time"];
       validAfter: string;
       validBefore: string;
@@ -564,6 +570,8 @@ export interface components {
       explorerUrl: string | null;
       /** @description The listing that speaks for `payTo`; `null` if there is none. */
       merchant: string | null;
+      /** @description The id of that listing. */
+      merchantId: string | null;
       network: components["schemas"]["Network"];
       nonce: components["schemas"]["Hash"];
       payer: components["schemas"]["Address"];

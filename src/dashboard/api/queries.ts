@@ -12,9 +12,10 @@ import type { HooksAnswer } from '../../api/events.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
-import type { PaymentStatus } from '../../api/payments.js'
+import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
 import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
+import type { Attestation } from '../../x402/attestation.js'
 import { requestJson } from './http.js'
 
 const PAGE_SIZE = 24
@@ -129,6 +130,30 @@ export const paymentsQuery = (path: string) =>
     },
     refetchInterval: ({ state }) =>
       state.data?.some(({ state }) => state === 'queued' || state === 'submitted') ? 1_500 : false,
+  })
+
+/** Reads the receipt of a confirmed payment; `path` is its whole address. */
+export const receiptQuery = (path: string) =>
+  queryOptions({
+    queryKey: ['receipt', path],
+    queryFn: ({ signal }) =>
+      requestJson<ReceiptAnswer>(path, { signal, headers: { accept: 'application/json' } }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+/** Reads the attestation of a confirmed payment; `null` if none was signed. */
+export const attestationQuery = (path: string) =>
+  queryOptions({
+    queryKey: ['attestation', path],
+    async queryFn({ signal }) {
+      try {
+        return await requestJson<Attestation>(path, { signal })
+      } catch (error) {
+        if (error instanceof ArcusError && error.status === 404) return null
+        throw error
+      }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
   })
 
 export const ownedQuery = (address: string) =>

@@ -19,7 +19,7 @@ const places = [
     name: 'Directory',
     isHere: (path: string) => path === '/' || path.startsWith('/merchants'),
   },
-  { href: '/lookup', name: 'Lookup', isHere: (path: string) => path.startsWith('/lookup') },
+  { href: '/payments', name: 'Payments', isHere: (path: string) => path.startsWith('/payments') },
   { href: '/status', name: 'Status', isHere: (path: string) => path.startsWith('/status') },
   { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
 ]

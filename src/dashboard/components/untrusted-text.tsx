@@ -73,8 +73,8 @@ interface HexProps {
 }
 
 /**
- * Shows an address or hash: shortened, whole on hover, with a button to copy it and a link to the explorer. Where the
- * network has no explorer, a short transaction hash links to the lookup page.
+ * Shows an address or hash: shortened, whole on hover, with a button to copy it. A short transaction hash links to the
+ * page of its payment, everything else to the explorer of the network, if it has one.
  */
 export function Hex({ hex, kind, network, isFull = false }: HexProps) {
   const { data: settings } = useQuery(settingsQuery)
@@ -88,12 +88,15 @@ export function Hex({ hex, kind, network, isFull = false }: HexProps) {
   )
   return (
     <span className="inline-flex max-w-full items-center gap-1">
-      {known?.explorerUrl ? (
-        <OutLink href={`${known.explorerUrl}/${kind}/${hex}`}>{text}</OutLink>
-      ) : kind === 'tx' && !isFull ? (
-        <Link href={`/lookup?tx=${hex}`} className="hover:text-accent hover:underline">
+      {kind === 'tx' && !isFull ? (
+        <Link
+          href={`/payments/${hex}`}
+          className="underline decoration-line-strong underline-offset-4 hover:text-accent hover:decoration-current"
+        >
           {text}
         </Link>
+      ) : known?.explorerUrl ? (
+        <OutLink href={`${known.explorerUrl}/${kind}/${hex}`}>{text}</OutLink>
       ) : (
         text
       )}

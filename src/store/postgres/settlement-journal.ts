@@ -76,6 +76,11 @@ export function createSettlementJournal(database: Database, worker: string): Set
       const known = new Set(rows.map(({ id }) => id))
       return [...rows, ...found.filter(({ id }) => !known.has(id))].map((row) => toJob(row) as Job)
     },
+    async signedAt(transaction) {
+      const text = 'SELECT created_at FROM attempts WHERE hash = $1'
+      const [row] = await database.rows<{ created_at: number }>(text, [transaction])
+      return row?.created_at
+    },
     async openJobs(network) {
       const rows = await database.rows<JobRow>(
         'SELECT * FROM jobs WHERE network = $1 AND is_open ORDER BY created_at',

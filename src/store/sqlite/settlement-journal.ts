@@ -76,6 +76,7 @@ export function createSettlementJournal(
         (row) => toJob(row) as Job,
       )
     },
+    signedAt: async (transaction) => sql.signedAt.get(transaction) as number | undefined,
     openJobs: async (network) =>
       (sql.openJobs.all(network) as JobRow[]).map((row) => toJob(row) as Job),
     recordAttempt: (attempt, _epoch, bearers = []) =>
@@ -254,6 +255,7 @@ function prepareSettlementStatements(database: Database) {
        UNION SELECT * FROM jobs WHERE "transaction" = @transaction AND transfer_log IS NOT NULL
        ORDER BY transfer_log, created_at`,
     ),
+    signedAt: database.prepare('SELECT created_at FROM attempts WHERE hash = ?').pluck(),
     openJobs: database.prepare(
       `SELECT * FROM jobs WHERE network = ? AND state IN ('queued', 'submitted') ORDER BY created_at`,
     ),

@@ -606,6 +606,8 @@ export function describeStore(name: string, open: () => Promise<Engine>): void {
         const attempt = anAttempt({ jobIds: ids, createdAt: noon + 5 })
         await recordAttempt(attempt)
         expect(await stores.journal.openAttempts(network, relayer)).toEqual([attempt])
+        expect(await stores.journal.signedAt(attempt.hash)).toBe(attempt.createdAt)
+        expect(await stores.journal.signedAt(hash(0xee))).toBeUndefined()
         expect(await find(aJob({ id: 'a' }))).toMatchObject({
           state: 'submitted',
           transaction: attempt.hash,

@@ -1,8 +1,8 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import { type FormEvent, useState } from 'react'
-import type { PaymentStatus } from '../../api/payments.js'
-import type { FacilitatorAnswer } from '../../api/service.js'
+import type { PaymentStatus } from '../../../api/payments.js'
+import type { FacilitatorAnswer } from '../../../api/service.js'
 import {
   type Attestation,
   type AttestationPayload,
@@ -10,17 +10,18 @@ import {
   attestationTypes,
   FACILITATOR_ATTESTATION,
   readAttestation,
-} from '../../x402/attestation.js'
-import { memberOf } from '../../x402/json.js'
-import { requestJson } from '../api/http.js'
-import { Button } from '../components/button.js'
-import { Card } from '../components/card.js'
-import { TextArea } from '../components/field.js'
-import { Fact } from '../components/figures.js'
-import { Moment } from '../components/moment.js'
-import { Notice } from '../components/notice.js'
-import { PageTitle } from '../components/page.js'
-import { Hex } from '../components/untrusted-text.js'
+} from '../../../x402/attestation.js'
+import { memberOf } from '../../../x402/json.js'
+import { requestJson } from '../../api/http.js'
+import { attestationQuery } from '../../api/queries.js'
+import { Button } from '../../components/button.js'
+import { Card } from '../../components/card.js'
+import { TextArea } from '../../components/field.js'
+import { Fact } from '../../components/figures.js'
+import { Moment } from '../../components/moment.js'
+import { Notice } from '../../components/notice.js'
+import { PageTitle } from '../../components/page.js'
+import { Hex } from '../../components/untrusted-text.js'
 
 /** The result of the check of an attestation. */
 interface Finding {
@@ -78,6 +79,50 @@ export function AttestationCheck() {
         {check.data !== undefined && <Found finding={check.data} />}
       </div>
     </>
+  )
+}
+
+/** Offers the attestation of a payment that settled here, and checks it on request. */
+export function OwnAttestation({ payment, path }: { payment: PaymentStatus; path: string }) {
+  const query = useQuery(attestationQuery(path.replace('?', '/attestation?')))
+  const check = useMutation({ mutationFn: checkAttestation })
+  const { data: attestation } = query
+  if (attestation === undefined || attestation === null) {
+    return (
+      <p className="text-sm text-muted">
+        {query.isPending
+          ? 'Looking for it…'
+          : query.isError
+            ? query.error.message
+            : 'None was signed: Arcus had no key for attestations then, or its database was restored.'}
+      </p>
+    )
+  }
+  const found = check.data && verdicts[check.data.verdict]
+  return (
+    <div className="space-y-3 text-sm">
+      <p className="text-muted">
+        Signed by{' '}
+        <Hex hex={attestation.payload.facilitator} kind="address" network={payment.network} />
+      </p>
+      <div aria-live="polite">
+        {check.isError && (
+          <Notice tone="bad" title="The check could not be made">
+            {check.error.message}
+          </Notice>
+        )}
+        {found === undefined ? (
+          <Button size="sm" isBusy={check.isPending} onClick={() => check.mutate(attestation)}>
+            Check it
+          </Button>
+        ) : (
+          <Notice tone={found.tone} title={found.title}>
+            {found.meaning} Your browser checked the signature and compared the statement with the
+            record of Arcus. It did not ask the chain.
+          </Notice>
+        )}
+      </div>
+    </div>
   )
 }
 

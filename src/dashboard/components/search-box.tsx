@@ -1,0 +1,57 @@
+import { withQuery } from 'arcus-client/calls'
+import { type FormEvent, useId, useState } from 'react'
+import { useLocation } from 'wouter'
+import { readSearch } from '../format/search-target.js'
+import { Button } from './button.js'
+import { inputStyle } from './field.js'
+import { Icon } from './icons.js'
+
+const MAX_CHARS = 200
+
+/**
+ * The one search box: a transaction hash leads to its payment, an address to what is paid there, and words or the id of a
+ * merchant to the directory.
+ */
+export function SearchBox() {
+  const [typed, setTyped] = useState('')
+  const [, navigate] = useLocation()
+  const hint = useId()
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const target = readSearch(typed)
+    if (target.kind === 'hash') navigate(`/payments/${target.hash}`)
+    else if (target.kind === 'address') navigate(`/directory?payTo=${target.address}`)
+    else navigate(withQuery('/directory', { query: target.words }))
+  }
+
+  return (
+    <search>
+      <form onSubmit={submit} className="flex max-w-2xl gap-2">
+        <div className="relative min-w-0 flex-1">
+          <span className="pointer-events-none absolute inset-y-0 left-3 flex items-center text-faint">
+            <Icon name="search" />
+          </span>
+          <input
+            type="search"
+            value={typed}
+            onChange={({ target }) => setTyped(target.value)}
+            placeholder="Search"
+            aria-label="Search everything"
+            aria-describedby={hint}
+            maxLength={MAX_CHARS}
+            spellCheck={false}
+            autoComplete="off"
+            className={`${inputStyle} pl-9`}
+          />
+        </div>
+        <Button type="submit" variant="primary">
+          Search
+        </Button>
+      </form>
+      <p id={hint} className="mt-1.5 text-xs text-muted">
+        Words, the id of a merchant, a transaction hash, or an address.
+      </p>
+    </search>
+  )
+}

@@ -38,6 +38,9 @@ export function App() {
             <Route path="/">
               <Directory />
             </Route>
+            <Route path="/directory">
+              <Directory />
+            </Route>
             <Route path="/merchants/:id">{({ id }) => <Merchant key={id} id={id} />}</Route>
             <Route path="/payments">
               <FindPayment />

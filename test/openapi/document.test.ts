@@ -27,7 +27,12 @@ const otherProtocols = ['POST /mcp', 'GET /mcp', 'DELETE /mcp']
 
 /** The console and its files are for browsers; there are as many as were built, and Fastify prints `assets/*` as `*`. */
 function isPage(route: string): boolean {
-  if (/^GET \/(payments(\/attestation)?$|directory|lookup|status|console|merchants)([/*]|$)/.test(route)) return true
+  if (
+    /^GET \/(payments(\/attestation)?$|directory|lookup|status|console|merchants)([/*]|$)/.test(
+      route,
+    )
+  )
+    return true
   return /^GET \/(\*|assets\/\*|[^/]*\.[a-z0-9]+)?$/.test(route) && route !== 'GET /openapi.json'
 }
 

@@ -38,6 +38,7 @@ export interface EndpointFilters {
   official?: string
   hasSchema?: string
   tag?: string
+  payTo?: string
   sort?: string
 }
 

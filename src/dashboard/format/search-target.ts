@@ -17,7 +17,7 @@ export function readSearch(typed: string): SearchTarget {
   return { kind: 'words', words }
 }
 
-/** The form of a merchant's id, those of unclaimed merchants included. */
+/** Tells whether words have the form of a merchant's id. One without a hyphen is a word, which the search finds anyway. */
 export function mayBeMerchantId(words: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/.test(words)
+  return words.includes('-') && /^[a-z0-9][a-z0-9-]{1,62}[a-z0-9]$/.test(words)
 }

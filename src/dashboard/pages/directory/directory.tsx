@@ -1,6 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { endpointsQuery, totalsQuery } from '../../api/queries.js'
+import {
+  type EndpointFilters,
+  endpointsQuery,
+  merchantQuery,
+  totalsQuery,
+} from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
 import { Latency, Stat, Usd } from '../../components/figures.js'
@@ -9,6 +14,7 @@ import { Notice } from '../../components/notice.js'
 import { useTitle } from '../../components/page.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
+import { mayBeMerchantId } from '../../format/search-target.js'
 import { EndpointRow } from './endpoint-row.js'
 import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
 
@@ -42,6 +48,7 @@ export function Directory() {
           const counted = total === null ? `${more}${items.length}` : exactCount(total)
           return (
             <>
+              <MerchantOfId words={filters.query ?? ''} />
               <p role="status" className="px-1 pb-3 text-xs text-muted">
                 {correctedQuery !== undefined && (
                   <>
@@ -60,7 +67,7 @@ export function Directory() {
                 className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
               >
                 {items.length === 0 ? (
-                  <NoResults filtered={filtered} onClear={() => setFilters({})} />
+                  <NoResults filters={filters} onClear={() => setFilters({})} />
                 ) : (
                   <ul className="divide-y divide-line">
                     {items.map((item) => (
@@ -98,8 +105,42 @@ export function Directory() {
   )
 }
 
-function NoResults({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
-  return filtered ? (
+/** Leads to the merchant whose id was typed, if there is one. */
+function MerchantOfId({ words }: { words: string }) {
+  const { data } = useQuery({
+    ...merchantQuery(words),
+    enabled: mayBeMerchantId(words),
+    retry: false,
+  })
+  if (data === undefined || data.id !== words) return null
+  return (
+    <p className="px-1 pb-2 text-sm">
+      <Link
+        href={`/merchants/${encodeURIComponent(data.id)}`}
+        className="font-medium text-accent underline-offset-4 hover:underline"
+      >
+        The merchant with the id “{data.id}”: <UntrustedText text={data.name} max={60} />
+      </Link>
+    </p>
+  )
+}
+
+function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: () => void }) {
+  if (filters.payTo !== undefined) {
+    return (
+      <Empty
+        title="Nothing listed is paid at this address"
+        action={
+          <ButtonLink href={`/payments?payer=${encodeURIComponent(filters.payTo)}`}>
+            Find a payment from this address
+          </ButtonLink>
+        }
+      >
+        Payments to an address that is not listed are found by their transaction.
+      </Empty>
+    )
+  }
+  return isFiltered(filters) ? (
     <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
       Try fewer words or filters. The search covers titles, tags, providers, descriptions and URLs.
     </Empty>

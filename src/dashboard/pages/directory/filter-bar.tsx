@@ -4,7 +4,7 @@ import { callMethods } from '../../../x402/calls.js'
 import type { EndpointFilters } from '../../api/queries.js'
 import { type Options, Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
-import { oneLine } from '../../format/untrusted-text.js'
+import { oneLine, shortHex } from '../../format/untrusted-text.js'
 
 /** Long enough not to search for each key, short enough to feel immediate. */
 const TYPING_MS = 140
@@ -102,6 +102,21 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
             {label}
           </button>
         ))}
+        {filters.payTo !== undefined && (
+          <button
+            type="button"
+            onClick={() => set('payTo', undefined)}
+            title={oneLine(filters.payTo, 64)}
+            className={pill(true)}
+          >
+            <span>
+              Paid at{' '}
+              <bdi className="font-mono text-xs">{shortHex(oneLine(filters.payTo, 64))}</bdi>
+            </span>
+            <Icon name="cross" size={10} />
+            <span className="sr-only">(remove)</span>
+          </button>
+        )}
         {filters.tag !== undefined && (
           <button type="button" onClick={() => set('tag', undefined)} className={pill(true)}>
             <span>
@@ -193,6 +208,7 @@ const names = [
   'official',
   'hasSchema',
   'tag',
+  'payTo',
   'sort',
 ] as const satisfies (keyof EndpointFilters)[]
 

@@ -179,6 +179,12 @@ export function createExaminer(options: ExaminerOptions): Examiner {
     const spending = await keeper.persistently(() =>
       findSpending(options, attempt, receipt, result),
     )
+    // The payer of a shared transaction that failed as a whole owes nothing: the accounts that made it fail are charged.
+    const isOwed = receipt.isSuccess || attempt.jobIds.length === 1
+    for (const { entry, burnt } of unsettled) {
+      const isCharged = spending.burnt.some(({ payer }) => payer === entry.payer)
+      if (isOwed && !isCharged && !entry.isAlone && !entry.gas) entry.owedGas += burnt
+    }
     await keeper.keep(settled, { ...attempt, epoch: slot.epoch, spending })
     events.spent(spending.total, spending.wasted ?? 0n)
     for (const { entry } of unsettled) {

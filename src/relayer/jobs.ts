@@ -84,6 +84,8 @@ export interface TrackedJob extends JobProfile {
   coded: readonly string[]
   /** 18-decimal units burnt by transactions that did not settle it. */
   burntGas: bigint
+  /** The part of it that its payer is charged for only if the payment fails; 18-decimal units. */
+  owedGas: bigint
   /** The number of slots that still hold a transaction with this job. */
   liveSlots: number
   /** Hashes of everything signed for it, except for those that every node refused. */
@@ -163,6 +165,7 @@ export function createTrackedJobs(
       // A payment is sent alone because its payer had code when it was verified.
       coded: profile.isAlone && profile.gas === undefined ? profile.runners : [],
       burntGas: 0n,
+      owedGas: 0n,
       liveSlots: 0,
       mayBeOut: new Set(job.transaction === null ? [] : [job.transaction]),
       isRefusedByAll: false,

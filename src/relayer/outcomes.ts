@@ -315,8 +315,8 @@ export function createOutcomeKeeper(options: OutcomeKeeperOptions): OutcomeKeepe
   /** Returns the gas to book: that of a plain account only where its payment has failed, the rest with its slot. */
   function spendingOf(decisions: readonly Decision[], closed?: ClosedSlot) {
     const burnt = decisions.flatMap(({ entry, outcome }) =>
-      outcome.state === 'failed' && entry.gas === undefined && !entry.isAlone && entry.burntGas > 0n
-        ? [{ payer: entry.payer, amount: entry.burntGas }]
+      outcome.state === 'failed' && entry.owedGas > 0n
+        ? [{ payer: entry.payer, amount: entry.owedGas }]
         : [],
     )
     if (closed === undefined && burnt.length === 0) return {}

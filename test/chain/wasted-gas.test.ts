@@ -128,7 +128,7 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
     settle(await aSignedPayment({ from: payer.address, signer: payer, validAfter }))
 
   /** Tries with new payers until all their payments share a transaction; `act` runs before it is mined. */
-  async function share(count: number, act: (first: PrivateKeyAccount) => Promise<void>) {
+  async function share(count: number, act: (payers: PrivateKeyAccount[]) => Promise<void>) {
     for (;;) {
       const payers: PrivateKeyAccount[] = []
       // One after another, because anvil may give two mints of one moment the same nonce.
@@ -137,25 +137,34 @@ describe('an account that delegates its code (EIP-7702) after it was checked', (
       let isShared = false
       await world.betweenBlocks(async () => {
         answers = payers.map((payer) => pay(payer))
-        isShared = await isOnePending()
-        if (isShared) await act(payers[0] as PrivateKeyAccount)
+        isShared = await doShare(payers)
+        if (isShared) await act(payers)
       })
       const told = (await Promise.all(answers)).map(({ success }) => success)
       if (isShared) return { told, accounts: payers.map(({ address }) => address.toLowerCase()) }
     }
   }
 
-  it('answers for the shared transaction it killed; those who shared it recover, and pay nothing', async () => {
-    const { told, accounts } = await share(4, (liar) => delegate([liar], trap))
-    expect(told).toEqual([false, true, true, true])
-    const [liar] = accounts as [string]
-    const booked = burntToday()
-    expect(Object.keys(booked).sort()).toEqual([liar, 'wasted'].sort())
-    expect(booked[liar]).toBe(booked.wasted)
-  })
+  // The first takes the gas of all the others; the last leaves their transfers, and burns what is left.
+  it.each(['first', 'last'])(
+    'answers for the gas of the transaction it shared as the %s; the others recover, and pay nothing',
+    async (place) => {
+      const before = burntToday().wasted ?? 0n
+      const position = place === 'first' ? 0 : 3
+      const { told, accounts } = await share(4, (payers) =>
+        delegate(payers.slice(position, position + 1), trap),
+      )
+      expect(told).toEqual(accounts.map((_, i) => i !== position))
+      const booked = burntToday()
+      const liar = accounts[position] as string
+      expect(accounts.filter((account) => account in booked)).toEqual([liar])
+      expect(booked[liar]).toBe((booked.wasted ?? 0n) - before)
+    },
+  )
 
   it('answers for it also when it takes the delegation back in the same block', async () => {
-    const { told, accounts } = await share(2, async (liar) => {
+    const { told, accounts } = await share(2, async ([liar]) => {
+      if (liar === undefined) throw new Error('no payer')
       await delegate([liar], trap)
       await delegate([liar], `0x${'0'.repeat(40)}`, { isLate: true })
     })
@@ -195,13 +204,24 @@ function burntToday(): Record<string, bigint> {
   }
 }
 
-/** Tells whether the payments under way share a transaction: on a busy machine each may get its own. */
-async function isOnePending(): Promise<boolean> {
-  const count = async () =>
-    Number((await call<{ pending: string }>(world.chainUrl, 'txpool_status')).pending)
-  while ((await count()) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+/**
+ * Tells whether these payers' payments wait in one transaction, in this order. On a busy machine each may get a
+ * transaction of its own, or be checked before an earlier one.
+ */
+async function doShare(payers: readonly PrivateKeyAccount[]): Promise<boolean> {
+  const waiting = async () => {
+    const pool = await call<{ pending: Record<string, Record<string, { input: string }>> }>(
+      world.chainUrl,
+      'txpool_content',
+    )
+    return Object.values(pool.pending).flatMap((ofSender) => Object.values(ofSender))
+  }
+  while ((await waiting()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
   await new Promise((resolve) => setTimeout(resolve, 1_000))
-  return (await count()) === 1
+  const [shared, ...others] = await waiting()
+  if (shared === undefined || others.length > 0) return false
+  const places = payers.map(({ address }) => shared.input.indexOf(address.slice(2).toLowerCase()))
+  return places.every((place, i) => place > (places[i - 1] ?? 0))
 }
 
 /** Sends a transaction with these delegations, before all that the service sends or behind it. */

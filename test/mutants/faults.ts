@@ -115,6 +115,11 @@ const outcomes = faultsOf(
       'confirmation(receipt, settled, cost + entry.burntGas, attestation)',
       'confirmation(receipt, settled, cost, attestation)',
     ],
+    [
+      'the payer of a failed payment is charged for the gas they owe',
+      "outcome.state === 'failed' && entry.owedGas > 0n",
+      "outcome.state === 'confirmed' && entry.owedGas > 0n",
+    ],
   ],
 )
 

@@ -52,6 +52,7 @@ const handlers: Record<string, Handle> = {
     if (request.method === 'POST') demand(response, { amount: '50000' })
     else response.writeHead(405, { allow: 'POST' }).end()
   },
+  '/zero': (_request, response) => demand(response, { amount: '0' }),
   '/wrong-asset': (_request, response) => demand(response, { asset: otherToken }),
   '/wrong-network': (_request, response) => demand(response, { network: 'eip155:8453' }),
   '/somebody-else': (_request, response) => demand(response, { payTo: otherToken }),

@@ -7,6 +7,23 @@ import { sameAddress } from '../../../format/untrusted-text.js'
 
 export type Method = MerchantEndpoint['method']
 
+/** The 402 of an endpoint, as the last check read it. */
+export interface Found {
+  /** Atomic units of `asset`. */
+  price: string
+  asset: string
+  symbol: string
+  payTo: string
+  network: string
+  /** Codes of the check. */
+  warnings: readonly string[]
+  /** Unix seconds. */
+  checkedAt: number
+}
+
+/** A check that found a 402 that can be listed. */
+export type LiveValidation = Validation & { listing: NonNullable<Validation['listing']> }
+
 /** An endpoint in the form: texts as typed, valid or not. */
 export interface EndpointDraft {
   /** Identifies the endpoint in the list of the form. */
@@ -32,6 +49,8 @@ export interface EndpointDraft {
   beside: Omit<MerchantEndpoint['example'], 'arguments'>
   transport?: MerchantEndpoint['transport']
   output: { type: string; example?: unknown } | null
+  /** The 402 as it was read last; `null` before that, and once another URL or method is typed. */
+  found: Found | null
 }
 
 export interface ListingDraft {
@@ -58,6 +77,7 @@ export function emptyEndpoint(): EndpointDraft {
     inputSchema: '',
     beside: {},
     output: { type: 'json' },
+    found: null,
   }
 }
 
@@ -84,6 +104,7 @@ export function draftOf(merchant: MerchantView): ListingDraft {
     transport: endpoint.transport,
     inputSchema: jsonText(endpoint.inputSchema),
     output: endpoint.output,
+    found: foundAtLast(endpoint, merchant),
   }))
   return { id, name, description, payTo, endpoints }
 }
@@ -100,11 +121,23 @@ function besideParameters({
   return beside
 }
 
+function foundBy({ listing, warnings, checkedAt }: LiveValidation): Found {
+  const { price, asset, symbol, payTo, network } = listing
+  return { price, asset, symbol, payTo, network, warnings, checkedAt }
+}
+
+/** Returns what the last probe of a listed endpoint read; `null` unless it is as a listing should be. */
+function foundAtLast(endpoint: MerchantEndpoint, merchant: MerchantView): Found | null {
+  const { livePrice, symbol, probe } = endpoint.state
+  if (livePrice === null || probe?.verdict !== 'live') return null
+  const { warnings, checkedAt } = probe
+  const { payTo, network } = merchant
+  return { price: livePrice, asset: endpoint.asset, symbol, payTo, network, warnings, checkedAt }
+}
+
 /** Fills the empty fields of an endpoint from its live 402, and replaces its price. Texts of the owner stay. */
-export function fillEndpoint(
-  draft: EndpointDraft,
-  quoted: NonNullable<Validation['listing']>,
-): EndpointDraft {
+export function fillEndpoint(draft: EndpointDraft, quote: LiveValidation): EndpointDraft {
+  const quoted = quote.listing
   const isSameMethod = draft.method === quoted.method
   const example = jsonText(quoted.example?.[parametersIn(quoted.method)])
   return {
@@ -115,6 +148,7 @@ export function fillEndpoint(
     beside: isSameMethod ? draft.beside : besideParameters(quoted),
     pricing: quoted.pricing === 'metered' ? 'metered' : draft.pricing,
     price: atomicToUsd(quoted.price),
+    found: foundBy(quote),
     asset: quoted.asset,
     title: draft.title || (quoted.title ?? titleFromUrl(quoted.url)),
     description: draft.description || (quoted.description ?? ''),

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { callMethods, parametersIn, uncalledMethods } from '../../../../x402/calls.js'
 import { settingsQuery } from '../../../api/queries.js'
-import { MethodChip } from '../../../components/badge.js'
+import { Badge, MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
 import { Select } from '../../../components/choices.js'
 import { Field, TextArea, TextField } from '../../../components/field.js'
@@ -10,16 +10,20 @@ import { Icon } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
 import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
 import { oneLine } from '../../../format/untrusted-text.js'
-import { verdictName, warningText } from '../../../format/verdicts.js'
+import { verdictName } from '../../../format/verdicts.js'
 import type { Problems } from './compose-listing.js'
 import { type EndpointDraft, fillEndpoint, listedTokens, tokenOf } from './draft.js'
-import { readQuote } from './quote.js'
+import { differences } from './found.js'
+import { FoundPanel } from './found-panel.js'
+import { isLive, readQuote } from './quote.js'
 
 interface EndpointFieldsProps {
   endpoint: EndpointDraft
   /** `endpoints[0]`, as problems name it. */
   path: string
   problems: Problems
+  /** The payout address in the form. */
+  payTo: string
   /** True if the fields show before anybody opens them. */
   isOpenAtFirst: boolean
   onChange: (endpoint: EndpointDraft) => void
@@ -36,13 +40,17 @@ const exampleLabels = {
   arguments: 'Example arguments (JSON)',
 }
 
+/** With another of these it is another endpoint, about which nothing is known. */
+const addresses = new Set<keyof EndpointDraft>(['url', 'method', 'toolName'])
+
 /** Edits one endpoint: a line that opens into its fields. */
 export function EndpointFields(props: EndpointFieldsProps) {
-  const { endpoint, path, problems, isOpenAtFirst, onChange, onRemove } = props
+  const { endpoint, path, problems, payTo, isOpenAtFirst, onChange, onRemove } = props
   const hasProblem = Object.keys(problems).some((key) => key.startsWith(path))
   const [isOpened, setIsOpened] = useState(isOpenAtFirst)
   const isOpen = isOpened || hasProblem
   const { url, method, title, price } = endpoint
+  const differs = differences(endpoint, payTo).length > 0
   const { symbol } = tokenOf(endpoint, listedTokens(useQuery(settingsQuery).data))
   return (
     <fieldset className="min-w-0">
@@ -65,6 +73,7 @@ export function EndpointFields(props: EndpointFieldsProps) {
               <UrlText url={url} />
             )}
           </span>
+          {!isOpen && differs && <Badge tone="warn">Differs from its 402</Badge>}
           {!isOpen && (
             <span className="ml-auto hidden shrink-0 text-sm text-muted sm:inline">
               {oneLine(title, 40)}
@@ -81,14 +90,14 @@ export function EndpointFields(props: EndpointFieldsProps) {
           Remove
         </Button>
       </div>
-      {isOpen && <Fields {...{ endpoint, path, problems, onChange }} />}
+      {isOpen && <Fields {...{ endpoint, path, problems, payTo, onChange }} />}
     </fieldset>
   )
 }
 
-type FieldsProps = Pick<EndpointFieldsProps, 'endpoint' | 'path' | 'problems' | 'onChange'>
+type FieldsProps = Omit<EndpointFieldsProps, 'isOpenAtFirst' | 'onRemove'>
 
-function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
+function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
   const { method, pricing } = endpoint
   const tokens = listedTokens(useQuery(settingsQuery).data)
   const token = tokenOf(endpoint, tokens)
@@ -96,7 +105,8 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
   const bind = <Name extends keyof EndpointDraft>(name: Name) => ({
     value: endpoint[name],
     error: problems[`${path}.${name}`],
-    onChange: (value: EndpointDraft[Name]) => onChange({ ...endpoint, [name]: value }),
+    onChange: (value: EndpointDraft[Name]) =>
+      onChange({ ...endpoint, ...(addresses.has(name) && { found: null }), [name]: value }),
   })
   return (
     <div className="grid gap-5 px-4 pb-6 sm:grid-cols-6 sm:px-5">
@@ -122,7 +132,10 @@ function Fields({ endpoint, path, problems, onChange }: FieldsProps) {
         />
       )}
       <div className="sm:col-span-6">
-        <ReadAgain endpoint={endpoint} onChange={onChange} />
+        <div className="space-y-3">
+          <ReadAgain endpoint={endpoint} onChange={onChange} />
+          <FoundPanel endpoint={endpoint} payTo={payTo} />
+        </div>
       </div>
       <TextField
         place="sm:col-span-6"
@@ -202,8 +215,8 @@ function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onCha
   const { url } = endpoint
   const read = useMutation({
     mutationFn: () => readQuote(url, endpoint),
-    onSuccess: ({ listing }) => {
-      if (listing !== null) onChange(fillEndpoint(endpoint, listing))
+    onSuccess: (quote) => {
+      if (isLive(quote)) onChange(fillEndpoint(endpoint, quote))
     },
   })
   const quote = read.data
@@ -224,9 +237,6 @@ function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onCha
           }
         >
           {quote.listing === null && <UntrustedText text={quote.message} max={600} />}
-          {quote.warnings.map((code) => (
-            <p key={code}>{warningText(code)}</p>
-          ))}
         </Notice>
       )}
     </div>

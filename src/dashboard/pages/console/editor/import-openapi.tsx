@@ -1,12 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
-import { type ChangeEvent, useState } from 'react'
+import { type ChangeEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../../components/button.js'
 import { Field, inputStyle, TextField } from '../../../components/field.js'
 import { Notice } from '../../../components/notice.js'
 import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
-import { verdictName } from '../../../format/verdicts.js'
-import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
-import { readQuote } from './quote.js'
+import type { EndpointDraft } from './draft.js'
+import { checkAll, type Outcome, type Progress } from './import-queue.js'
 import { type Operation, parseFile, type ReadOpenApi, readOpenApi } from './read-openapi.js'
 
 export interface Imported {
@@ -16,13 +15,10 @@ export interface Imported {
   endpoints: EndpointDraft[]
 }
 
-interface Outcome {
-  endpoints: EndpointDraft[]
-  payTo: string
-  refused: { operation: Operation; why: string }[]
-}
-
-/** Imports endpoints from an OpenAPI file. Arcus calls each once, and its live 402 overrides the file. */
+/**
+ * Imports endpoints from an OpenAPI file. Arcus calls each once, and its live 402 overrides the file. A large file takes
+ * minutes, so it shows how far it is, and can be stopped.
+ */
 export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => void }) {
   const [base, setBase] = useState('')
   const [file, setFile] = useState<File>()
@@ -32,14 +28,22 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
       readOpenApi(await parseFile(from), at),
     onSuccess: ({ operations }) => setChosen(new Set(operations)),
   })
+  const [progress, setProgress] = useState<Progress>()
+  const stop = useRef<AbortController>(undefined)
   const add = useMutation({
-    mutationFn: ({ operations }: ReadOpenApi) =>
-      quoteAll(operations.filter((operation) => chosen.has(operation))),
+    mutationFn: ({ operations }: ReadOpenApi) => {
+      stop.current = new AbortController()
+      const { signal } = stop.current
+      const wanted = operations.filter((operation) => chosen.has(operation))
+      return checkAll(wanted, { signal, onProgress: setProgress })
+    },
     onSuccess: ({ endpoints, payTo }, { name, description }) => {
       if (endpoints.length > 0) onImport({ name, description, payTo, endpoints })
     },
   })
+  useEffect(() => () => stop.current?.abort(), [])
   const open = (from: File | undefined, at: string) => {
+    stop.current?.abort()
     add.reset()
     if (from !== undefined) read.mutate({ from, at: withSlash(at) })
   }
@@ -88,6 +92,21 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             >
               Check and add {chosen.size}
             </Button>
+            {add.isPending && progress !== undefined && (
+              <>
+                <Button onClick={() => stop.current?.abort()}>Stop</Button>
+                <progress
+                  aria-label="Checked"
+                  value={progress.done}
+                  max={progress.total}
+                  className="h-2 w-32 accent-accent"
+                />
+                <p className="text-sm text-muted tabular">
+                  {progress.done} of {progress.total} checked
+                  {progress.isWaiting && ', and Arcus asks to wait'}
+                </p>
+              </>
+            )}
             {add.isPending && (
               <p role="status" className="text-sm text-muted">
                 Arcus calls each once, without payment.
@@ -101,11 +120,16 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
   )
 }
 
-function Result({ endpoints, refused }: Outcome) {
+function Result({ endpoints, refused, left }: Outcome) {
+  const isWhole = refused.length === 0 && left === 0
   return (
     <Notice
-      tone={refused.length === 0 ? 'ok' : 'warn'}
-      title={`${endpoints.length} added below${refused.length === 0 ? '' : `, ${refused.length} left out`}`}
+      tone={isWhole ? 'ok' : 'warn'}
+      title={[
+        `${endpoints.length} added below`,
+        ...(refused.length === 0 ? [] : [`${refused.length} left out`]),
+        ...(left === 0 ? [] : [`${left} not checked`]),
+      ].join(', ')}
     >
       {refused.map(({ operation: { method, url }, why }) => (
         <p key={method + url}>
@@ -115,45 +139,6 @@ function Result({ endpoints, refused }: Outcome) {
       ))}
     </Notice>
   )
-}
-
-/** Probes one after the other, because most files have one host. */
-async function quoteAll(operations: readonly Operation[]): Promise<Outcome> {
-  const endpoints: Outcome['endpoints'] = []
-  const refused: Outcome['refused'] = []
-  let payTo = ''
-  for (const operation of operations) {
-    const draft = draftOf(operation)
-    const { method, url } = operation
-    try {
-      const quote = await readQuote(url, { method, example: draft.example })
-      if (quote.listing === null) {
-        refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
-        continue
-      }
-      payTo ||= quote.listing.payTo
-      endpoints.push(fillEndpoint(draft, quote.listing))
-    } catch (error) {
-      // After too many calls or without a network, the endpoints read so far are kept.
-      refused.push({ operation, why: (error as Error).message })
-    }
-  }
-  return { endpoints, refused, payTo }
-}
-
-function draftOf({ method, url, title, description, tags, ...rest }: Operation): EndpointDraft {
-  const { example, inputSchema } = rest
-  const isEmpty = typeof example === 'object' && Object.keys(example ?? {}).length === 0
-  return {
-    ...emptyEndpoint(),
-    method,
-    url,
-    title,
-    description,
-    tags: tags.join(', '),
-    example: isEmpty ? '' : JSON.stringify(example, null, 2),
-    inputSchema: inputSchema === null ? '' : JSON.stringify(inputSchema, null, 2),
-  }
 }
 
 /** Adds the slash without which the last part of the path would be lost. */

@@ -75,6 +75,7 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
         <Review
           id={ready.id}
           listing={ready.listing}
+          draft={form.draft}
           diff={diffListings(listed, ready.listing, tokens)}
           isNew={merchant === undefined}
           owner={merchant?.owner ?? undefined}

@@ -1,20 +1,19 @@
-import { type FormEvent, lazy, Suspense, useEffect, useRef } from 'react'
+import { type FormEvent, Suspense, useEffect, useRef } from 'react'
 import { Button } from '../../../components/button.js'
 import { Card, Section } from '../../../components/card.js'
 import { TextArea, TextField } from '../../../components/field.js'
 import { Skeleton } from '../../../components/loaded.js'
 import { Notice } from '../../../components/notice.js'
+import { lazyPage } from '../../../components/page.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
 import type { Problems } from './compose-listing.js'
 import { emptyEndpoint, fillEndpoint, idFromName, type ListingDraft, type Method } from './draft.js'
 import { EndpointFields } from './endpoint-fields.js'
 import type { Imported } from './import-openapi.js'
 import { PasteUrl } from './paste-url.js'
-import type { Quote } from './quote.js'
+import { isLive, type Quote } from './quote.js'
 
-const ImportOpenApi = lazy(async () => ({
-  default: (await import('./import-openapi.js')).ImportOpenApi,
-}))
+const ImportOpenApi = lazyPage(async () => (await import('./import-openapi.js')).ImportOpenApi)
 
 interface ListingFormProps {
   draft: ListingDraft
@@ -45,17 +44,18 @@ export function ListingForm(props: ListingFormProps) {
   }, [count])
   const set = (part: Partial<ListingDraft>) => onChange({ ...draft, ...part })
 
-  const add = (quote: Quote) => {
-    if (quote.listing === null) return
-    const endpoint = fillEndpoint(emptyEndpoint(), quote.listing)
+  const add = (quote: Quote, takesFocus: boolean) => {
+    if (!isLive(quote)) return
+    const { listing } = quote
+    const endpoint = fillEndpoint(emptyEndpoint(), quote)
     opened.current.add(endpoint.key)
-    const name = draft.name || hostName(quote.listing.url)
-    isAdding.current = true
+    const name = draft.name || hostName(listing.url)
+    isAdding.current = takesFocus
     set({
       endpoints: [...draft.endpoints, endpoint],
       name,
       id: draft.id || (isNew ? idFromName(name) : draft.id),
-      payTo: draft.payTo || quote.listing.payTo,
+      payTo: draft.payTo || listing.payTo,
     })
   }
   const addImported = ({ name, description, payTo, endpoints }: Imported) =>
@@ -112,6 +112,7 @@ export function ListingForm(props: ListingFormProps) {
                 endpoint={endpoint}
                 path={`endpoints[${index}]`}
                 problems={problems}
+                payTo={draft.payTo}
                 isOpenAtFirst={index === 0 || opened.current.has(endpoint.key)}
                 onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
                 onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}

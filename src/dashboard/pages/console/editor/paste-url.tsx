@@ -1,19 +1,20 @@
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '../../../components/button.js'
 import { Select } from '../../../components/choices.js'
 import { TextField } from '../../../components/field.js'
 import { Notice } from '../../../components/notice.js'
 import { UntrustedText } from '../../../components/untrusted-text.js'
 import { safeHref } from '../../../format/untrusted-text.js'
-import { verdictName } from '../../../format/verdicts.js'
+import { verdictName, warningText } from '../../../format/verdicts.js'
 import type { Method } from './draft.js'
 import { methodOptions } from './endpoint-fields.js'
 import { type Quote, readQuote } from './quote.js'
 
 interface PasteUrlProps {
   isFirst: boolean
-  onFound: (quote: Quote) => void
+  /** `takesFocus`: nobody went on to something else while it was checked. */
+  onFound: (quote: Quote, takesFocus: boolean) => void
   onByHand: (url: string, method: Method, toolName?: string) => void
 }
 
@@ -22,6 +23,13 @@ type Tool = NonNullable<Quote['tools']>[number]
 /** Takes a URL and reads its live 402, or says why it cannot be listed. */
 export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   const [url, setUrl] = useState('')
+  const form = useRef<HTMLFormElement>(null)
+  /** The text of the field now, for an answer that comes later. */
+  const typed = useRef('')
+  const type = (text: string) => {
+    typed.current = text
+    setUrl(text)
+  }
   const [method, setMethod] = useState<Method | ''>('')
   /** The tools of the MCP server at the URL, to be added one by one. */
   const [tools, setTools] = useState<readonly Tool[]>([])
@@ -31,11 +39,15 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         ...(method === '' ? {} : { method }),
         ...(toolName === undefined ? {} : { toolName }),
       }),
-    onSuccess: (quote) => {
-      if (quote.tools !== undefined) setTools(quote.tools)
+    onSuccess: (quote, { address }) => {
+      // Somebody who went on to another URL, or to another field, is left alone.
+      const isSame = typed.current === address
+      if (quote.tools !== undefined && isSame) setTools(quote.tools)
       if (quote.listing === null) return
-      onFound(quote)
-      if (quote.method !== 'MCP') setUrl('')
+      const { activeElement } = document
+      const isHere = activeElement === document.body || form.current?.contains(activeElement)
+      onFound(quote, isSame && isHere === true)
+      if (quote.method !== 'MCP' && isSame) type('')
     },
   })
   const submit = (event: FormEvent) => {
@@ -43,7 +55,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
     if (url.trim() !== '') probe.mutate({ address: url })
   }
   const follow = (address: string) => {
-    setUrl(address)
+    type(address)
     probe.mutate({ address })
   }
   const answer = probe.data
@@ -51,14 +63,14 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   const leadsTo =
     refused?.verdict === 'redirect' ? safeHref(String(refused.seen.location)) : undefined
   return (
-    <form onSubmit={submit} className="space-y-3">
+    <form ref={form} onSubmit={submit} className="space-y-3">
       <TextField
         label={isFirst ? 'URL of your paid endpoint' : 'URL of another endpoint'}
         hint="Arcus calls it once, without payment, and reads the 402."
         inputMode="url"
         value={url}
         onChange={(text) => {
-          setUrl(text)
+          type(text)
           setTools([])
           probe.reset()
         }}
@@ -103,6 +115,11 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           isBusy={probe.isPending}
           onChoose={(toolName) => probe.mutate({ address: url, toolName })}
         />
+      )}
+      {answer?.listing != null && answer.warnings.includes('amount_zero') && (
+        <Notice tone="warn" title="It was added below, and cannot be paid yet">
+          {warningText('amount_zero')}
+        </Notice>
       )}
       {refused !== undefined && (
         <Notice

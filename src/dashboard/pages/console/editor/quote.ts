@@ -1,10 +1,15 @@
 import type { Validation } from '../../../../api/discovery.js'
 import { parametersIn } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
-import type { EndpointDraft, Method } from './draft.js'
+import type { EndpointDraft, LiveValidation, Method } from './draft.js'
 
 export interface Quote extends Validation {
   method: Method
+}
+
+/** Tells whether the endpoint answers with a 402 that can be listed. */
+export function isLive(quote: Quote): quote is Quote & LiveValidation {
+  return quote.listing !== null
 }
 
 interface Asked {
@@ -14,6 +19,7 @@ interface Asked {
   example?: string
   /** The other members of the example. */
   beside?: EndpointDraft['beside']
+  signal?: AbortSignal | undefined
 }
 
 /** Statuses with which frameworks answer a call with the wrong method. */
@@ -30,24 +36,25 @@ export async function readQuote(url: string, asked: Asked): Promise<Quote> {
     first.verdict === 'not_402' &&
     OTHER_METHOD.includes(Number(first.seen.status))
   if (!mayBePost) return first
-  const second = await validate(url, { method: 'POST' })
+  const second = await validate(url, { method: 'POST', signal: asked.signal })
   return second.verdict === 'live' ? second : first
 }
 
 async function validate(
   url: string,
-  { method, toolName = '', example = '', beside }: Asked & { method: Method },
+  { method, toolName = '', example = '', beside, signal }: Asked & { method: Method },
 ): Promise<Quote> {
   const values = parse(example)
   const { queryParams, bodyType } = beside ?? {}
-  const answer = await sendJson<Validation>('POST', '/discovery/validate', {
+  const wanted = {
     url,
     method,
     ...(toolName === '' ? {} : { toolName }),
     ...(queryParams === undefined ? {} : { queryParams }),
     ...(bodyType === undefined ? {} : { bodyType }),
     ...(values === undefined ? {} : { [parametersIn(method)]: values }),
-  })
+  }
+  const answer = await sendJson<Validation>('POST', '/discovery/validate', wanted, { signal })
   return { ...answer, method }
 }
 

@@ -8,13 +8,18 @@ import { Icon } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
+import { warningText } from '../../../format/verdicts.js'
 import { describeError, isRejection } from '../../../wallet/wallet-error.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
 import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
+import type { ListingDraft } from './draft.js'
+import { differences, openWarnings } from './found.js'
 
 interface ReviewProps {
   id: string
   listing: Listing
+  /** The form from which the listing was made, with what the checks found. */
+  draft: ListingDraft
   diff: ListingDiff
   isNew: boolean
   /** The only address that may sign, where the listing has an owner. */
@@ -27,7 +32,7 @@ interface ReviewProps {
 
 /** Shows the changes once more before the wallet is asked to sign. */
 export function Review(props: ReviewProps) {
-  const { id, listing, diff, isNew, owner, isSigning, error, onSign, onBack } = props
+  const { id, listing, draft, diff, isNew, owner, isSigning, error, onSign, onBack } = props
   const { address } = useConnection()
   const [isPicking, setIsPicking] = useState(false)
   const isElse = owner !== undefined && address !== undefined && !sameAddress(owner, address)
@@ -42,6 +47,7 @@ export function Review(props: ReviewProps) {
             : 'Read it once more. The wallet shows the same payout address.'
         }
       >
+        <Differences draft={draft} />
         <DiffView diff={diff} isNew={isNew} />
       </Section>
       <Card className="space-y-4 p-5">
@@ -98,6 +104,29 @@ export function Review(props: ReviewProps) {
       {isPicking && <WalletPicker onClose={() => setIsPicking(false)} />}
     </div>
   )
+}
+
+/** Warns where the listing says something else than the 402 of its endpoint, before it is signed. */
+function Differences({ draft: { endpoints, payTo } }: { draft: ListingDraft }) {
+  return endpoints.map((endpoint) => {
+    const notes = [
+      ...differences(endpoint, payTo),
+      ...openWarnings(endpoint)
+        .filter((code) => code === 'amount_zero')
+        .map((code) => warningText(code)),
+    ]
+    return notes.length === 0 ? null : (
+      <Notice
+        key={endpoint.key}
+        tone="warn"
+        title={`${endpoint.title || endpoint.url} differs from its 402`}
+      >
+        {notes.map((note) => (
+          <p key={note}>{note}</p>
+        ))}
+      </Notice>
+    )
+  })
 }
 
 const kinds = {

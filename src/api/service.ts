@@ -8,6 +8,10 @@ const readinessCheck = z.object({
   name: z.string(),
   ok: z.boolean(),
   detail: z.string().describe('One sentence without addresses of nodes or paths.'),
+  warning: z
+    .literal(true)
+    .optional()
+    .describe('Payments settle, and the operator should look at it.'),
 })
 
 export const readinessAnswer = z

@@ -46,13 +46,13 @@ export function createReadinessChecks(
   ]
 }
 
-/** Turns a finding into a check. A warning passes, because it is no reason to send callers elsewhere. */
+/** Turns a finding into a check. A warning passes and is told, because it is no reason to send callers elsewhere. */
 function toCheck(name: string, find: () => Promise<Finding>): ReadinessCheck {
   return {
     name,
     async check() {
       const { state, detail } = await find()
-      return { ok: state !== 'fail', detail }
+      return { ok: state !== 'fail', detail, ...(state === 'warn' && { warning: true }) }
     },
   }
 }

@@ -1,38 +1,33 @@
-import { lazy, Suspense } from 'react'
-import { Redirect, Route, Switch } from 'wouter'
+import { Suspense } from 'react'
+import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { Skeleton } from './components/loaded.js'
-import { NotFound, PageBoundary } from './components/page.js'
+import { lazyPage, NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
 import { Directory } from './pages/directory/directory.js'
 
-const Merchant = lazy(async () => ({
-  default: (await import('./pages/merchant/merchant.js')).MerchantPage,
-}))
-const FindPayment = lazy(async () => ({
-  default: (await import('./pages/payment/find-payment.js')).FindPayment,
-}))
-const FormerLookup = lazy(async () => ({
-  default: (await import('./pages/payment/find-payment.js')).FormerLookup,
-}))
-const AttestationCheck = lazy(async () => ({
-  default: (await import('./pages/payment/attestation.js')).AttestationCheck,
-}))
-const PaymentPage = lazy(async () => ({
-  default: (await import('./pages/payment/payment.js')).PaymentPage,
-}))
-const TransactionPage = lazy(async () => ({
-  default: (await import('./pages/payment/payment.js')).TransactionPage,
-}))
-const Status = lazy(async () => ({ default: (await import('./pages/status.js')).Status }))
+const Merchant = lazyPage(async () => (await import('./pages/merchant/merchant.js')).MerchantPage)
+const FindPayment = lazyPage(
+  async () => (await import('./pages/payment/find-payment.js')).FindPayment,
+)
+const FormerLookup = lazyPage(
+  async () => (await import('./pages/payment/find-payment.js')).FormerLookup,
+)
+const AttestationCheck = lazyPage(
+  async () => (await import('./pages/payment/attestation.js')).AttestationCheck,
+)
+const PaymentPage = lazyPage(async () => (await import('./pages/payment/payment.js')).PaymentPage)
+const TransactionPage = lazyPage(
+  async () => (await import('./pages/payment/payment.js')).TransactionPage,
+)
+const Status = lazyPage(async () => (await import('./pages/status.js')).Status)
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
-const Console = lazy(async () => ({
-  default: (await import('./pages/console/console.js')).Console,
-}))
+const Console = lazyPage(async () => (await import('./pages/console/console.js')).Console)
 
 export function App() {
+  const [path] = useLocation()
   return (
     <Shell>
-      <PageBoundary>
+      <PageBoundary path={path}>
         <Suspense fallback={<PageSkeleton />}>
           <Switch>
             <Route path="/">

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CatalogAnswers } from './catalog-answers.js'
 
 /** A silent connection gets a comment after so long, which is below what load balancers allow. */
-const HEARTBEAT_SECONDS = '25'
+const HEARTBEAT_SECONDS = '15'
 /** The time that a browser waits before it connects again. */
 const RETRY_MS = 5_000
 

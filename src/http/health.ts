@@ -10,6 +10,8 @@ interface ReadinessResult {
   ok: boolean
   /** A sentence for the operator that anybody may read: no addresses of nodes, no paths. */
   detail: string
+  /** It passes, and the operator should look at it all the same. */
+  warning?: true
 }
 
 export interface ReadinessCheck {
@@ -134,8 +136,7 @@ async function runBounded(
     )
   })
   try {
-    const { ok, detail } = await Promise.race([check(), timeout])
-    return { ok, detail }
+    return await Promise.race([check(), timeout])
   } catch (error) {
     onThrown(name, error)
     return { ok: false, detail: 'The check failed; the log has the cause.' }

@@ -77,7 +77,7 @@ describe.skipIf(skipped !== undefined)('offline', () => {
     await page.getByText('Payments settle', { exact: true }).waitFor()
     await context.setOffline(true)
     await page.getByText('What you see may be out of date').waitFor()
-    expect(await page.getByText('Lanes open').count()).toBe(1)
+    expect(await page.getByText('Wallets that can send').count()).toBe(1)
     await context.setOffline(false)
     await page.getByText('What you see may be out of date').waitFor({ state: 'detached' })
     await close()

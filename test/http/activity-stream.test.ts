@@ -87,6 +87,12 @@ describe('the stream of activity', () => {
     heard.stop()
   })
 
+  it('says something again and again, as an event that a page can hear', async () => {
+    const heard = await follow((await signIn(owner)).id)
+    await vi.waitUntil(() => heard.text.split('event: beat\ndata: {}\n\n').length > 2, 3_000)
+    heard.stop()
+  })
+
   it('ends with the session', async () => {
     const { id } = await signIn(owner)
     const heard = await follow(id)

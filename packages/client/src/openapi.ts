@@ -556,6 +556,11 @@ export interface components {
         detail: string;
         name: string;
         ok: boolean;
+        /**
+         * @description Payments settle, and the operator should look at it.
+         * @constant
+         */
+        warning?: true;
       }[];
       /** @enum {string} */
       status: "ready" | "not_ready";
@@ -1977,6 +1982,11 @@ export interface operations {
               detail: string;
               name: string;
               ok: boolean;
+              /**
+               * @description Payments settle, and the operator should look at it.
+               * @constant
+               */
+              warning?: true;
             }[];
             networks: {
               block: {

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import type { ReactNode } from 'react'
 import { Button } from './button.js'
-import { Moment } from './moment.js'
+import { Moment, useIsOld } from './moment.js'
 import { Notice } from './notice.js'
 
 type Read<Data> = Pick<
@@ -10,15 +10,21 @@ type Read<Data> = Pick<
   'error' | 'isFetching' | 'refetch' | 'dataUpdatedAt'
 > & { data: Data | undefined }
 
-/** Shows a query in each of its states: loading, failed, present, and present but old because the last read failed. */
+/**
+ * Shows a query in each of its states: loading, failed, present, and present but old, because the last read failed or,
+ * where it `isLive`, has no answer for long. What is shown keeps its place in the tree, and so the state of its fields.
+ */
 export function Loaded<Data>({
   query,
   skeleton,
   missing,
+  isLive = false,
   children,
 }: {
   query: Read<Data>
   skeleton: ReactNode
+  /** True for a query that is read again and again. */
+  isLive?: boolean
   /** Replaces the error if the service answers 404 or 410. */
   missing?: ReactNode
   children: (data: Data) => ReactNode
@@ -39,13 +45,38 @@ export function Loaded<Data>({
       </Notice>
     )
   }
-  if (error === null) return children(data)
+  const why = error?.message ?? (isLive ? 'Arcus has not answered since.' : undefined)
   return (
-    <div className="space-y-4">
-      <Notice tone="warn" title="What you see may be out of date" action={again}>
-        Last read <Moment at={dataUpdatedAt} />. {error.message}
-      </Notice>
+    <>
+      {why !== undefined && (
+        <OldNotice at={dataUpdatedAt} isCertain={error !== null} action={again}>
+          {why}
+        </OldNotice>
+      )}
       {children(data)}
+    </>
+  )
+}
+
+/** Says that what is shown may be old: at once after a failed read (`isCertain`), else when it was read too long ago. */
+function OldNotice({
+  at,
+  isCertain,
+  action,
+  children,
+}: {
+  at: number
+  isCertain: boolean
+  action: ReactNode
+  children: string
+}) {
+  const isOld = useIsOld(at)
+  if (!isCertain && !isOld) return null
+  return (
+    <div className="mb-4">
+      <Notice tone="warn" title="What you see may be out of date" action={action}>
+        Last read <Moment at={at} />. {children}
+      </Notice>
     </div>
   )
 }

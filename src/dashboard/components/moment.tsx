@@ -22,21 +22,35 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** Shows a relative time, with the whole date on hover. `at` is Unix milliseconds or ISO 8601. */
-export function Moment({ at }: { at: number | string }) {
+/** Returns the time in Unix milliseconds, at most five seconds late. */
+function useNow(): number {
   const ticked = useSyncExternalStore(subscribe, () => now)
   const [shownAt] = useState(() => Date.now())
-  const time = typeof at === 'string' ? Date.parse(at) : at
   useEffect(() => {
     now = Date.now()
   }, [])
+  return Math.max(ticked, shownAt)
+}
+
+/** A figure that is read again and again is old after so long without an answer. */
+const OLD_MS = 20_000
+
+/** Tells whether a live figure that was read at `at` (Unix milliseconds) is too old to be believed. */
+export function useIsOld(at: number): boolean {
+  return useNow() - at > OLD_MS
+}
+
+/** Shows a relative time, with the whole date on hover. `at` is Unix milliseconds or ISO 8601. */
+export function Moment({ at }: { at: number | string }) {
+  const now = useNow()
+  const time = typeof at === 'string' ? Date.parse(at) : at
   return (
     <time
       dateTime={new Date(time).toISOString()}
       title={absoluteTime(time)}
       className="whitespace-nowrap"
     >
-      {relativeTime(time, Math.max(ticked, shownAt))}
+      {relativeTime(time, now)}
     </time>
   )
 }

@@ -1,4 +1,4 @@
-import { Component, type ReactNode, useEffect } from 'react'
+import { Component, type ComponentType, lazy, type ReactNode, useEffect } from 'react'
 import { Button, ButtonLink } from './button.js'
 import { Empty } from './card.js'
 import { Notice } from './notice.js'
@@ -31,12 +31,53 @@ export function PageTitle({
   )
 }
 
-/** Shows a message in place of a page that throws, mostly because its code was replaced by a new version. */
-export class PageBoundary extends Component<{ children: ReactNode }, { error: unknown }> {
-  override state: { error: unknown } = { error: undefined }
+const RELOADED = 'arcus:reloaded'
+/** Code that is missing once more within this time is missing for another reason than a new version. */
+const RELOAD_AGAIN_MS = 60_000
+
+/**
+ * A component whose code is loaded on demand. Code that cannot be loaded was mostly replaced by a new version, and a
+ * failed import fails for ever, so the page is loaded again, once.
+ */
+export function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => {
+    try {
+      return { default: await load() }
+    } catch (error) {
+      if (!mayReload()) throw error
+      location.reload()
+      return new Promise<never>(() => {})
+    }
+  })
+}
+
+/** Without a network a reload would lose the page, and without a memory it would have no end. */
+function mayReload(): boolean {
+  try {
+    if (!navigator.onLine) return false
+    if (Date.now() - Number(sessionStorage.getItem(RELOADED)) < RELOAD_AGAIN_MS) return false
+    sessionStorage.setItem(RELOADED, String(Date.now()))
+    return true
+  } catch {
+    return false
+  }
+}
+
+interface BoundaryProps {
+  path: string
+  children: ReactNode
+}
+
+/** Shows a message in place of a page that throws, until another page is opened. */
+export class PageBoundary extends Component<BoundaryProps, { error: unknown; path: string }> {
+  override state: { error: unknown; path: string } = { error: undefined, path: this.props.path }
 
   static getDerivedStateFromError(error: unknown) {
     return { error: error ?? 'unknown' }
+  }
+
+  static getDerivedStateFromProps({ path }: BoundaryProps, state: { path: string }) {
+    return path === state.path ? null : { error: undefined, path }
   }
 
   override render() {

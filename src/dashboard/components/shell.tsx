@@ -10,7 +10,7 @@ import {
 } from 'react'
 import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
-import { settingsQuery } from '../api/queries.js'
+import { settingsQuery, statusQuery } from '../api/queries.js'
 import { Icon, Mark } from './icons.js'
 
 const places = [
@@ -70,7 +70,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <ThemeToggle />
         </div>
       </header>
-      <OfflineBanner />
+      <Banners path={path} />
       <main
         id="main"
         ref={main}
@@ -95,6 +95,10 @@ function Footer() {
           and does not vouch for the APIs listed here.
         </p>
         <p className="tabular">
+          <a href="/docs" className="underline underline-offset-4 hover:text-ink">
+            HTTP interface
+          </a>
+          {' · '}
           {network !== undefined && `${network.name} (${network.network})`}
           {settings?.devnet === true && ', a local devnet'}
           {settings !== undefined && ` · version ${settings.version}`}
@@ -113,16 +117,29 @@ export function InHeader({ children }: { children: ReactNode }) {
   return slot === null ? null : createPortal(children, slot)
 }
 
-function OfflineBanner() {
+/** Pages other than the status ask less often. */
+const STANDING_MS = 20_000
+
+/** Says on every page what is wrong with everything: there is no network, or nothing can be paid. The status says the second by itself. */
+function Banners({ path }: { path: string }) {
   const isOnline = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),
     () => onlineManager.isOnline(),
   )
+  const { data } = useQuery({ ...statusQuery, refetchInterval: STANDING_MS })
   return (
     <div role="status">
       {!isOnline && (
         <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
           You are offline. The figures on this page may be old. Drafts stay on this device.
+        </p>
+      )}
+      {data?.status === 'not_ready' && path !== '/status' && (
+        <p className="bg-bad-soft px-4 py-2 text-center text-sm text-bad">
+          Payments cannot settle at this moment. Do not pay until they can.{' '}
+          <Link href="/status" className="underline underline-offset-4">
+            See why
+          </Link>
         </p>
       )}
     </div>

@@ -5,11 +5,13 @@ import { Badge } from '../components/badge.js'
 import { Card, Section } from '../components/card.js'
 import { Latency, Stat, Usd } from '../components/figures.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
+import { Moment, useIsOld } from '../components/moment.js'
 import { PageTitle } from '../components/page.js'
 import { type Column, DataTable } from '../components/table.js'
 import { Hex } from '../components/untrusted-text.js'
 import { exactCount, percent } from '../format/amounts.js'
 import { roughSpan } from '../format/moments.js'
+import { standingOf } from '../format/standing.js'
 
 /** Shows the state of the service, read again every five seconds. */
 export function Status() {
@@ -19,45 +21,61 @@ export function Status() {
       <PageTitle title="Status">
         Shows whether payments settle now, and how fast they settled lately.
       </PageTitle>
-      <Loaded query={query} skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
-        {(status) => <StatusReport status={status} />}
+      <Loaded query={query} isLive skeleton={<Skeleton className="h-72 w-full !rounded-2xl" />}>
+        {(status) => <StatusReport status={status} readAt={query.dataUpdatedAt} />}
       </Loaded>
     </>
   )
 }
 
-function StatusReport({ status }: { status: ServiceStatus }) {
-  const isReady = status.status === 'ready'
+const standings = {
+  ok: ['bg-ok', ''],
+  warn: ['bg-warn', '!border-warn'],
+  bad: ['bg-bad', '!border-bad'],
+} as const
+
+/** Shows the answer to the question for which people come. An answer that is old is not shown as the present state. */
+function Headline({ status, readAt }: { status: ServiceStatus; readAt: number }) {
+  const isOld = useIsOld(readAt)
+  const known = standingOf(status)
+  const { tone, title } = isOld
+    ? { tone: 'warn' as const, title: 'Not known at this moment' }
+    : known
+  const [dot, border] = standings[tone]
+  const problems = status.checks.filter(({ ok, warning }) => !ok || warning === true)
+  return (
+    <Card className={`px-5 py-5 ${border}`}>
+      <div className="flex items-start gap-4">
+        <span className={`dot mt-1.5 size-3 shrink-0 rounded-full ${dot}`} aria-hidden="true" />
+        <div>
+          <p role="status" className="text-lg font-semibold tracking-tight">
+            {title}
+          </p>
+          <p className="text-sm text-muted">
+            {isOld && `When last read: ${known.title}. `}
+            Up for {roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000)},
+            version {status.version}. Read <Moment at={readAt} />.
+          </p>
+        </div>
+      </div>
+      {problems.length > 0 && (
+        <ul className="mt-4 space-y-1 border-t border-line pt-4 text-sm">
+          {problems.map(({ name, ok, detail }) => (
+            <li key={name}>
+              <Badge tone={ok ? 'warn' : 'bad'}>{name}</Badge>{' '}
+              <span className="break-words text-muted">{detail}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  )
+}
+
+function StatusReport({ status, readAt }: { status: ServiceStatus; readAt: number }) {
   return (
     <div className="space-y-10">
-      <Card className={`px-5 py-5 ${isReady ? '' : '!border-bad'}`}>
-        <div className="flex items-start gap-4">
-          <span
-            className={`mt-1.5 size-3 shrink-0 rounded-full ${isReady ? 'bg-ok' : 'bg-bad'}`}
-            aria-hidden="true"
-          />
-          <div>
-            <p role="status" className="text-lg font-semibold tracking-tight">
-              {isReady ? 'Payments settle' : 'Payments cannot settle at this moment'}
-            </p>
-            <p className="text-sm text-muted">
-              Up for {roughSpan((Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000)},
-              version {status.version}.
-            </p>
-          </div>
-        </div>
-        {status.checks.some(({ ok }) => !ok) && (
-          <ul className="mt-4 space-y-1 border-t border-line pt-4 text-sm">
-            {status.checks
-              .filter(({ ok }) => !ok)
-              .map(({ name, detail }) => (
-                <li key={name}>
-                  <Badge tone="bad">{name}</Badge> <span className="text-muted">{detail}</span>
-                </li>
-              ))}
-          </ul>
-        )}
-      </Card>
+      <Headline status={status} readAt={readAt} />
       <div className="grid gap-6 lg:grid-cols-2">
         <Settling title="This hour and the previous one" settling={status.settling.hour} />
         <Settling title="Last 24 hours" settling={status.settling.day} />
@@ -68,10 +86,12 @@ function StatusReport({ status }: { status: ServiceStatus }) {
       <Section title="Checks">
         <Card className="px-5">
           <ul className="divide-y divide-line text-sm">
-            {status.checks.map(({ name, ok, detail }) => (
+            {status.checks.map(({ name, ok, warning = false, detail }) => (
               <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 py-2.5">
                 <span className="w-40 shrink-0 font-medium">{name}</span>
-                <Badge tone={ok ? 'ok' : 'bad'}>{ok ? 'ok' : 'failing'}</Badge>
+                <Badge tone={!ok ? 'bad' : warning ? 'warn' : 'ok'}>
+                  {!ok ? 'failing' : warning ? 'warning' : 'ok'}
+                </Badge>
                 <ul className="min-w-0 flex-1 basis-48 break-words text-muted">
                   {detail.split('; ').map((part) => (
                     <li key={part}>{part}</li>
@@ -124,7 +144,7 @@ function NetworkSection({ network }: { network: NetworkStatus }) {
           />
           <Stat name="Waiting to be sent" value={exactCount(queueLength)} />
           <Stat
-            name="Lanes open"
+            name="Wallets that can send"
             value={`${lanes.filter(({ state }) => state === 'open').length} of ${lanes.length}`}
           />
           <Stat

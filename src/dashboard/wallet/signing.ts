@@ -4,7 +4,7 @@ import { createSiweMessage } from 'viem/siwe'
 import { type Config, useConfig } from 'wagmi'
 import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/actions'
 import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
-import { requestJson, sendJson } from '../api/http.js'
+import { boundedFetch, requestJson, sendJson } from '../api/http.js'
 import { settingsQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
 import { endSession, whenEnded } from './session.js'
@@ -47,6 +47,7 @@ export function useSigning() {
       return act(
         createListingClient({
           directoryUrl: location.origin,
+          fetch: boundedFetch,
           signer: {
             address,
             signTypedData: (typedData) => signTypedData(config, { ...typedData, account: address }),

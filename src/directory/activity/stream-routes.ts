@@ -12,19 +12,23 @@ import { ofOwner, ownerCodes } from './routes.js'
 
 interface ActivityStreamOptions extends OwnerCheckOptions {
   feed: ActivityFeed
-  /** For tests; 25 s otherwise. */
+  /** For tests; 15 s otherwise. */
   heartbeatMs?: number
 }
 
 const activityStreamOperation: Operation = {
-  ...ofOwner('followActivity', 'Server-sent events: `activity` when there is something new', {
-    200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
-  }),
+  ...ofOwner(
+    'followActivity',
+    'Server-sent events: `activity` when there is something new, `beat` every 15 s',
+    {
+      200: { description: 'A stream that ends with the session.', type: 'text/event-stream' },
+    },
+  ),
   codes: [...ownerCodes, httpCodes.busy],
 }
 
-/** Below what load balancers and the server itself allow a silent connection. */
-const HEARTBEAT_MS = 25_000
+/** A page that hears nothing for 20 s says so, and load balancers close a connection that is silent for longer. */
+const HEARTBEAT_MS = 15_000
 /** News of one merchant are joined for this long: each makes the page read its table again. */
 const NEWS_MS = 1_000
 /** Bounds on open pages, in all and by caller, so that nobody uses them all. */
@@ -97,7 +101,10 @@ export async function activityStreamRoutes(
           send('event: activity\ndata: {}\n\n')
         }, NEWS_MS)
       })
-      const heartbeat = setInterval(() => send(':\n\n'), options.heartbeatMs ?? HEARTBEAT_MS)
+      const heartbeat = setInterval(
+        () => send('event: beat\ndata: {}\n\n'),
+        options.heartbeatMs ?? HEARTBEAT_MS,
+      )
       response.once('close', () => {
         clearInterval(heartbeat)
         clearTimeout(news)

@@ -239,6 +239,8 @@ function FiguresSkeleton() {
 }
 
 const AGAIN_MS = 5_000
+/** The service says something every 15 seconds. */
+const SILENT_MS = 20_000
 
 type Connection = 'connecting' | 'live' | 'lost'
 
@@ -253,21 +255,40 @@ function useLiveActivity(merchantId: string): Connection {
     let timer: ReturnType<typeof setTimeout> | undefined
     const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
     let wasLost = false
+    const lose = () => {
+      wasLost = true
+      setConnection('lost')
+    }
+    /** A connection that says nothing any more looks open to the browser for ever. */
+    const listen = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        lose()
+        stream.close()
+        follow()
+      }, SILENT_MS)
+    }
     const follow = () => {
       stream = new EventSource(path)
+      listen()
       stream.addEventListener('open', () => {
+        listen()
         setConnection('live')
         // Nothing was announced while the connection was lost.
         if (wasLost) readAgain()
         wasLost = false
       })
-      stream.addEventListener('activity', readAgain)
+      stream.addEventListener('beat', listen)
+      stream.addEventListener('activity', () => {
+        listen()
+        readAgain()
+      })
       stream.addEventListener('error', () => {
-        wasLost = true
-        setConnection('lost')
+        lose()
         if (stream.readyState !== EventSource.CLOSED) return
         // A browser gives up after an error answer. Reading once shows whether the session has ended.
         readAgain()
+        clearTimeout(timer)
         timer = setTimeout(follow, AGAIN_MS)
       })
     }

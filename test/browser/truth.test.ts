@@ -1,0 +1,303 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
+import { fundNative } from '../../src/devnet/fixtures.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { checkEndpoint, connectWallet, review, settled, signIn } from './support/console-steps.js'
+import { createTestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  await world.list('weather-house', {})
+})
+afterAll(() => world?.stop())
+
+const fern = () => createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+const go = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click()
+const never = () => {}
+
+describe.skipIf(skipped !== undefined)('code that cannot be loaded', () => {
+  const code = /\/assets\/status-.*\.js/
+
+  it('loads the page again once, and the reader sees nothing of it', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/')
+    await settled(page)
+    await page.route(code, (route) => route.abort(), { times: 1 })
+    const again = page.waitForEvent('load')
+    await go(page, 'Status')
+    await again
+    await page.getByText('Payments settle', { exact: true }).waitFor()
+    await close()
+  })
+
+  it('that stays away breaks one page alone, and the others open', async () => {
+    const { page, close } = await world.open()
+    let asked = 0
+    await page.route(code, (route) => {
+      asked++
+      return route.abort()
+    })
+    await page.goto('/status')
+    await page.getByText('This page could not be shown').waitFor()
+    expect(asked).toBe(2)
+    await go(page, 'Lookup')
+    await page.getByRole('heading', { name: 'Look up a settlement' }).waitFor()
+    expect(await page.getByText('This page could not be shown').count()).toBe(0)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a service that hangs', () => {
+  it('is not shown as settling payments: the figure tells its age, and requests end', async () => {
+    const { page, close } = await world.open()
+    await page.clock.install()
+    await page.goto('/status')
+    await page.getByText('Payments settle', { exact: true }).waitFor()
+    expect(await page.locator('main .dot.bg-ok').count()).toBe(1)
+    await page.route('**/api/status', never)
+    await page.clock.runFor(26_000)
+    await page.getByText('Not known at this moment').waitFor()
+    await page.getByText('When last read: Payments settle.').waitFor()
+    await page.getByText('What you see may be out of date').waitFor()
+    expect(await page.locator('main .dot.bg-ok').count()).toBe(0)
+    expect(await page.locator('main .dot.bg-warn').count()).toBe(1)
+    await page.clock.runFor(40_000)
+    await page.getByText('Arcus did not answer within 15 seconds.').waitFor()
+    await page.unroute('**/api/status')
+    await page.clock.runFor(16_000)
+    await page.getByText('Payments settle', { exact: true }).waitFor()
+    await close()
+  })
+
+  it('and a stream that says nothing any more is not “Live”', async () => {
+    const { page, close } = await world.open({ wallets: [fern()] })
+    await page.clock.install()
+    await page.goto('/console/weather-house')
+    await connectWallet(page, 'Fern')
+    await signIn(page)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.route('**/activity/stream', never)
+    await page.clock.runFor(21_000)
+    await page.getByText('Reconnecting', { exact: true }).waitFor()
+    expect(await page.getByText('Live', { exact: true }).count()).toBe(0)
+    await page.unroute('**/activity/stream')
+    await page.clock.runFor(21_000)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('relayer wallets without gas', () => {
+  const rich = 10n ** 21n
+  const fund = (wei: bigint, wallets = devnetRelayers) =>
+    Promise.all(wallets.map(({ address }) => fundNative(world.chainUrl, address, wei)))
+
+  it('degrade the service while some are left, and every page says so when none is', async () => {
+    const { page, close } = await world.open()
+    try {
+      await fund(0n, devnetRelayers.slice(0, 1))
+      await page.goto('/status')
+      const words = `Degraded: ${devnetRelayers.length - 1} of ${devnetRelayers.length} relayer wallets`
+      await page.getByText(words).waitFor({ timeout: 30_000 })
+      expect(await page.locator('main .dot.bg-warn').count()).toBe(1)
+      await page.getByText('warning', { exact: true }).waitFor()
+      await page.goto('/')
+      await settled(page)
+      expect(await page.getByText('Payments cannot settle').count()).toBe(0)
+
+      await fund(0n)
+      await expect
+        .poll(async () => (await world.get('/api/status')).body.status, { timeout: 30_000 })
+        .toBe('not_ready')
+      for (const path of ['/', '/lookup', '/console', '/merchants/weather-house']) {
+        await page.goto(path)
+        const banner = page.getByText('Payments cannot settle at this moment.')
+        await banner.getByRole('link', { name: 'See why' }).waitFor()
+      }
+    } finally {
+      await fund(rich)
+    }
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('what a check found', () => {
+  const panel = (page: Page) => page.getByRole('region', { name: 'The 402 of this endpoint' })
+
+  it('stands beside the fields, and a difference is told before the signature', async () => {
+    const wallet = fern()
+    const { page, faults, close } = await world.open({ wallets: [wallet] })
+    await page.goto('/console/new')
+    await connectWallet(page, 'Fern')
+    await checkEndpoint(page, `${world.strangers.url}/weather/told`)
+    await panel(page).getByText('0.01 USDC').waitFor()
+    await panel(page).getByText('eip155:5042').waitFor()
+    expect(await panel(page).getByTitle(devnetMerchant.address).count()).toBe(1)
+    await page.getByLabel('Name').fill('Told House')
+    await review(page)
+    expect(await page.getByText('differs from its 402').count()).toBe(0)
+    await page.getByRole('button', { name: 'Back to editing' }).click()
+
+    await page.getByLabel('Price in USDC').fill('0.02')
+    await page.getByLabel('Payout address').fill(devnetRelayers[0]?.address as string)
+    await panel(page)
+      .getByText(/asks for 0\.01 USDC/)
+      .waitFor()
+    await review(page)
+    await page.getByText('differs from its 402').waitFor()
+    await page.getByText(/Buyers pay what it asks for/).waitFor()
+    await page.getByText(/It is refused unless both name the same address/).waitFor()
+    expect(wallet.signed).toEqual([])
+
+    // Another address is another endpoint, about which nothing is known.
+    await page.getByRole('button', { name: 'Back to editing' }).click()
+    await page.getByLabel('URL', { exact: true }).fill(`${world.strangers.url}/tides/other`)
+    await panel(page).waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('is known of a present listing from its last probe', async () => {
+    const { page, close } = await world.open({ wallets: [fern()] })
+    await page.goto('/console/weather-house/edit')
+    await panel(page).getByText('0.01 USDC').waitFor()
+    await page.getByLabel('Price in USDC').fill('5')
+    await panel(page)
+      .getByText(/Buyers pay what it asks for/)
+      .waitFor()
+    await close()
+  })
+
+  it('says at the paste that a 402 of zero cannot be paid', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/console/new')
+    await checkEndpoint(page, `${world.strangers.url}/zero`)
+    await page.getByText('It was added below, and cannot be paid yet').waitFor()
+    await panel(page)
+      .getByText(/asks for an amount of zero/)
+      .waitFor()
+    await close()
+  })
+
+  it('never takes the focus or the text of somebody who went on', async () => {
+    const { page, close } = await world.open()
+    await page.goto('/console/new')
+    let answer = never
+    const asked = new Promise<void>((resolve) => {
+      void page.route('**/discovery/validate', async (route) => {
+        resolve()
+        await new Promise<void>((go) => {
+          answer = go
+        })
+        await route.continue()
+      })
+    })
+    await checkEndpoint(page, `${world.strangers.url}/weather/late`)
+    await asked
+    await page.getByLabel('Name').fill('Late')
+    await page.getByLabel(/^URL of/).fill('https://another.example')
+    await page.getByLabel('Name').focus()
+    answer()
+    await page.getByLabel('Price in USDC').waitFor()
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('name')))
+      .not.toBe('title')
+    expect(await page.getByLabel('Name').evaluate((it) => it === document.activeElement)).toBe(true)
+    expect(await page.getByLabel(/^URL of/).inputValue()).toBe('https://another.example')
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a file of a hundred operations', () => {
+  const operations = 100
+  const file = () => {
+    const paths = Array.from({ length: operations }, (_, i) => [
+      `/weather/import-${i}`,
+      { get: { summary: `Weather ${i}` } },
+    ])
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Hundred House' },
+      servers: [{ url: world.strangers.url }],
+      paths: Object.fromEntries(paths),
+    }
+    return {
+      name: 'a.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(document)),
+    }
+  }
+  const answerOf = (url: string) => ({
+    verdict: 'live',
+    message: 'It is live.',
+    warnings: [],
+    seen: {},
+    checkedAt: 1_795_000_000,
+    listing: {
+      url,
+      method: 'GET',
+      pricing: 'fixed',
+      price: '10000',
+      asset: '0x3600000000000000000000000000000000000000',
+      symbol: 'USDC',
+      currency: 'USD',
+      payTo: devnetMerchant.address,
+      network: 'eip155:5042',
+    },
+  })
+
+  it('is checked whole at the pace the service asks for, with progress', async () => {
+    const { page, close } = await world.open()
+    await page.clock.install()
+    let calls = 0
+    await page.route('**/discovery/validate', (route) => {
+      calls++
+      // Every twentieth call is one too many.
+      if (calls % 20 === 0) {
+        const body = { error: 'rate_limited', message: 'Too many calls.' }
+        return route.fulfill({ status: 429, headers: { 'retry-after': '30' }, json: body })
+      }
+      return route.fulfill({ json: answerOf(route.request().postDataJSON().url) })
+    })
+    await page.goto('/console/new')
+    await page.getByText('Import from an OpenAPI file').click()
+    await page.getByLabel('OpenAPI file').setInputFiles(file())
+    await page.getByRole('button', { name: `Check and add ${operations}` }).click()
+    await page.getByText('19 of 100 checked, and Arcus asks to wait').waitFor()
+    const callsBefore = calls
+    await page.clock.runFor(29_000)
+    expect(calls).toBe(callsBefore)
+    for (let waits = 0; waits < 5; waits++) {
+      await page.clock.runFor(31_000)
+      await expect.poll(() => calls % 20 === 0 || calls === 105).toBe(true)
+    }
+    await page.getByText('100 added below').waitFor()
+    expect(calls).toBe(105)
+    await close()
+  })
+
+  it('can be stopped, and keeps what was checked', async () => {
+    const { page, close } = await world.open()
+    let calls = 0
+    await page.route('**/discovery/validate', (route) => {
+      calls++
+      if (calls > 3) return
+      return route.fulfill({ json: answerOf(route.request().postDataJSON().url) })
+    })
+    await page.goto('/console/new')
+    await page.getByText('Import from an OpenAPI file').click()
+    await page.getByLabel('OpenAPI file').setInputFiles(file())
+    await page.getByRole('button', { name: `Check and add ${operations}` }).click()
+    await page.getByText('3 of 100 checked').waitFor()
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByText('3 added below, 97 not checked').waitFor()
+    await close()
+  })
+})

@@ -293,7 +293,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await connectWallet(page, 'Fern')
     await page.getByLabel('New owner').fill(next.address)
     await page.getByRole('button', { name: 'Sign and offer' }).click()
-    await page.getByRole('button', { name: 'Withdraw the offer' }).waitFor()
+    await page.getByRole('button', { name: 'Take the offer back' }).waitFor()
     await page.goto('/console')
     await switchWallet(page, 'Moss')
     await page.getByRole('heading', { name: 'Offered to you' }).waitFor()

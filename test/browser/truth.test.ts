@@ -2,9 +2,17 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
+import { owners } from './support/a-directory.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
-import { checkEndpoint, connectWallet, review, settled, signIn } from './support/console-steps.js'
+import {
+  checkEndpoint,
+  connectWallet,
+  review,
+  settled,
+  signIn,
+  switchWallet,
+} from './support/console-steps.js'
 import { createTestWallet } from './support/test-wallet.js'
 
 const skipped = reasonToSkip()
@@ -298,6 +306,110 @@ describe.skipIf(skipped !== undefined)('a file of a hundred operations', () => {
     await page.getByText('3 of 100 checked').waitFor()
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await page.getByText('3 added below, 97 not checked').waitFor()
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('after a save', () => {
+  it('each warning is said once, in words that link to the page that cures it', async () => {
+    const { page, close } = await world.open({ wallets: [fern()] })
+    await page.goto('/console/new')
+    await connectWallet(page, 'Fern')
+    for (const [index, path] of ['/weather/one', '/weather/two'].entries()) {
+      await checkEndpoint(page, world.strangers.url + path)
+      await page.getByRole('region', { name: 'The 402 of this endpoint' }).nth(index).waitFor()
+    }
+    await page.getByLabel('Name').fill('Warned House')
+    await review(page)
+    await page.getByRole('button', { name: 'Sign and list' }).click()
+    await page.getByRole('heading', { name: 'Listed' }).waitFor()
+    expect(await page.getByText(/Add an input schema so that agents/).count()).toBe(1)
+    expect(await page.getByText('One', { exact: true }).count()).toBe(1)
+    expect(await page.getByText('Two', { exact: true }).count()).toBe(1)
+    await page.getByRole('link', { name: 'Edit the listing' }).click()
+    await page.waitForURL('**/console/warned-house/edit')
+
+    // Advice to the owner is none of a visitor's concern.
+    await page.goto('/merchants/warned-house')
+    await settled(page)
+    await page.getByRole('tab').first().waitFor()
+    expect(await page.getByText(/input schema so that agents/).count()).toBe(0)
+    await close()
+  })
+
+  it('a visitor reads what a fault means for a buyer', async () => {
+    const url = `${world.strangers.url}/broken`
+    const endpoints = [{ url, method: 'GET' as const, title: 'Broken', price: '10000' }]
+    await world.list('broken-house', { endpoints })
+    const { page, close } = await world.open()
+    await page.goto('/merchants/broken-house')
+    await page.getByText(/A payment may buy nothing/).waitFor()
+    expect(await page.getByText(/tried again later/).count()).toBe(0)
+    await close()
+  })
+})
+
+describe.skipIf(skipped !== undefined)('a change of the owner', () => {
+  const said = (page: Page) => page.getByRole('status', { name: 'What happened' })
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent)
+
+  it('is said in one place, and the focus goes to the heading of its section', async () => {
+    await world.list('given-house', { name: 'Given House' })
+    const next = owners[0] as (typeof owners)[number]
+    const wallets = [fern(), createTestWallet({ name: 'Moss', account: next })]
+    const { page, faults, close } = await world.open({ wallets })
+    await page.goto('/console/given-house/settings')
+    await connectWallet(page, 'Fern')
+    const offer = async () => {
+      await page.getByLabel('New owner').fill(next.address)
+      await page.getByRole('button', { name: 'Sign and offer' }).click()
+      await said(page).getByText('Offered. The new owner finds it in their console.').waitFor()
+      await expect.poll(() => focused(page)).toBe('Transfer')
+    }
+    await offer()
+    await page.getByRole('button', { name: 'Take the offer back' }).click()
+    await said(page).getByText('The offer is taken back.').waitFor()
+    await expect.poll(() => focused(page)).toBe('Transfer')
+    await offer()
+    await switchWallet(page, 'Moss')
+    await page.getByText(/With you it begins anew/).waitFor()
+    await page.getByRole('button', { name: 'Sign and accept' }).click()
+    await said(page)
+      .getByText(/The listing is yours/)
+      .waitFor()
+    await expect.poll(() => focused(page)).toBe('Transfer')
+    await page.getByRole('button', { name: 'Delete this listing' }).click()
+    await page.getByLabel('Type given-house to confirm').fill('given-house')
+    await page.getByRole('button', { name: 'Sign and delete' }).click()
+    await said(page).getByText('given-house is deleted.').waitFor()
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('says of a button that cannot work why, where it is pressed', async () => {
+    await world.list('other-house', { name: 'Other House' })
+    const moss = createTestWallet({ name: 'Moss', account: owners[0] as (typeof owners)[number] })
+    const { page, close } = await world.open({ wallets: [moss] })
+    await page.goto('/console/other-house/settings')
+    const button = page.getByRole('button', { name: 'Delete this listing' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await said(page)
+      .getByText(/^Connect the wallet 0x/)
+      .waitFor()
+    await connectWallet(page, 'Moss')
+    await expect.poll(() => button.getAttribute('title')).toMatch(/^Only the wallet 0x.* can sign/)
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await said(page)
+      .getByText(/^Only the wallet 0x/)
+      .waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(moss.signed).toEqual([])
+    const mute = await page.evaluate(() =>
+      [...document.querySelectorAll('button:disabled')].map((it) => it.textContent),
+    )
+    expect(mute).toEqual([])
     await close()
   })
 })

@@ -1,9 +1,17 @@
-import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from 'react'
+import {
+  type ButtonHTMLAttributes,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useState,
+} from 'react'
 import { Link } from 'wouter'
 import { Icon } from './icons.js'
+import { say } from './toast.js'
 
 const shape =
-  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-progress'
+  'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-not-allowed aria-busy:cursor-progress'
 
 const sizes = { md: 'h-10 px-4 text-sm', sm: 'h-8 px-3 text-xs' }
 
@@ -19,7 +27,10 @@ interface Style {
   size?: keyof typeof sizes
 }
 
-/** A button that keeps the focus while it is busy and then neither acts nor submits. */
+/**
+ * A button that keeps the focus while it cannot act: while it is busy, or for the reason `why`. It says the reason where
+ * somebody points at it, focuses it or presses it.
+ */
 export function Button({
   variant = 'secondary',
   size = 'md',
@@ -27,21 +38,34 @@ export function Button({
   className = '',
   children,
   disabled,
+  why,
   onClick,
   ...rest
-}: ButtonHTMLAttributes<HTMLButtonElement> & Style & { isBusy?: boolean }) {
+}: ButtonHTMLAttributes<HTMLButtonElement> &
+  Style & { isBusy?: boolean; why?: string | undefined }) {
+  const id = useId()
+  const refuse = (event: MouseEvent) => {
+    event.preventDefault()
+    if (!isBusy && why !== undefined) say(why)
+  }
   return (
     <button
       type="button"
       {...rest}
       disabled={disabled}
-      aria-disabled={isBusy || undefined}
+      aria-disabled={isBusy || why !== undefined || undefined}
       aria-busy={isBusy}
-      onClick={isBusy ? (event) => event.preventDefault() : onClick}
+      {...(why !== undefined && { 'aria-describedby': id, title: why })}
+      onClick={isBusy || why !== undefined ? refuse : onClick}
       className={`${shape} ${sizes[size]} ${variants[variant]} ${className}`}
     >
       {isBusy && <Spinner />}
       {children}
+      {why !== undefined && (
+        <span id={id} hidden>
+          {why}
+        </span>
+      )}
     </button>
   )
 }

@@ -8,7 +8,7 @@ export function Card({ className = '', children }: { className?: string; childre
   )
 }
 
-/** A part of a page under a heading, with a note below the heading and controls beside it. */
+/** A part of a page under a heading, with a note below the heading and controls beside it. The heading can take the focus. */
 export function Section({
   title,
   note,
@@ -24,7 +24,9 @@ export function Section({
     <section className="space-y-4">
       <div className="flex flex-wrap items-end justify-between gap-x-4 gap-y-2">
         <div>
-          <h2 className="text-lg font-semibold tracking-tight">{title}</h2>
+          <h2 tabIndex={-1} className="text-lg font-semibold tracking-tight">
+            {title}
+          </h2>
           {note !== undefined && <p className="max-w-prose text-sm text-muted">{note}</p>}
         </div>
         {aside}

@@ -12,6 +12,7 @@ import { createPortal } from 'react-dom'
 import { Link, useLocation } from 'wouter'
 import { settingsQuery, statusQuery } from '../api/queries.js'
 import { Icon, Mark } from './icons.js'
+import { Toasts } from './toast.js'
 
 const places = [
   {
@@ -80,6 +81,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <HeaderSlot value={slot}>{children}</HeaderSlot>
       </main>
       <Footer />
+      <Toasts />
     </div>
   )
 }

@@ -34,6 +34,36 @@ const warnings: Record<string, string> = {
     'Some of the quoted requirements cannot be used by a buyer on this network.',
 }
 
+/** The same warnings for somebody who may pay. Those that are of no use to them are absent. */
+const buyersWarnings: Record<string, string> = {
+  price_drift: 'It asks for another price than the listing says. You pay what it asks for.',
+  amount_zero: 'It asks for an amount of zero, which cannot be paid here.',
+  wrong_domain: 'Payments to it fail: its 402 describes the token wrongly.',
+  scheme_not_settled: 'It asks for a kind of payment that is not settled here.',
+  foreign_pay_to: 'It also asks for payment to somebody else. That way to pay is not shown here.',
+  header_missing: 'Many buying programs cannot read its 402.',
+  requirements_unusable: 'Some of the ways to pay that it names do not work on this network.',
+}
+
+/** The meaning of a verdict for somebody who may pay. */
+const buyersVerdicts: Record<string, string> = {
+  not_402: 'It did not ask for a payment at the last check, so the price may be wrong.',
+  unreachable: 'It did not answer the last check. A payment may buy nothing.',
+  not_checked: 'Nobody has checked yet what it asks for.',
+  not_called: 'Arcus never calls endpoints of this method, so nothing about it is checked.',
+}
+const BUYERS_VERDICT = 'At the last check it did not ask for payment as listed. Do not pay it now.'
+
+/** Says what a verdict other than `live` means for a buyer. */
+export function verdictForBuyers(verdict: string): string {
+  return buyersVerdicts[verdict] ?? BUYERS_VERDICT
+}
+
+/** Says what a warning means for a buyer; nothing where it does not concern them. */
+export function warningForBuyers(code: string): string | undefined {
+  return buyersWarnings[code]
+}
+
 export function verdictName(verdict: string): string {
   return verdicts[verdict] ?? verdict.replaceAll('_', ' ')
 }

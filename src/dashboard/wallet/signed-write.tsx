@@ -1,16 +1,30 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ListingClient } from 'arcus-client/listing-client'
 import { Notice } from '../components/notice.js'
+import { say } from '../components/toast.js'
 import { useSigning } from './signing.js'
 import { describeError, isRejection } from './wallet-error.js'
 
-/** Makes a signed write of a present listing. Everything on the page is read again after it. */
-export function useWrite<Input>(act: (client: ListingClient, input: Input) => Promise<unknown>) {
+/**
+ * Makes a signed write of a present listing. Everything on the page is read again after it. With `done` it is told in the
+ * one place of all pages, and if the button is gone then, the focus goes to the heading of its section.
+ */
+export function useWrite<Input>(
+  act: (client: ListingClient, input: Input) => Promise<unknown>,
+  done?: string,
+) {
   const { write } = useSigning()
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (input: Input) => write((client) => act(client, input)),
-    onSuccess: () => queries.invalidateQueries(),
+    async onSuccess() {
+      const heading = document.activeElement?.closest('section')?.querySelector('h2')
+      await queries.invalidateQueries()
+      if (done === undefined) return
+      say(done)
+      // What was read again is drawn first.
+      setTimeout(() => document.activeElement === document.body && heading?.focus())
+    },
   })
 }
 
@@ -20,7 +34,8 @@ export function WriteOutcome({
   done,
 }: {
   write: { isPending: boolean; isSuccess: boolean; error: unknown }
-  done: string
+  /** Said here, unless it is said in the one place of all pages. */
+  done?: string
 }) {
   if (write.isPending) {
     return (
@@ -37,5 +52,5 @@ export function WriteOutcome({
       </Notice>
     )
   }
-  return write.isSuccess ? <Notice tone="ok">{done}</Notice> : null
+  return write.isSuccess && done !== undefined ? <Notice tone="ok">{done}</Notice> : null
 }

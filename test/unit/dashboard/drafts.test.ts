@@ -53,7 +53,7 @@ describe('drafts on a device', () => {
 })
 
 describe('an endpoint filled from a live 402', () => {
-  const quoted = {
+  const listing = {
     url: 'https://api.example.com/air-quality',
     method: 'POST',
     pricing: 'fixed',
@@ -66,6 +66,14 @@ describe('an endpoint filled from a live 402', () => {
     description: 'Fine dust',
     example: { body: { city: 'Porto' } },
   } as const
+  const quoted = {
+    verdict: 'live',
+    message: '',
+    warnings: ['schema_missing'],
+    seen: {},
+    checkedAt: 1,
+    listing,
+  }
 
   it('takes the quoted values, and a title from the path if there is none', () => {
     expect(fillEndpoint(emptyEndpoint(), quoted)).toMatchObject({
@@ -74,6 +82,7 @@ describe('an endpoint filled from a live 402', () => {
       title: 'Air quality',
       description: 'Fine dust',
       example: '{\n  "city": "Porto"\n}',
+      found: { price: '2500', payTo: '0x15', warnings: ['schema_missing'], checkedAt: 1 },
     })
   })
 

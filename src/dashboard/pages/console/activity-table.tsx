@@ -101,7 +101,7 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
             <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
               <Button
                 size="sm"
-                disabled={turned.length === 0}
+                why={turned.length === 0 ? 'This is the newest page.' : undefined}
                 onClick={() => setTurned(turned.slice(0, -1))}
               >
                 Newer
@@ -109,7 +109,7 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
               <span className="text-xs text-muted">Page {turned.length + 1}</span>
               <Button
                 size="sm"
-                disabled={next === null}
+                why={next === null ? 'This is the oldest page.' : undefined}
                 onClick={() => next !== null && setTurned([...turned, next])}
               >
                 Older

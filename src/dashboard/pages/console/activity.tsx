@@ -22,7 +22,7 @@ import {
   shortCount,
   shortUsd,
 } from '../../format/amounts.js'
-import { oneLine, sameAddress } from '../../format/untrusted-text.js'
+import { oneLine, sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { reasonName } from '../../format/verdicts.js'
 import { forgetSession, useSession } from '../../wallet/session.js'
 import { useSigning } from '../../wallet/signing.js'
@@ -96,7 +96,9 @@ function SignIn({ owner }: { owner: string | null }) {
             <Button
               variant="primary"
               isBusy={login.isPending}
-              disabled={!isOwner}
+              why={
+                isOwner ? undefined : `Only the wallet ${shortHex(owner ?? '')} can sign in here.`
+              }
               onClick={() => login.mutate()}
             >
               Sign in with the wallet

@@ -59,7 +59,7 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
       </div>
       <PriceComparison endpoint={endpoint} merchant={merchant} />
       <div aria-live="polite">
-        <ProbeReport {...(answer ?? state)} />
+        <ProbeReport {...(answer ?? state)} forOwner />
         {state.failures > 1 && answer === undefined && (
           <p className="mt-1 text-xs text-faint">{state.failures} failed probes in a row</p>
         )}

@@ -10,8 +10,9 @@ import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
 import { TextField } from '../../components/field.js'
 import { Moment } from '../../components/moment.js'
+import { say } from '../../components/toast.js'
 import { Hex } from '../../components/untrusted-text.js'
-import { sameAddress } from '../../format/untrusted-text.js'
+import { sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
@@ -21,20 +22,35 @@ import { Webhooks } from './webhooks.js'
 /** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
   const { address } = useConnection()
-  const isOwner = sameAddress(address, merchant.owner)
+  const why = whyNot(address, merchant.owner)
   return (
     <div className="max-w-3xl space-y-12">
-      <AgentLink merchant={merchant} isOwner={isOwner} />
+      <AgentLink merchant={merchant} why={why} />
       <PayoutProof merchant={merchant} address={address} />
-      <Webhooks merchant={merchant} isOwner={isOwner} />
-      <Transfer merchant={merchant} isOwner={isOwner} address={address} />
-      <DeleteListing merchant={merchant} isOwner={isOwner} />
+      <Webhooks merchant={merchant} why={why} />
+      <Transfer merchant={merchant} why={why} address={address} />
+      <DeleteListing merchant={merchant} why={why} />
     </div>
   )
 }
 
+/** Says why the connected wallet cannot sign for this address; nothing if it can. */
+function whyNot(address: string | undefined, signer: string | null): string | undefined {
+  if (sameAddress(address, signer)) return undefined
+  if (signer === null) return 'Nobody owns this listing.'
+  return address === undefined
+    ? `Connect the wallet ${shortHex(signer)} first.`
+    : `Only the wallet ${shortHex(signer)} can sign this. Switch to it above.`
+}
+
+interface PartProps {
+  merchant: MerchantView
+  /** The reason why the connected wallet cannot sign. */
+  why: string | undefined
+}
+
 /** Links the ERC-8004 agent of the merchant and shows its four checks. */
-function AgentLink({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+function AgentLink({ merchant, why }: PartProps) {
   const [agentId, setAgentId] = useState(merchant.agentId ?? '')
   const [problem, setProblem] = useState<string>()
   const link = useWrite((client, id: string | null) => client.linkAgent(merchant.id, id))
@@ -65,13 +81,14 @@ function AgentLink({ merchant, isOwner }: { merchant: MerchantView; isOwner: boo
           className="max-w-48"
           beside={
             <>
-              <Button type="submit" isBusy={link.isPending} disabled={!isOwner}>
+              <Button type="submit" isBusy={link.isPending} why={why}>
                 Sign and link
               </Button>
               {merchant.agentId !== null && (
                 <Button
                   variant="quiet"
-                  disabled={!isOwner || link.isPending}
+                  isBusy={link.isPending}
+                  why={why}
                   onClick={() => link.mutate(null)}
                 >
                   Unlink
@@ -115,7 +132,7 @@ function PayoutProof({
         <Button
           variant={isConfirmed ? 'quiet' : 'secondary'}
           isBusy={confirm.isPending}
-          disabled={!isPaid}
+          why={whyNot(address, payTo)}
           onClick={() => confirm.mutate(isConfirmed ? null : (owner as `0x${string}`))}
         >
           {isConfirmed ? 'Withdraw it' : 'Sign and confirm'}
@@ -134,14 +151,12 @@ function PayoutProof({
   )
 }
 
-interface TransferProps {
-  merchant: MerchantView
-  isOwner: boolean
+interface TransferProps extends PartProps {
   address: string | undefined
 }
 
 /** Transfers a listing in two steps: the owner offers it, and the new owner accepts with their own key. */
-function Transfer({ merchant, isOwner, address }: TransferProps) {
+function Transfer({ merchant, why, address }: TransferProps) {
   const { offer } = merchant
   const isOffered = sameAddress(offer?.to, address)
   return (
@@ -155,19 +170,22 @@ function Transfer({ merchant, isOwner, address }: TransferProps) {
             Offered to <Hex hex={offer.to} kind="address" />, open until{' '}
             <Moment at={offer.until * 1000} />
           </span>
-          {isOwner && <Withdraw merchant={merchant} />}
+          {why === undefined && <Withdraw merchant={merchant} />}
         </Card>
       )}
       {isOffered && <Accept merchant={merchant} />}
-      {offer === null && <Offer merchant={merchant} isOwner={isOwner} />}
+      {offer === null && <Offer merchant={merchant} why={why} />}
     </Section>
   )
 }
 
-function Offer({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+function Offer({ merchant, why }: PartProps) {
   const [to, setTo] = useState('')
   const [problem, setProblem] = useState<string>()
-  const offer = useWrite((client, address: Address) => client.offerOwner(merchant.id, address))
+  const offer = useWrite(
+    (client, address: Address) => client.offerOwner(merchant.id, address),
+    'Offered. The new owner finds it in their console.',
+  )
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const address = to.trim()
@@ -193,48 +211,59 @@ function Offer({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
         maxLength={60}
         className="!min-w-56"
         beside={
-          <Button type="submit" isBusy={offer.isPending} disabled={!isOwner}>
+          <Button type="submit" isBusy={offer.isPending} why={why}>
             Sign and offer
           </Button>
         }
       />
-      <WriteOutcome write={offer} done="Offered. The new owner finds it in their console." />
+      <WriteOutcome write={offer} />
     </form>
   )
 }
 
 function Withdraw({ merchant }: { merchant: MerchantView }) {
-  const withdraw = useWrite((client, _: null) => client.offerOwner(merchant.id, null))
+  const withdraw = useWrite(
+    (client, _: null) => client.offerOwner(merchant.id, null),
+    'The offer is taken back.',
+  )
   return (
     <span className="space-y-2">
       <Button size="sm" isBusy={withdraw.isPending} onClick={() => withdraw.mutate(null)}>
-        Withdraw the offer
+        Take the offer back
       </Button>
-      <WriteOutcome write={withdraw} done="The offer is withdrawn." />
+      <WriteOutcome write={withdraw} />
     </span>
   )
 }
 
 function Accept({ merchant }: { merchant: MerchantView }) {
-  const accept = useWrite((client, _: null) => client.acceptOwner(merchant.id))
+  const accept = useWrite(
+    (client, _: null) => client.acceptOwner(merchant.id),
+    'The listing is yours. Look at its payout address next.',
+  )
   return (
     <div className="space-y-3">
+      <p className="text-sm text-pretty">
+        With you it begins anew: a payout address other than your wallet has to confirm you, and you
+        see the payments from then on, not those before. Buyers pay the present address until you
+        save another.
+      </p>
       <Button variant="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
         Sign and accept
       </Button>
-      <WriteOutcome write={accept} done="The listing is yours." />
+      <WriteOutcome write={accept} />
     </div>
   )
 }
 
-function DeleteListing({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+function DeleteListing({ merchant, why }: PartProps) {
   const [isAsking, setIsAsking] = useState(false)
   return (
     <Section
       title="Delete"
       note="The listing leaves the directory at once. Its id stays yours, and its signed history stays public."
     >
-      <Button variant="danger" disabled={!isOwner} onClick={() => setIsAsking(true)}>
+      <Button variant="danger" why={why} onClick={() => setIsAsking(true)}>
         Delete this listing
       </Button>
       {isAsking && <Ask id={merchant.id} onClose={() => setIsAsking(false)} />}
@@ -250,6 +279,7 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
   const remove = useMutation({
     mutationFn: () => write((client) => client.delete(id)),
     onSuccess: () => {
+      say(`${id} is deleted. Its id stays yours.`)
       go('/console')
       queries.removeQueries({ queryKey: ['merchant', id] })
       return queries.invalidateQueries()
@@ -263,10 +293,15 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
     <Dialog title="Delete this listing?" onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
         <TextField label={`Type ${id} to confirm`} value={typed} onChange={setTyped} isCode />
-        <WriteOutcome write={remove} done="Deleted." />
+        <WriteOutcome write={remove} />
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Keep it</Button>
-          <Button type="submit" variant="danger" isBusy={remove.isPending} disabled={typed !== id}>
+          <Button
+            type="submit"
+            variant="danger"
+            isBusy={remove.isPending}
+            why={typed === id ? undefined : `Type ${id} first.`}
+          >
             Sign and delete
           </Button>
         </div>

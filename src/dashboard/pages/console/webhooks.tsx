@@ -7,6 +7,8 @@ import { hooksQuery } from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { TextField } from '../../components/field.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
@@ -24,7 +26,14 @@ const events = [
 type Types = HookSettings['types']
 
 /** Lists the webhooks of a merchant to its signed-in owner, and has the owner sign changes of them. */
-export function Webhooks({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean }) {
+export function Webhooks({
+  merchant,
+  why,
+}: {
+  merchant: MerchantView
+  /** The reason why the connected wallet cannot sign. */
+  why: string | undefined
+}) {
   const { id, owner, payToProof } = merchant
   const session = useSession()
   if (owner === null || payToProof === null) return null
@@ -35,7 +44,7 @@ export function Webhooks({ merchant, isOwner }: { merchant: MerchantView; isOwne
       note="Arcus calls an address of yours when something happens. Each call is signed with a secret that is shown once."
     >
       {isSignedIn ? (
-        <Hooks id={id} isOwner={isOwner} />
+        <Hooks id={id} why={why} />
       ) : (
         <ButtonLink href={`/console/${encodeURIComponent(id)}`}>Sign in to see them</ButtonLink>
       )}
@@ -43,8 +52,8 @@ export function Webhooks({ merchant, isOwner }: { merchant: MerchantView; isOwne
   )
 }
 
-function Hooks({ id, isOwner }: { id: string; isOwner: boolean }) {
-  const { data } = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
+function Hooks({ id, why }: { id: string; why: string | undefined }) {
+  const query = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
   const [url, setUrl] = useState('')
   const [types, setTypes] = useState<Types>(['payment.settled'])
   const add = useWrite((client, hook: HookSettings) => client.setHook(id, hook))
@@ -57,9 +66,15 @@ function Hooks({ id, isOwner }: { id: string; isOwner: boolean }) {
   const secret = (add.data as { secret: string | null } | undefined)?.secret
   return (
     <>
-      {data?.hooks.map((hook) => (
-        <HookCard key={hook.id} id={id} hook={hook} isOwner={isOwner} />
-      ))}
+      <Loaded query={query} isLive skeleton={<Skeleton className="h-16 w-full !rounded-2xl" />}>
+        {({ hooks }) => (
+          <div className="space-y-4 empty:hidden">
+            {hooks.map((hook) => (
+              <HookCard key={hook.id} id={id} hook={hook} why={why} />
+            ))}
+          </div>
+        )}
+      </Loaded>
       <form onSubmit={submit} noValidate className="space-y-3">
         <TextField label="Address to call" value={url} onChange={setUrl} isCode maxLength={1000} />
         <fieldset className="grid gap-2 text-sm sm:grid-cols-2">
@@ -71,11 +86,7 @@ function Hooks({ id, isOwner }: { id: string; isOwner: boolean }) {
             </label>
           ))}
         </fieldset>
-        <Button
-          type="submit"
-          isBusy={add.isPending}
-          disabled={!isOwner || url.trim() === '' || types.length === 0}
-        >
+        <Button type="submit" isBusy={add.isPending} why={why ?? whyIncomplete(url, types)}>
           Sign and add
         </Button>
         {secret == null ? (
@@ -90,7 +101,12 @@ function Hooks({ id, isOwner }: { id: string; isOwner: boolean }) {
   )
 }
 
-function HookCard({ id, hook, isOwner }: { id: string; hook: HookView; isOwner: boolean }) {
+function whyIncomplete(url: string, types: Types): string | undefined {
+  if (url.trim() === '') return 'Give the address to call first.'
+  return types.length === 0 ? 'Choose an event first.' : undefined
+}
+
+function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string | undefined }) {
   const types = hook.types as Types
   const replay = useWrite((client, since: number | null) =>
     client.setHook(id, { id: hook.id, url: hook.url, types, since }),
@@ -105,9 +121,8 @@ function HookCard({ id, hook, isOwner }: { id: string; hook: HookView; isOwner: 
       </p>
       <p className="text-muted">
         {states[hook.state]} · {hook.types.join(', ')} ·{' '}
-        {hook.deliveredAt === null
-          ? 'nothing delivered yet'
-          : `last delivered ${new Date(hook.deliveredAt).toLocaleString()}`}
+        {hook.deliveredAt === null ? 'nothing delivered yet' : 'last delivered '}
+        {hook.deliveredAt !== null && <Moment at={hook.deliveredAt} />}
       </p>
       {hook.lastError !== null && (
         <Notice
@@ -122,18 +137,14 @@ function HookCard({ id, hook, isOwner }: { id: string; hook: HookView; isOwner: 
       )}
       <div className="flex flex-wrap gap-2">
         {hook.state !== 'active' && (
-          <Button disabled={!isOwner || isBusy} onClick={() => replay.mutate(null)}>
+          <Button isBusy={isBusy} why={why} onClick={() => replay.mutate(null)}>
             Go on
           </Button>
         )}
-        <Button variant="quiet" disabled={!isOwner || isBusy} onClick={() => replay.mutate(0)}>
+        <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => replay.mutate(0)}>
           Replay all
         </Button>
-        <Button
-          variant="quiet"
-          disabled={!isOwner || isBusy}
-          onClick={() => remove.mutate(hook.id)}
-        >
+        <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => remove.mutate(hook.id)}>
           Remove
         </Button>
       </div>

@@ -222,7 +222,12 @@ function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onCha
   const quote = read.data
   return (
     <div className="space-y-2">
-      <Button size="sm" isBusy={read.isPending} disabled={url === ''} onClick={() => read.mutate()}>
+      <Button
+        size="sm"
+        isBusy={read.isPending}
+        why={url === '' ? 'Give the URL first.' : undefined}
+        onClick={() => read.mutate()}
+      >
         <Icon name="again" size={13} />
         Read the live 402 again
       </Button>

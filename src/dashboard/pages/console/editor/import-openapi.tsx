@@ -87,7 +87,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             <Button
               variant="primary"
               isBusy={add.isPending}
-              disabled={chosen.size === 0}
+              why={chosen.size === 0 ? 'Choose an operation first.' : undefined}
               onClick={() => add.mutate(read.data)}
             >
               Check and add {chosen.size}

@@ -3,23 +3,19 @@ import { ArcusError } from 'arcus-client/calls'
 import type { SavedListing } from 'arcus-client/listing-client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useConnection } from 'wagmi'
-import type { EndpointState, MerchantView } from '../../../../api/listings.js'
+import type { MerchantView } from '../../../../api/listings.js'
 import { settingsQuery } from '../../../api/queries.js'
-import { StatusDot } from '../../../components/badge.js'
-import { Button, ButtonLink } from '../../../components/button.js'
-import { Card } from '../../../components/card.js'
-import { Icon } from '../../../components/icons.js'
+import { Button } from '../../../components/button.js'
 import { Moment } from '../../../components/moment.js'
 import { Notice } from '../../../components/notice.js'
-import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
-import { oneLine, splitUrl } from '../../../format/untrusted-text.js'
-import { verdictName, warningText } from '../../../format/verdicts.js'
+import { verdictName } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
 import { type Composed, composeListing, type Problems } from './compose-listing.js'
 import { diffListings } from './diff.js'
 import { draftOf, emptyDraft, isBlank, listedTokens } from './draft.js'
 import { ListingForm } from './listing-form.js'
 import { Review } from './review.js'
+import { Saved } from './saved.js'
 import { useDraft } from './use-draft.js'
 
 type Ready = Extract<Composed, { ok: true }>
@@ -154,69 +150,6 @@ function Step({ children }: { children: ReactNode }) {
       {children}
     </div>
   )
-}
-
-/** Shows the saved listing, the status of each endpoint and the next steps. */
-function Saved({
-  listing,
-  isNew,
-  onAgain,
-}: {
-  listing: SavedListing
-  isNew: boolean
-  onAgain: () => void
-}) {
-  const { id, endpoints, warnings, revision } = listing
-  return (
-    <div className="max-w-2xl space-y-6">
-      <div className="arriving flex items-start gap-4">
-        <span className="mt-1 inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-ok-soft text-ok">
-          <Icon name="check" />
-        </span>
-        <div role="status">
-          <h2 className="text-xl font-semibold tracking-tight">{isNew ? 'Listed' : 'Saved'}</h2>
-          <p className="text-muted">
-            <span className="font-mono text-sm">{id}</span> is in the directory now, as revision{' '}
-            {revision}.
-          </p>
-        </div>
-      </div>
-      <Card>
-        <ul className="divide-y divide-line">
-          {endpoints.map(({ method, url, state }) => (
-            <li key={method + url} className="flex items-center justify-between gap-4 px-5 py-3">
-              <EndpointLine method={method} url={url} />
-              <StatusDot status={state.status as EndpointState['status']} />
-            </li>
-          ))}
-        </ul>
-      </Card>
-      {warnings.map(({ path, code, message }) => (
-        <Notice
-          key={path + code}
-          tone="warn"
-          title={path === 'name' ? 'About the name' : nameOf(path, listing)}
-        >
-          {message === '' ? warningText(code) : <UntrustedText text={message} max={400} />}
-        </Notice>
-      ))}
-      <div className="flex flex-wrap gap-3">
-        <ButtonLink href={`/console/${id}`} variant="primary">
-          Watch payments arrive
-        </ButtonLink>
-        <ButtonLink href={`/merchants/${id}`}>See it as others do</ButtonLink>
-        <Button variant="quiet" onClick={onAgain}>
-          {isNew ? 'List another' : 'Edit again'}
-        </Button>
-      </div>
-    </div>
-  )
-}
-
-/** Names the endpoint of a path such as `endpoints[0]`. */
-function nameOf(path: string, { endpoints }: SavedListing): string {
-  const url = endpoints[Number(/^endpoints\[(\d+)\]/.exec(path)?.[1])]?.url
-  return url === undefined ? path : `About ${oneLine(splitUrl(url).host + splitUrl(url).rest, 80)}`
 }
 
 /** Assigns the reasons for which the service refused a save to the fields of the form. */

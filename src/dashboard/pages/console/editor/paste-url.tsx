@@ -91,7 +91,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
               type="submit"
               variant="primary"
               isBusy={probe.isPending}
-              disabled={url.trim() === ''}
+              why={url.trim() === '' ? 'Paste a URL first.' : undefined}
               className="max-sm:flex-1"
             >
               Check endpoint

@@ -87,11 +87,16 @@ export function Review(props: ReviewProps) {
               Connect wallet to sign
             </Button>
           ) : (
-            <Button variant="primary" isBusy={isSigning} disabled={isElse} onClick={onSign}>
+            <Button
+              variant="primary"
+              isBusy={isSigning}
+              why={isElse ? 'Another wallet owns this listing. Switch to it above.' : undefined}
+              onClick={onSign}
+            >
               {isNew ? 'Sign and list' : 'Sign and save'}
             </Button>
           )}
-          <Button onClick={onBack} disabled={isSigning}>
+          <Button onClick={onBack} why={isSigning ? 'Answer in the wallet first.' : undefined}>
             Back to editing
           </Button>
           {isSigning && (

@@ -1,0 +1,137 @@
+import type { SavedListing } from 'arcus-client/listing-client'
+import type { EndpointState } from '../../../../api/listings.js'
+import { StatusDot } from '../../../components/badge.js'
+import { Button, ButtonLink } from '../../../components/button.js'
+import { Card } from '../../../components/card.js'
+import { Icon } from '../../../components/icons.js'
+import { Notice } from '../../../components/notice.js'
+import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
+import { verdictName, warningText } from '../../../format/verdicts.js'
+
+/** Shows the saved listing, the status of each endpoint, what is left to do, and the next steps. */
+export function Saved({
+  listing,
+  isNew,
+  onAgain,
+}: {
+  listing: SavedListing
+  isNew: boolean
+  onAgain: () => void
+}) {
+  const { id, endpoints, revision } = listing
+  return (
+    <div className="max-w-2xl space-y-6">
+      <div className="arriving flex items-start gap-4">
+        <span className="mt-1 inline-flex size-9 shrink-0 items-center justify-center rounded-full bg-ok-soft text-ok">
+          <Icon name="check" />
+        </span>
+        <div role="status">
+          <h2 className="text-xl font-semibold tracking-tight">{isNew ? 'Listed' : 'Saved'}</h2>
+          <p className="text-muted">
+            <span className="font-mono text-sm">{id}</span> is in the directory now, as revision{' '}
+            {revision}.
+          </p>
+        </div>
+      </div>
+      <Card>
+        <ul className="divide-y divide-line">
+          {endpoints.map(({ method, url, toolName = '', state }) => (
+            <li
+              key={method + url + toolName}
+              className="flex items-center justify-between gap-4 px-5 py-3"
+            >
+              <EndpointLine method={method} url={url} />
+              <StatusDot status={state.status as EndpointState['status']} />
+            </li>
+          ))}
+        </ul>
+      </Card>
+      {warningsOf(listing).map(({ title, text, about, cure, part }) => (
+        <Notice
+          key={title + text}
+          tone="warn"
+          title={title}
+          action={
+            <ButtonLink size="sm" href={`/console/${encodeURIComponent(id)}/${part}`}>
+              {cure}
+            </ButtonLink>
+          }
+        >
+          <p>
+            <UntrustedText text={text} max={600} />
+          </p>
+          {about.map((name) => (
+            <p key={name} className="text-xs">
+              <UntrustedText text={name} max={100} />
+            </p>
+          ))}
+        </Notice>
+      ))}
+      <div className="flex flex-wrap gap-3">
+        <ButtonLink href={`/console/${id}`} variant="primary">
+          Watch payments arrive
+        </ButtonLink>
+        <ButtonLink href={`/merchants/${id}`}>See it as others do</ButtonLink>
+        <Button variant="quiet" onClick={onAgain}>
+          {isNew ? 'List another' : 'Edit again'}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+interface Warning {
+  title: string
+  text: string
+  /** Titles of the endpoints that it concerns, if not all. */
+  about: string[]
+  /** The words of the link to the part of the console that cures it. */
+  cure: string
+  part: 'edit' | 'endpoints' | 'settings'
+}
+
+type Given = SavedListing['warnings'][number]
+
+/** Groups the warnings of a save, so that each is said once however many endpoints it concerns. */
+function warningsOf({ warnings, endpoints }: SavedListing): Warning[] {
+  const found = new Map<string, Warning>()
+  for (const given of warnings) {
+    const endpoint = endpoints[Number(/^endpoints\[(\d+)\]/.exec(given.path)?.[1])]
+    const warning = explain(given, endpoint?.state.probe?.verdict)
+    const key = warning.title + warning.text
+    const known = found.get(key) ?? warning
+    if (endpoint !== undefined && endpoints.length > 1) known.about.push(endpoint.title)
+    found.set(key, known)
+  }
+  return [...found.values()]
+}
+
+function explain({ code, message }: Given, verdict: string | undefined): Warning {
+  if (code === 'pay_to_unproven') {
+    return {
+      title: 'Payments do not count for you yet',
+      text: 'The payout address has another key than the owner. Its key has to confirm you once.',
+      about: [],
+      cure: 'Confirm the address',
+      part: 'settings',
+    }
+  }
+  if (code === 'confusable_name') {
+    return {
+      title: 'About the name',
+      text: message,
+      about: [],
+      cure: 'Edit the name',
+      part: 'edit',
+    }
+  }
+  if (code === 'unverified' || code === 'failing') {
+    const title = verdictName(verdict ?? 'not_checked')
+    return { title, text: message, about: [], cure: 'Check it again', part: 'endpoints' }
+  }
+  const isInListing = code === 'price_drift' || code === 'schema_missing'
+  const place = isInListing
+    ? { cure: 'Edit the listing', part: 'edit' as const }
+    : { cure: 'Check it again', part: 'endpoints' as const }
+  return { title: 'About the 402', text: warningText(code), about: [], ...place }
+}

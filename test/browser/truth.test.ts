@@ -55,8 +55,8 @@ describe.skipIf(skipped !== undefined)('code that cannot be loaded', () => {
     await page.goto('/status')
     await page.getByText('This page could not be shown').waitFor()
     expect(asked).toBe(2)
-    await go(page, 'Lookup')
-    await page.getByRole('heading', { name: 'Look up a settlement' }).waitFor()
+    await go(page, 'Payments')
+    await page.getByRole('heading', { level: 1 }).waitFor()
     expect(await page.getByText('This page could not be shown').count()).toBe(0)
     await close()
   })
@@ -124,7 +124,7 @@ describe.skipIf(skipped !== undefined)('relayer wallets without gas', () => {
       await expect
         .poll(async () => (await world.get('/api/status')).body.status, { timeout: 30_000 })
         .toBe('not_ready')
-      for (const path of ['/', '/lookup', '/console', '/merchants/weather-house']) {
+      for (const path of ['/', '/payments', '/console', '/merchants/weather-house']) {
         await page.goto(path)
         const banner = page.getByText('Payments cannot settle at this moment.')
         await banner.getByRole('link', { name: 'See why' }).waitFor()

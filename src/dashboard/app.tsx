@@ -20,6 +20,14 @@ const TransactionPage = lazyPage(
   async () => (await import('./pages/payment/payment.js')).TransactionPage,
 )
 const Status = lazyPage(async () => (await import('./pages/status.js')).Status)
+const HowItWorks = lazyPage(async () => (await import('./pages/guides/how-it-works.js')).HowItWorks)
+const ForMerchants = lazyPage(
+  async () => (await import('./pages/guides/merchants.js')).ForMerchants,
+)
+const ForAgents = lazyPage(async () => (await import('./pages/guides/agents.js')).ForAgents)
+const ForOperators = lazyPage(
+  async () => (await import('./pages/guides/operators.js')).ForOperators,
+)
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazyPage(async () => (await import('./pages/console/console.js')).Console)
 
@@ -54,6 +62,18 @@ export function App() {
             </Route>
             <Route path="/lookup/attestation">
               <Redirect to="/payments/attestation" replace />
+            </Route>
+            <Route path="/how-it-works">
+              <HowItWorks />
+            </Route>
+            <Route path="/for/merchants">
+              <ForMerchants />
+            </Route>
+            <Route path="/for/agents">
+              <ForAgents />
+            </Route>
+            <Route path="/for/operators">
+              <ForOperators />
             </Route>
             <Route path="/status">
               <Status />

@@ -41,6 +41,10 @@ const PLAIN_PAGES = [
   '/lookup',
   '/lookup/attestation',
   '/status',
+  '/how-it-works',
+  '/for/merchants',
+  '/for/agents',
+  '/for/operators',
   '/console',
   '/console/*',
 ]

@@ -39,6 +39,10 @@ const publicPages = [
   ['the search for a payment', '/payments'],
   ['the check of an attestation', '/payments/attestation'],
   ['the status', '/status'],
+  ['the guide for newcomers', '/how-it-works'],
+  ['the guide for merchants', '/for/merchants'],
+  ['the guide for agents', '/for/agents'],
+  ['the guide for operators', '/for/operators'],
   ['the console without a wallet', '/console'],
   ['an address that is no page', '/nowhere'],
 ] as const

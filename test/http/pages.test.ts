@@ -169,6 +169,8 @@ describe('the page of a merchant', () => {
 })
 
 describe('search engines', () => {
+  const fixedPages = ['/', '/how-it-works', '/for/merchants', '/for/agents', '/for/operators']
+
   it('are told where the sitemap is, and what is not for them', async () => {
     const { body, headers } = await get('/robots.txt')
     expect(headers['content-type']).toBe('text/plain; charset=utf-8')
@@ -183,7 +185,7 @@ describe('search engines', () => {
     const { body, headers } = await get('/sitemap.xml')
     expect(headers['content-type']).toBe('application/xml; charset=utf-8')
     expect([...body.matchAll(/<loc>(.*?)<\/loc>/g)].map(([, url]) => url)).toEqual(
-      ['/', '/merchants/second', '/merchants/weather'].map((path) => directoryUrl + path),
+      [...fixedPages, '/merchants/second', '/merchants/weather'].map((path) => directoryUrl + path),
     )
   })
 
@@ -206,7 +208,7 @@ describe('search engines', () => {
       found.push(...urls)
     }
     expect(found).toEqual([
-      `${directoryUrl}/`,
+      ...fixedPages.map((path) => directoryUrl + path),
       ...ids.map((id) => `${directoryUrl}/merchants/${id}`),
     ])
     expect((await get('/sitemap.xml?page=4')).statusCode).toBe(404)

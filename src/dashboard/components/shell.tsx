@@ -25,6 +25,14 @@ const places = [
   { href: '/console', name: 'Console', isHere: (path: string) => path.startsWith('/console') },
 ]
 
+/** The pages that explain, in the order of their links. */
+export const guides = [
+  ['/how-it-works', 'How it works'],
+  ['/for/merchants', 'For merchants'],
+  ['/for/agents', 'For agents'],
+  ['/for/operators', 'For operators'],
+] as const
+
 /** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation()
@@ -96,6 +104,17 @@ function Footer() {
           Listings are self-serve. Arcus settles payments from payer to merchant, holds no funds,
           and does not vouch for the APIs listed here.
         </p>
+        <nav aria-label="Guides and references" className="flex flex-wrap gap-x-4 gap-y-1">
+          {guides.map(([href, name]) => (
+            <Link
+              key={href}
+              href={href}
+              className="underline-offset-4 hover:text-ink hover:underline"
+            >
+              {name}
+            </Link>
+          ))}
+        </nav>
         <p className="tabular">
           <a href="/docs" className="underline underline-offset-4 hover:text-ink">
             HTTP interface

@@ -74,7 +74,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   app.get('/sitemap.xml', async (request, reply) => {
     const { page } = readQuery(sitemapQuery, request.query)
     const { blocks } = await catalog.read()
-    const total = blocks.reduce((sum, { ids }) => sum + ids.length, 1)
+    const total = blocks.reduce((sum, { ids }) => sum + ids.length, FIXED_PAGES.length)
     const pages = Math.ceil(total / SITEMAP_URLS)
     if (page !== undefined && page > pages) {
       const message = `The sitemap has ${pages} pages.`
@@ -147,7 +147,10 @@ function* sitemapIndex(origin: string, pages: number): Generator<string> {
   yield '</sitemapindex>\n'
 }
 
-/** Writes the home page and then the merchants of one page, a block of the catalog at a time. */
+/** The pages that stand in the sitemap before the merchants. */
+const FIXED_PAGES = ['/', '/how-it-works', '/for/merchants', '/for/agents', '/for/operators']
+
+/** Writes the fixed pages and then the merchants of one page, a block of the catalog at a time. */
 function* sitemap(
   origin: string,
   blocks: readonly { ids: readonly string[] }[],
@@ -155,9 +158,9 @@ function* sitemap(
 ): Generator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${SITEMAPS}">\n`
   const first = (page - 1) * SITEMAP_URLS
-  if (first === 0) yield `<url><loc>${origin}/</loc></url>\n`
-  // The home page has place 0.
-  let place = 1
+  if (first === 0)
+    yield FIXED_PAGES.map((path) => `<url><loc>${origin}${path}</loc></url>\n`).join('')
+  let place = FIXED_PAGES.length
   for (const { ids } of blocks) {
     const from = Math.max(0, first - place)
     const chosen = ids.slice(from, Math.max(from, first + SITEMAP_URLS - place))

@@ -168,8 +168,15 @@ function Hero() {
         <br className="max-sm:hidden" /> by the call.
       </h1>
       <p className="relative mt-4 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
-        Each endpoint answers 402 with a price in dollars or euros. Payments settle on Arc, directly
-        from payer to merchant. No account, no API key.{' '}
+        Programs pay for each call, in dollars or euros, straight to the people who sell it. No
+        account, no API key.{' '}
+        <Link
+          href="/how-it-works"
+          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
+        >
+          How it works
+        </Link>{' '}
+        ·{' '}
         <Link
           href="/console/new"
           className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"

@@ -13,6 +13,7 @@ import type { MerchantEndpoint } from '../../../api/listings.js'
 import { healthQuery, pricesQuery, settingsQuery, toolsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
 import { CopyButton } from '../../components/button.js'
+import { CodeBlock } from '../../components/code-block.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
@@ -279,23 +280,6 @@ function Tabs({ tabs, label }: { tabs: Tab[]; label: string }) {
       <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${shown?.key}`}>
         {shown?.content()}
       </div>
-    </div>
-  )
-}
-
-/** Shows code with a button to copy it. Long code scrolls in its box. */
-function CodeBlock({ code, name }: { code: string; name: string }) {
-  return (
-    <div className="relative rounded-lg border border-line bg-sunken">
-      <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
-        <CopyButton text={code} name={name} />
-      </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus */}
-      <section aria-label={name} tabIndex={0} className="max-h-96 overflow-auto p-4 pr-10">
-        <pre className="font-mono text-xs leading-5">
-          <code dir="ltr">{code}</code>
-        </pre>
-      </section>
     </div>
   )
 }

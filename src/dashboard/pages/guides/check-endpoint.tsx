@@ -1,0 +1,105 @@
+import { useMutation } from '@tanstack/react-query'
+import { withQuery } from 'arcus-client/calls'
+import { type FormEvent, useState } from 'react'
+import type { ListingStatus } from '../../../api/discovery.js'
+import { requestJson } from '../../api/http.js'
+import { Button } from '../../components/button.js'
+import { TextField } from '../../components/field.js'
+import { Fact, Price } from '../../components/figures.js'
+import { Notice } from '../../components/notice.js'
+import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { verdictName, warningText } from '../../format/verdicts.js'
+import { type Quote, readQuote } from '../console/editor/quote.js'
+
+interface Checked {
+  quote: Quote
+  listed: ListingStatus
+}
+
+async function check(url: string): Promise<Checked> {
+  const quote = await readQuote(url, {})
+  const path = withQuery('/discovery/status', { resource: url })
+  return { quote, listed: await requestJson<ListingStatus>(path) }
+}
+
+/** Calls an endpoint without payment and shows what its 402 says to a buyer. It needs no wallet. */
+export function CheckEndpoint() {
+  const [url, setUrl] = useState('')
+  const checking = useMutation({ mutationFn: check })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (url.trim() !== '') checking.mutate(url.trim())
+  }
+  return (
+    <form onSubmit={submit} className="space-y-3">
+      <TextField
+        label="Address of your endpoint"
+        inputMode="url"
+        value={url}
+        onChange={(text) => {
+          setUrl(text)
+          checking.reset()
+        }}
+        placeholder="https://api.example.com/quote"
+        isCode
+        maxLength={2_048}
+        beside={
+          <Button type="submit" variant="primary" isBusy={checking.isPending}>
+            Check
+          </Button>
+        }
+      />
+      <div aria-live="polite" className="space-y-3">
+        {checking.isPending && <p className="text-sm">Arcus calls it now, without payment.</p>}
+        {checking.error !== null && (
+          <Notice tone="bad" title="It could not be checked">
+            {checking.error.message}
+          </Notice>
+        )}
+        {checking.data !== undefined && <Result {...checking.data} />}
+      </div>
+    </form>
+  )
+}
+
+function Result({ quote, listed }: Checked) {
+  const { verdict, message, warnings, listing } = quote
+  const isRight = verdict === 'live' && warnings.length === 0
+  const title =
+    verdict !== 'live'
+      ? verdictName(verdict)
+      : isRight
+        ? 'Your 402 is right'
+        : 'Your 402 works, and could be better'
+  return (
+    <>
+      <Notice tone={isRight ? 'ok' : 'warn'} title={title}>
+        {verdict !== 'live' && <UntrustedText text={message} max={600} />}
+        {warnings.map((code) => (
+          <p key={code}>{warningText(code)}</p>
+        ))}
+      </Notice>
+      {listing !== null && (
+        <dl className="grid gap-x-8 gap-y-3 rounded-xl border border-line px-4 py-3 sm:grid-cols-3">
+          <Fact name="A call costs">
+            <Price {...listing} />
+          </Fact>
+          <Fact name="Paid to">
+            <Hex hex={listing.payTo} kind="address" network={listing.network} />
+          </Fact>
+          <Fact name="On">{listing.network}</Fact>
+        </dl>
+      )}
+      <p className="text-sm">
+        <strong>In the directory:</strong> <UntrustedText text={listed.message} max={600} />
+        {listed.entries.map(({ merchant, url, toolName, mend }) =>
+          mend === null ? null : (
+            <span key={`${merchant} ${url} ${toolName}`} className="block">
+              <UntrustedText text={mend} max={600} />
+            </span>
+          ),
+        )}
+      </p>
+    </>
+  )
+}

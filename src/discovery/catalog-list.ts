@@ -18,6 +18,7 @@ export interface ListedMerchant {
   mustBeLive: boolean
   /** Whether payments to its address count for it. */
   isCounted: boolean
+  network: string
   /** In order of id. */
   endpoints: ListedEndpoint[]
 }
@@ -121,6 +122,8 @@ export function createCatalogList(sequence: number): CatalogList {
       }
     },
     replace({ id, merchant, endpoints: rows }) {
+      // As many as come, so that those which wait become no more.
+      words.count(rows.length + 1)
       const before = merchants.get(id)
       if (before !== undefined) words.remove(before.text)
       merchants.delete(id)
@@ -186,6 +189,7 @@ function toListedMerchant(merchant: Merchant): ListedMerchant {
     isOfficial: merchant.isOfficial,
     mustBeLive: waitsForProbe(merchant),
     isCounted: speaksForPayTo(merchant),
+    network: merchant.network,
     endpoints: [],
   }
 }
@@ -198,6 +202,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
   const description = fold(row.description)
   const named = [...tags, ...service].join(' ')
   const descriptionStart = title.length + 1
+  const terms = { network: merchant.network, asset: row.asset }
   const tagsStart = descriptionStart + description.length + 1
   return {
     id: row.id,
@@ -214,7 +219,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: ListedMerchant): Liste
     tags,
     extensions: isObject(extensions) ? Object.keys(extensions) : NOTHING,
     quotes: quotesOf(row, merchant.endpoints.at(-1)?.quotes),
-    price: Number(dearestAsked(row.accepts, row) ?? row.price),
+    price: Number(dearestAsked(row.accepts, terms) ?? row.price),
     asset: shared(row.asset),
     currency: currencyOf(row.symbol),
     evidence: NO_EVIDENCE,

@@ -38,13 +38,12 @@ export type Sort = (typeof sorts)[number]
 /** The largest number to sort by, and the most endpoints: one number holds both, because those are sorted fast. */
 const MAX_KEY = 2 ** 32 - 1
 const PLACES = 2 ** 21
-/** Atomic units: $2,147. Dearer ones count as equal. */
-const MAX_PRICE = 2 ** 31 - 1
-
 /** The parts of an endpoint by which it is sorted. */
 interface Sortable {
   id: number
+  /** Atomic units of `asset`; from `MAX_KEY` ($4,294) on, prices count as equal. */
   price: number
+  asset: string
   /** ISO 4217; `null` if not known. */
   currency: string | null
   evidence: Evidence
@@ -54,15 +53,31 @@ interface Sortable {
 const keys: Record<Sort, (endpoint: Sortable) => number> = {
   calls: ({ evidence }) => MAX_KEY - evidence.othersCalls,
   payers: ({ evidence }) => MAX_KEY - evidence.payers,
-  // Prices in other money come after those in dollars: without a rate nobody can compare them.
-  price: ({ price, currency }) => Math.min(price, MAX_PRICE) + (currency === 'USD' ? 0 : MAX_PRICE),
+  price: ({ price }) => price,
   new: ({ id }) => MAX_KEY - id,
   lastPaid: ({ evidence }) => MAX_KEY - evidence.lastPaid,
 }
 
 /** Returns the ids in order; endpoints with the same number stay as they are. */
 export function sortedIds(endpoints: readonly Sortable[], sort: Sort): number[] {
-  const keyOf = keys[sort]
+  if (sort !== 'price') return idsBy(keys[sort], endpoints)
+  const groups = new Map<string, Sortable[]>()
+  for (const endpoint of endpoints) {
+    const group = groups.get(moneyOf(endpoint))
+    if (group === undefined) groups.set(moneyOf(endpoint), [endpoint])
+    else group.push(endpoint)
+  }
+  const inOrder = [...groups].sort(([one], [other]) => (one < other ? -1 : 1))
+  return inOrder.flatMap(([, group]) => idsBy(keys.price, group))
+}
+
+/** Names the money of a price: dollars first, then each currency, then each token of an unknown one. Nobody has their rates. */
+function moneyOf({ currency, asset }: Sortable): string {
+  if (currency === null) return `2${asset}`
+  return currency === 'USD' ? '0' : `1${currency}`
+}
+
+function idsBy(keyOf: (endpoint: Sortable) => number, endpoints: readonly Sortable[]): number[] {
   const packed = Float64Array.from(
     endpoints,
     (endpoint, place) => Math.min(MAX_KEY, Math.max(0, keyOf(endpoint))) * PLACES + place,

@@ -94,8 +94,10 @@ interface Neighbour {
 
 /** The words of all texts in the list, each counted, to find those that a typing error separates from another. */
 export interface WordCounts {
-  /** Counts the words of a folded text. */
+  /** Takes a folded text, whose words are counted later. */
   add(text: string): void
+  /** Counts the words of at most so many texts that wait; false when none waits any more. */
+  count(texts: number): boolean
   /** Takes away the words of a text that was added before. */
   remove(text: string): void
   /**
@@ -120,22 +122,34 @@ interface Counted {
 
 export function createWordCounts(): WordCounts {
   const words = new Map<string, Counted>()
+  let waiting: string[] = []
+  let counted = 0
 
-  function addWord(word: string): void {
+  /** A count may be below 0 while the text with the word still waits. */
+  const change = (by: number) => (word: string) => {
     const known = words.get(word)
-    if (known !== undefined) known.count++
-    else words.set(word, { count: 1, letters: lettersOf(word) })
+    if (known === undefined) words.set(word, { count: by, letters: lettersOf(word) })
+    else if (known.count + by === 0) words.delete(word)
+    else known.count += by
   }
+  const addWord = change(1)
+  const removeWord = change(-1)
 
-  function removeWord(word: string): void {
-    const known = words.get(word)
-    if (known !== undefined && --known.count === 0) words.delete(word)
+  function count(texts: number): boolean {
+    const end = Math.min(waiting.length, counted + texts)
+    for (; counted < end; counted++) eachWord(waiting[counted] as string, addWord)
+    if (counted < waiting.length) return true
+    waiting = []
+    counted = 0
+    return false
   }
 
   return {
-    add: (text) => eachWord(text, addWord),
+    add: (text) => waiting.push(text),
+    count,
     remove: (text) => eachWord(text, removeWord),
     near(word, maxDistance) {
+      count(waiting.length)
       const letters = lettersOf(word)
       const neighbourOf = createComparison(word, maxDistance)
       const found = new Map<string, Neighbour>()

@@ -194,8 +194,7 @@ export type EndpointHead = Pick<
 /** The part of an endpoint that a search reads. The rest is left out, because there may be a million endpoints. */
 export interface IndexedEndpoint
   extends EndpointHead,
-    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'>,
-    Pick<Merchant, 'network'> {
+    Pick<Endpoint, 'toolName' | 'price' | 'asset' | 'symbol' | 'tags' | 'extras' | 'accepts'> {
   hasSchema: boolean
 }
 

@@ -172,6 +172,16 @@ describe('payments as evidence', () => {
     const { items } = (await get('/discovery/resources?sort=lastPaid')).json()
     expect(titlesOf(items)).toEqual(['Sky c', 'Sea a', 'Sea b'])
     expect(await sorted('price')).toEqual(['Sea b', 'Sky c', 'Sea a'])
+    const euros = { symbol: 'EURC', accepts: [] }
+    await save(store, own('d'), [
+      { ...euros, title: 'Euro dear', price: 15n },
+      { ...euros, title: 'Euro cheap', price: 5n },
+      { ...euros, symbol: 'ODD', title: 'Odd', price: 1n },
+    ])
+    const dollarsFirst = ['Sea b', 'Sky c', 'Sea a', 'Euro cheap', 'Euro dear', 'Odd']
+    await vi.waitFor(async () => expect(await sorted('price')).toEqual(dollarsFirst))
+    await save(store, own('d'), [])
+    await vi.waitFor(async () => expect(await sorted('price')).toHaveLength(3))
     expect(await sorted('new')).toEqual(['Sky c', 'Sea b', 'Sea a'])
     const page = (await get('/api/endpoints?sort=price&query=sea&limit=1')).json()
     expect(page).toMatchObject({ items: [{ title: 'Sea b' }], total: 2, next: '1' })

@@ -32,12 +32,9 @@ export function createListingReader(sql: SqlReader): ListingReader {
   const merchants = async (rest: string, values: readonly Value[] = []) =>
     (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
   const forIndex = async (rest: string, values: readonly Value[]) =>
-    (
-      await sql.all<IndexedRow>(
-        `SELECT ${indexedColumns} ${endpointsWithMerchants} ${rest}`,
-        values,
-      )
-    ).map(toIndexedEndpoint)
+    (await sql.all<IndexedRow>(`SELECT ${indexedColumns} FROM endpoints ${rest}`, values)).map(
+      toIndexedEndpoint,
+    )
 
   const findMerchants = (ids: readonly string[]) => merchants(`WHERE ${sql.among('id', 1)}`, [ids])
   const publishedMerchants = async (ids: readonly string[]) => {
@@ -86,15 +83,14 @@ export function createListingReader(sql: SqlReader): ListingReader {
            AND ${isPublic} ORDER BY e.id DESC LIMIT $1`,
         [limit],
       ),
-    scanForIndex: (after, limit) =>
-      forIndex('WHERE e.id > $1 ORDER BY e.id LIMIT $2', [after, limit]),
+    scanForIndex: (after, limit) => forIndex('WHERE id > $1 ORDER BY id LIMIT $2', [after, limit]),
     scanOutline: (after, limit) =>
       sql.all<OutlinedEndpoint>(
         `SELECT id, merchant_id AS "merchantId", status FROM endpoints
          WHERE id > $1 ORDER BY id LIMIT $2`,
         [after, limit],
       ),
-    indexedOf: (merchantId) => forIndex('WHERE e.merchant_id = $1 ORDER BY e.id', [merchantId]),
+    indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
     usageOf,
     usageAfter: (version, limit) =>
       sql.all<UsageChange>(

@@ -43,16 +43,26 @@ export function createSql(database: Database, commit: GroupCommit): Sql {
 
 /** Prepares each statement once. */
 function createStatements(database: Database) {
-  const prepared = new Map<string, Sqlite.Statement>()
+  const prepared = new Map<string, Prepared>()
   const insertions = new Map<Insertion, Sqlite.Statement>()
 
-  function prepare(text: string): Sqlite.Statement {
-    let statement = prepared.get(text)
-    if (statement === undefined) {
-      statement = database.prepare(text)
-      prepared.set(text, statement)
+  function prepare(text: string): Prepared {
+    let known = prepared.get(text)
+    if (known === undefined) {
+      const statement = database.prepare(text)
+      const { reader } = statement
+      known = {
+        statement,
+        names: reader
+          ? statement
+              .raw()
+              .columns()
+              .map(({ name }) => name)
+          : [],
+      }
+      prepared.set(text, known)
     }
-    return statement
+    return known
   }
 
   function prepareInsertion(insertion: Insertion): Sqlite.Statement {
@@ -67,7 +77,7 @@ function createStatements(database: Database) {
     return statement
   }
 
-  const all = (text: string, values: readonly Value[]) => prepare(text).all(...bound(values))
+  const all = (text: string, values: readonly Value[]) => readRows(prepare(text), values)
   return {
     all,
     perform(step: Step): StepAnswer {
@@ -77,13 +87,27 @@ function createStatements(database: Database) {
         for (const row of step.rows) changes += statement.run(row).changes
         return { rows: [], changes }
       }
-      const statement = prepare(step.text)
-      const values = bound(step.values)
-      return statement.reader
-        ? { rows: statement.all(...values), changes: 0 }
-        : { rows: [], changes: statement.run(...values).changes }
+      const known = prepare(step.text)
+      return known.statement.reader
+        ? { rows: readRows(known, step.values), changes: 0 }
+        : { rows: [], changes: known.statement.run(...bound(step.values)).changes }
     },
   }
+}
+
+interface Prepared {
+  statement: Sqlite.Statement
+  /** Of the columns that it returns. */
+  names: readonly string[]
+}
+
+/** Names the values of rows here, which takes two thirds of the time that the driver takes. */
+function readRows({ statement, names }: Prepared, values: readonly Value[]): unknown[] {
+  return (statement.all(...bound(values)) as unknown[][]).map((row) => {
+    const named: Record<string, unknown> = {}
+    for (let i = 0; i < names.length; i++) named[names[i] as string] = row[i]
+    return named
+  })
 }
 
 /** SQLite reads `$1` as a parameter of the name 1. An array is JSON, which `json_each` takes apart. */

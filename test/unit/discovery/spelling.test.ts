@@ -79,6 +79,18 @@ describe('the words of the texts', () => {
     expect(near()).toEqual([])
   })
 
+  it('are counted a few texts at a time, also when a text goes before its turn', () => {
+    const words = createWordCounts()
+    for (const text of ['weather', 'weather', 'feather']) words.add(text)
+    words.remove('weather')
+    words.remove('feather')
+    expect(words.count(2)).toBe(true)
+    expect(words.count(2)).toBe(false)
+    expect(words.near('xeather', 1)).toEqual([
+      { word: 'weather', isWhole: true, distance: 1, count: 1 },
+    ])
+  })
+
   it('are never cut within a letter of two UTF-16 units', () => {
     const words = createWordCounts()
     words.add('toke\u{1d4b3}abc')

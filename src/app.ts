@@ -17,6 +17,7 @@ import {
   type OnFault,
 } from './metrics/routes.js'
 import { type ReadStatus, statusRoutes } from './metrics/status.js'
+import { type ReadStatusHistory, statusHistoryRoutes } from './metrics/status-history.js'
 import { StoreUnavailableError } from './store/errors.js'
 
 export interface AppOptions {
@@ -36,7 +37,12 @@ export interface AppOptions {
   readiness: ReadReadiness
   /** True once the process is about to stop: balancers are told, and serving goes on. */
   isLeaving?: () => boolean
-  console: { pages: Console; settings: ConsoleSettings; readStatus: ReadStatus }
+  console: {
+    pages: Console
+    settings: ConsoleSettings
+    readStatus: ReadStatus
+    readStatusHistory: ReadStatusHistory
+  }
   /** `undefined` if traces are off. */
   tracing?: { install(app: FastifyInstance): void } | undefined
   /** `undefined` leaves `/metrics` out. */
@@ -56,7 +62,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     isChainUnread: (error) =>
       error instanceof RpcUnavailableError || error instanceof RpcResponseError,
   })
-  const { pages, settings, readStatus } = options.console
+  const { pages, settings, readStatus, readStatusHistory } = options.console
   installNotFound(app, pages.answerPage)
   await installCors(app)
   const limiter = installRateLimit(app, options.rateLimit, options.countExchange)
@@ -65,6 +71,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   readinessRoutes(app, options.readiness, options.isLeaving)
   consoleSettingsRoute(app, settings)
   statusRoutes(app, readStatus)
+  statusHistoryRoutes(app, readStatusHistory)
   await pages.install(app)
   if (options.metrics !== undefined) {
     installFaultCount(app, options.metrics.countFault)

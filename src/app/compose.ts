@@ -17,7 +17,9 @@ import { openConsole, toConsoleSettings } from '../http/console.js'
 import { createReadiness } from '../http/health.js'
 import { version } from '../http/version.js'
 import { createMetrics, type Metrics } from '../metrics/metrics.js'
+import { createServiceWatch } from '../metrics/service-watch.js'
 import { createStatus } from '../metrics/status.js'
+import { createStatusHistory } from '../metrics/status-history.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
@@ -171,6 +173,18 @@ async function open(
     log,
   })
   teardown.add('hosted endpoints', () => hosted.close())
+  const state = composeState({
+    config,
+    networks,
+    stores,
+    leases,
+    isKeeper,
+    disk,
+    checksum,
+    now,
+    log,
+  })
+  teardown.add('service watch', () => state.watch.stop())
   const app = await buildApp({
     server: {
       logger: log,
@@ -196,11 +210,13 @@ async function open(
     directory: directory.routes,
     mcp: composeMcp(config, directory.reads),
     hosted: hosted.routes,
-    ...composeState({ config, networks, stores, leases, disk, checksum, now, log }),
+    readiness: state.readiness,
+    console: state.console,
     metrics,
     tracing,
   })
   await start({ app, networks, leases, directory, hosted, ownCalls, log })
+  state.watch.start()
   teardown.add('sweep', sweepKeys(stores.deliveries, isKeeper, now, log))
   if (secrets.operatorWebhook !== undefined) {
     const watched = { networks, events: stores.events, isKeeper, now, log }
@@ -314,15 +330,18 @@ function composeTracing(
 function composeState(world: {
   config: Config
   networks: readonly ComposedNetwork[]
-  stores: Pick<Stores, 'journal' | 'activity'>
+  stores: Pick<Stores, 'journal' | 'activity' | 'service'>
   leases: LeaseKeeper
+  isKeeper: () => boolean
   disk: DiskWatch
   checksum: (address: Address) => Address
   now: () => number
   log: Logger
-}): Pick<AppOptions, 'readiness' | 'console'> {
-  const { config, networks, stores, leases, disk, checksum, now, log } = world
-  const { journal, activity } = stores
+}): Pick<AppOptions, 'readiness' | 'console'> & {
+  watch: ReturnType<typeof createServiceWatch>
+} {
+  const { config, networks, stores, leases, isKeeper, disk, checksum, now, log } = world
+  const { journal, activity, service: history } = stores
   const pages = openConsole(config)
   if (!pages.isBuilt) log.warn('the console is not built: run "npm run build"')
   const readiness = createReadiness({
@@ -333,10 +352,11 @@ function composeState(world: {
       networks.map(({ ready }) => ready),
     ),
   })
+  const readReadiness = () =>
+    readiness((check, err) => log.warn({ err, check }, 'readiness check failed'))
   const readStatus = createStatus({
     networks: networks.map(({ status }) => status),
-    readReadiness: () =>
-      readiness((check, err) => log.warn({ err, check }, 'readiness check failed')),
+    readReadiness,
     activity,
     checksum,
     now,
@@ -345,7 +365,9 @@ function composeState(world: {
     config,
     networks.map(({ tokens }) => tokens),
   )
-  return { readiness, console: { pages, settings, readStatus } }
+  const readStatusHistory = createStatusHistory({ history, now })
+  const watch = createServiceWatch({ readReadiness, history, isKeeper, now, log })
+  return { readiness, console: { pages, settings, readStatus, readStatusHistory }, watch }
 }
 
 /** Deletes old Idempotency-Keys at intervals. Returns the function that stops it. */

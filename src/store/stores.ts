@@ -8,6 +8,7 @@ import type { HookStore } from './hooks.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
 import type { ListingStore, MerchantRoster } from './listings.js'
 import type { RequestCountStore } from './request-counts.js'
+import type { ServiceHistory } from './service-history.js'
 import type { SessionStore } from './sessions.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
 import type { AuditStore } from './sql/audit.js'
@@ -33,6 +34,7 @@ export interface Stores {
   activity: ActivityStore
   events: EventStore
   usage: UsageStore
+  service: ServiceHistory
   hooks: HookStore
   sessions: SessionStore
   hostedRecords: HostedRecords

@@ -31,6 +31,7 @@ export interface routes {
   "GET /api/signing": operations["getSigningTerms"];
   "GET /api/stats": operations["getStats"];
   "GET /api/status": operations["getStatus"];
+  "GET /api/status/history": operations["getStatusHistory"];
   "GET /badge/{merchant}.svg": operations["getBadge"];
   "GET /discovery/changes": operations["listChanges"];
   "GET /discovery/new.atom": operations["getNewEndpoints"];
@@ -2019,6 +2020,45 @@ export interface operations {
             /** @enum {string} */
             status: "ready" | "not_ready";
             version: string;
+          };
+        };
+      };
+    };
+  };
+  getStatusHistory: {
+    parameters: {
+    };
+    responses: {
+      /** @description Oldest day first. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Minutes by state and settle times, for 90 days, oldest first. */
+            days: {
+              /** @description Start of the day (UTC). */
+              at: components["schemas"]["UnixSeconds"];
+              /** @description Payments settled, and something needed attention. */
+              degraded: number;
+              down: number;
+              p50Ms: number | null;
+              p95Ms: number | null;
+              ready: number;
+              /** @description Nothing was noted: the service was stopped, for example. */
+              unknown: number;
+            }[];
+            /** @description The last 100, newest first. */
+            incidents: {
+              /** @description `null` while it lasts. */
+              endedAt: components["schemas"]["UnixSeconds"] | null;
+              /** @enum {string} */
+              kind: "degraded" | "down" | "silent";
+              reason: string;
+              startedAt: components["schemas"]["UnixSeconds"];
+            }[];
+            /** @description The first minute that was noted within 90 days; `null` before it. */
+            recordedSince: components["schemas"]["UnixSeconds"] | null;
+            /** @description Share of the minutes since then in which payments could settle, 0 to 1. Minutes in which nothing was noted count as if they could not. */
+            uptime: number | null;
           };
         };
       };

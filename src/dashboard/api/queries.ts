@@ -13,7 +13,7 @@ import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
-import type { ConsoleSettings, ServiceStatus } from '../../api/service.js'
+import type { ConsoleSettings, ServiceStatus, StatusHistory } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
 import type { Attestation } from '../../x402/attestation.js'
 import { requestJson } from './http.js'
@@ -114,6 +114,14 @@ export const statusQuery = queryOptions({
   queryKey: ['status'],
   queryFn: ({ signal }) => requestJson<ServiceStatus>('/api/status', { signal }),
   refetchInterval: 5_000,
+})
+
+/** The service notes once a minute. */
+export const statusHistoryQuery = queryOptions({
+  queryKey: ['status', 'history'],
+  queryFn: ({ signal }) => requestJson<StatusHistory>('/api/status/history', { signal }),
+  staleTime: 60_000,
+  refetchInterval: 60_000,
 })
 
 /** Reads the payments of a transaction, or the one payment of a payer and nonce. */

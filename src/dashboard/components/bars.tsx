@@ -13,14 +13,21 @@ export interface Bar {
 interface BarsProps {
   label: string
   bars: readonly Bar[]
-  tones: readonly ('accent' | 'bad')[]
+  tones: readonly (keyof typeof fills)[]
   /** Writes a value beside its line. Without it there are no axes, which makes a sparkline. */
   formatValue?: (value: number) => string
   /** Called with the bar under the pointer or the keyboard; `null` when there is none. */
   onShow?: (index: number | null) => void
 }
 
-const fills = { accent: 'fill-accent', bad: 'fill-bad' }
+const fills = {
+  accent: 'fill-accent',
+  soft: 'fill-accent/35',
+  ok: 'fill-ok',
+  warn: 'fill-warn',
+  bad: 'fill-bad',
+  none: 'fill-line-strong',
+}
 const BAR_WIDTH = 0.66
 const MAX_NAMES = 7
 const LINES = 4

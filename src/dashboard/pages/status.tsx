@@ -12,6 +12,7 @@ import { Hex } from '../components/untrusted-text.js'
 import { exactCount, percent } from '../format/amounts.js'
 import { roughSpan } from '../format/moments.js'
 import { standingOf } from '../format/standing.js'
+import { StatusMemory } from './status-history.js'
 
 /** Shows the state of the service, read again every five seconds. */
 export function Status() {
@@ -80,6 +81,7 @@ function StatusReport({ status, readAt }: { status: ServiceStatus; readAt: numbe
         <Settling title="This hour and the previous one" settling={status.settling.hour} />
         <Settling title="Last 24 hours" settling={status.settling.day} />
       </div>
+      <StatusMemory />
       {status.networks.map((network) => (
         <NetworkSection key={network.network} network={network} />
       ))}

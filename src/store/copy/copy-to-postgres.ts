@@ -53,6 +53,8 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'activity_buyers', key: ['pay_to', 'payer'] },
   { name: 'endpoint_usage', key: ['endpoint_id'] },
   { name: 'usage_refresh', key: ['id'] },
+  { name: 'service_hours', key: ['hour'] },
+  { name: 'service_incidents', key: ['started_at'] },
   { name: 'hosted_records', key: ['kind', 'id'] },
 ]
 

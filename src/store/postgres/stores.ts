@@ -10,6 +10,7 @@ import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
+import { createServiceHistory } from '../sql/service-history.js'
 import { createUsageStore } from '../sql/usage.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
@@ -58,6 +59,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),
+    service: createServiceHistory(sql),
     hooks: createHookStore(sql),
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(sql),

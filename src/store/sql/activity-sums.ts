@@ -3,7 +3,7 @@ import { type Insertion, insertAll, type Steps, type Value } from './sql.js'
 
 export const HOUR_SECONDS = 3_600
 /** The merchant that stands for everybody's sums, beside those of each merchant. */
-const EVERYBODY = ''
+export const EVERYBODY = ''
 /** The endpoint that stands for answers about no single endpoint. */
 const NO_ENDPOINT = 0
 /** Gas is summed in 10^-12 dollars: in 10^-18 it would outgrow 64 bits at nine dollars. */

@@ -71,5 +71,6 @@ export async function fillStores(stores: Stores): Promise<void> {
     ...{ calls: windows, payers: windows, topPayerShare: 1, settleP50Ms: 750, settleP95Ms: 750 },
     ...{ firstPaid: 1_000, lastPaid: 1_000 },
   }
+  await stores.service.note({ at: 1_200, standing: 'down', reason: 'kein Gas 💸' })
   await stores.usage.save([{ endpointId: 1, usage, dueAt: 2_000 }])
 }

@@ -10,6 +10,7 @@ import { describeActivity } from './activity-contract.js'
 import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
+import { describeService } from './service-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
 
@@ -47,6 +48,7 @@ describeStore('SQLite', openEngine)
 describeListings('SQLite', openEngine)
 describeEvents('SQLite', openEngine)
 describeUsage('SQLite', openEngine)
+describeService('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 describeArchive('SQLite', openEngine)
 

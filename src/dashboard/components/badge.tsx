@@ -84,13 +84,15 @@ export function MerchantBadges({
   official,
   partner,
   unclaimed,
-  isVerified,
+  checks,
 }: {
   official: boolean
   partner: boolean
   unclaimed: boolean
-  isVerified: boolean
+  /** Whether each check of the agent that the listing names was passed. */
+  checks: { control: boolean; pay: boolean; file: boolean; domain: boolean } | undefined
 }) {
+  const passed = Object.values(checks ?? {})
   return (
     <>
       {official && (
@@ -106,21 +108,15 @@ export function MerchantBadges({
           Partner
         </Badge>
       )}
-      {isVerified && (
+      {checks?.control === true && (
         <Badge tone="ok" title="The owner controls the ERC-8004 agent that the listing names.">
-          Verified agent
+          Verified agent: {passed.filter(Boolean).length} of {passed.length} checks
         </Badge>
       )}
-      {unclaimed ? (
+      {unclaimed && (
         <Badge title="Arcus found it in a settled payment. Nobody has claimed it with the key of the paid address.">
           Unclaimed
         </Badge>
-      ) : (
-        !official && (
-          <Badge title="Listed by its owner with a signature. Nobody has reviewed it.">
-            Self-serve, unreviewed
-          </Badge>
-        )
       )}
     </>
   )

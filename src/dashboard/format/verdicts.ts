@@ -77,10 +77,3 @@ export const statusNames = {
   unverified: 'Unverified',
   failing: 'Failing',
 } as const
-
-/** Shortens `invalid_exact_evm_payload_authorization_value_mismatch` to `authorization value mismatch`. */
-export function reasonName(code: string): string {
-  return code
-    .replace(/^invalid_(exact_evm_|batch_settlement_evm_)?(payload_)?/, '')
-    .replaceAll('_', ' ')
-}

@@ -13,7 +13,7 @@ import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { type Column, DataTable } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
-import { reasonName } from '../../format/verdicts.js'
+import { failureText } from '../../format/failures.js'
 
 export interface EndpointName {
   id: number
@@ -168,7 +168,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
           <Nothing />
         ) : (
           <span className="block max-w-56 text-xs text-muted" title={reason}>
-            {reasonName(reason)}
+            {failureText(reason)}
           </span>
         ),
     },

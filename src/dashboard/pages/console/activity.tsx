@@ -22,8 +22,8 @@ import {
   shortCount,
   shortUsd,
 } from '../../format/amounts.js'
+import { failureText } from '../../format/failures.js'
 import { oneLine, sameAddress, shortHex } from '../../format/untrusted-text.js'
-import { reasonName } from '../../format/verdicts.js'
 import { forgetSession, useSession } from '../../wallet/session.js'
 import { useSigning } from '../../wallet/signing.js'
 import { describeError, isRejection } from '../../wallet/wallet-error.js'
@@ -399,7 +399,7 @@ function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
         <li key={`${kind} ${reason}`}>
           <div className="flex items-baseline justify-between gap-3 text-sm">
             <span title={reason} className="min-w-0 break-words">
-              {reasonName(reason)} <span className="text-xs text-faint">at {kind}</span>
+              {failureText(reason)} <span className="text-xs text-faint">at {kind}</span>
             </span>
             <span className="tabular text-muted">{exactCount(count)}</span>
           </div>
@@ -408,7 +408,7 @@ function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
             min={0}
             max={most}
             value={count}
-            aria-label={`${reasonName(reason)}: ${count}`}
+            aria-label={`${failureText(reason)}: ${count}`}
           />
           <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
             <rect width="100%" height="100%" rx="3" className="fill-sunken" />

@@ -167,8 +167,8 @@ function Transfer({ merchant, why, address }: TransferProps) {
       {offer !== null && (
         <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
           <span>
-            Offered to <Hex hex={offer.to} kind="address" />, open until{' '}
-            <Moment at={offer.until * 1000} />
+            Offered to <Hex hex={offer.to} kind="address" />. The offer ends{' '}
+            <Moment at={offer.until * 1000} />.
           </span>
           {why === undefined && <Withdraw merchant={merchant} />}
         </Card>

@@ -40,7 +40,7 @@ export function EndpointRow({
               official={merchant.official}
               partner={merchant.partner}
               unclaimed={merchant.unclaimed}
-              isVerified={merchant.identity?.checks.control === true}
+              checks={merchant.identity?.checks}
             />
           </div>
           <span className="relative font-medium sm:ml-auto">

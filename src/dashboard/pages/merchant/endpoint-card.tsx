@@ -192,7 +192,7 @@ function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantI
       tabs={[
         {
           key: 'curl',
-          name: 'See the 402',
+          name: 'See the price',
           content: () => <CodeBlock name="curl command" code={curlSnippet(endpoint)} />,
         },
         {

@@ -59,7 +59,10 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
             </h1>
             <div className="mt-2 flex flex-wrap items-center gap-2">
               <span className="font-mono text-xs break-all text-muted">{id}</span>
-              <MerchantBadges {...flags} isVerified={identity?.checks.control.passed === true} />
+              <MerchantBadges
+                {...flags}
+                checks={identity === null ? undefined : passedOf(identity.checks)}
+              />
             </div>
           </div>
         </div>
@@ -111,6 +114,15 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
   )
 }
 
+function passedOf({ control, pay, file, domain }: NonNullable<MerchantView['identity']>['checks']) {
+  return {
+    control: control.passed,
+    pay: pay.passed,
+    file: file.passed,
+    domain: domain.passed,
+  }
+}
+
 function Facts({ merchant }: { merchant: MerchantView }) {
   const { data: settings } = useQuery(settingsQuery)
   const { payTo, owner, network, revision, createdAt, updatedAt, flags, id } = merchant
@@ -135,6 +147,11 @@ function Facts({ merchant }: { merchant: MerchantView }) {
             'nobody yet'
           ) : (
             'the operator'
+          )}
+          {owner !== null && !flags.official && (
+            <p className="text-xs text-muted">
+              The owner signed this listing. Nobody has reviewed it.
+            </p>
           )}
         </Fact>
         <Fact name="Network">

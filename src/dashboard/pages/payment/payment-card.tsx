@@ -9,7 +9,7 @@ import { Fact, Money, Usd } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { duration } from '../../format/amounts.js'
-import { reasonName } from '../../format/verdicts.js'
+import { failureText } from '../../format/failures.js'
 import { OwnAttestation } from './attestation.js'
 
 const states: Record<PaymentStatus['state'], { tone: Tone; name: string; meaning: string }> = {
@@ -97,7 +97,7 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
           </Fact>
           {errorReason !== null && (
             <Fact name="Reason">
-              <span title={errorReason}>{reasonName(errorReason)}</span>
+              <span title={errorReason}>{failureText(errorReason)}</span>
               {errorMessage !== null && (
                 <p className="text-muted">
                   <UntrustedText text={errorMessage} max={400} />

@@ -63,8 +63,16 @@ export interface HookStore {
   remove(write: HookWrite, id: string, now: number): Promise<HookResult>
   /** Sets the operator's webhook to this URL, or removes it. */
   setOperator(url: string | undefined, now: number): Promise<void>
-  /** Hooks whose next delivery is due and that nobody works for, longest due first; those that failed last are apart. */
-  due(now: number, limit: number, isFailing: boolean): Promise<Hook[]>
+  /**
+   * Hooks whose next delivery is due and that nobody works for, longest due first; those that failed last are apart.
+   * `among` keeps those with one of the ids, or those without.
+   */
+  due(
+    now: number,
+    limit: number,
+    isFailing: boolean,
+    among?: { ids: readonly string[]; isIn: boolean },
+  ): Promise<Hook[]>
   /** Takes the hook for this worker until then; `undefined` when another one was first. */
   take(id: string, worker: string, now: number, until: number): Promise<Hook | undefined>
   /** Notes a delivery. False when the worker does not hold the hook any more. */

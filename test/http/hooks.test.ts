@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
@@ -86,13 +88,14 @@ function merchantOf(id: string, by: Address, payTo: Address = by) {
 }
 
 /** A process that delivers, with the key of its settings. */
-async function startSender(key: string | undefined = '0xkey') {
+async function startSender(key: string | undefined = '0xkey', slowMs?: number) {
   const { hooks, events } = stores
   const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
   const sender = createHookSender({
     ...{ hooks, events, secrets: createHookSecrets(key), fetch, operator: undefined },
     ...{ worker: `worker ${senders.length}`, isShared: false, userAgent: 'Arcus-Webhook/1' },
     ...{ now: () => clock.ms, random: () => 0, tickMs: 20, log: { warn: fail } },
+    ...(slowMs === undefined ? {} : { slowMs }),
   })
   senders.push(sender)
   sender.start()
@@ -374,6 +377,86 @@ describe('a delivery', () => {
     await happen('2')
     await patiently(() => expect(keys()).toEqual(['1:204', '2:204']))
     bad.close()
+  })
+})
+
+/** A receiver that answers when it is told to; each call comes with the path of its hook. */
+async function startSlowReceiver() {
+  const waiting: { path: string; key: string; end(): void }[] = []
+  const open = new Map<string, number>()
+  const most = { ofOne: 0, ofAll: 0 }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const part of request) text += part
+    const path = String(request.url)
+    open.set(path, (open.get(path) ?? 0) + 1)
+    most.ofOne = Math.max(most.ofOne, ...open.values())
+    const all = [...open.values()].reduce((sum, count) => sum + count, 0)
+    most.ofAll = Math.max(most.ofAll, all)
+    const end = () => {
+      open.set(path, (open.get(path) ?? 0) - 1)
+      response.writeHead(204).end()
+    }
+    waiting.push({ path, key: JSON.parse(text).data.key, end })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    waiting,
+    most,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+describe('twenty quick hooks beside eight slow ones', () => {
+  it('hear of everything while the slow ones hold their calls, which then hear of it too', async () => {
+    const held = await startSlowReceiver()
+    const setHook = (i: number, url: string) =>
+      stores.hooks.set(
+        {
+          ...{ merchantId: 'weather', owner: ownerAddress, deadline: startSeconds },
+          nonce: `0x${String(i).padStart(64, '0')}`,
+        },
+        {
+          ...{ id: `hook_${i}`, merchantId: 'weather', url, types: ['payment.settled'] as const },
+          ...{ seed: '00', keyId: '' },
+        },
+        { since: null, most: 100, now: clock.ms },
+      )
+    // The slow ones are due first.
+    for (let i = 0; i < 8; i++) await setHook(i, `${held.url}/${i}`)
+    clock.ms++
+    for (let i = 8; i < 28; i++) await setHook(i, `${receiver.url}/${i}`)
+    await startSender('0xkey', 100)
+    const slowKeys = () => held.waiting.map(({ key }) => key)
+
+    await happen('1')
+    await patiently(() => expect(receiver.deliveries).toHaveLength(20))
+    expect(slowKeys()).toEqual(Array(8).fill('1'))
+
+    // Now they are known to be slow, and get four places between them.
+    for (const { end } of held.waiting.splice(0)) end()
+    await patiently(async () => {
+      const all = await stores.hooks.ofMerchant('weather')
+      expect(all.filter(({ nextAt }) => nextAt !== null)).toEqual([])
+    })
+    held.most.ofAll = 0
+    await happen('2')
+    await patiently(() => expect(receiver.deliveries).toHaveLength(40))
+    await patiently(() => expect(slowKeys()).toEqual(Array(4).fill('2')))
+    const told = new Set<string>()
+    await patiently(() => {
+      for (const { path, end } of held.waiting.splice(0)) {
+        told.add(path)
+        end()
+      }
+      expect(told.size).toBe(8)
+    })
+    expect(held.most).toEqual({ ofOne: 1, ofAll: 4 })
+    held.close()
   })
 })
 

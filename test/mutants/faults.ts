@@ -1109,6 +1109,38 @@ const namedWallets = faultsOf(
   ],
 )
 
+const hooks = faultsOf(
+  false,
+  ['test/http/hooks.test.ts'],
+  [
+    [
+      'the time that a webhook tells is the one that is signed',
+      "'webhook-timestamp': String(seconds)",
+      "'webhook-timestamp': String(seconds + 1)",
+    ],
+    [
+      'an event that was not taken holds up the next one',
+      'if (failure !== undefined) return keepFailure(hook, failure)',
+      'if (failure !== undefined) await keepFailure(hook, failure)',
+    ],
+    [
+      'the target of a webhook is one of the public internet',
+      "if (!target.isAllowed) { throw listingFault([{ path: 'url',",
+      "if (target === undefined) { throw listingFault([{ path: 'url',",
+    ],
+    [
+      'a message about a webhook works once',
+      'if ((yield* get(used, [owner, nonce])) !== undefined)',
+      'if ((yield* get(used, [owner, nonce])) === null)',
+    ],
+    [
+      'a slow receiver gives its place up',
+      "if (place?.lane === 'quick') place.lane = 'slow'",
+      "if (place?.lane === 'slow') place.lane = 'slow'",
+    ],
+  ],
+)
+
 export const faults: readonly Fault[] = [
   ...signers,
   ...watchedSigners,
@@ -1140,5 +1172,6 @@ export const faults: readonly Fault[] = [
   ...merchant,
   ...signIn,
   ...writes,
+  ...hooks,
   ...probe,
 ]

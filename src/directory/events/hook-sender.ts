@@ -22,15 +22,22 @@ interface HookSenderOptions {
   now: () => number
   /** For tests; a second otherwise. */
   tickMs?: number
+  /** For tests; a delivery of more than a second is slow otherwise. */
+  slowMs?: number
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number
   log: { warn(details: object, message: string): void }
 }
 
 const TICK_MS = 1_000
-/** Hooks that this process works for at once. Those that failed last get few of the places, so that they delay nobody. */
-const MAX_HOOKS = 8
-const MAX_FAILING = 2
+/** Hooks that this process works for at once. Those that failed last or are slow have places of their own and delay nobody. */
+const places = { quick: 8, slow: 4, failing: 2 }
+type Lane = keyof typeof places
+/** A delivery that lasts longer moves its hook to the slow ones, where the next turn of the hook begins. */
+const SLOW_MS = 1_000
+/** Bounds the hooks that are known to be slow, and with those that just became so all deliveries at once. */
+const MAX_KNOWN_SLOW = 1_000
+const MAX_UNDER_WAY = 24
 /** A hook gives its place up after so long. A call ends within 10 s, so the lease outlives the last delivery. */
 const TURN_MS = 10_000
 const LEASE_MS = 30_000
@@ -47,7 +54,8 @@ const GONE = 410
  */
 export function createHookSender(options: HookSenderOptions) {
   const { hooks, events, worker, now, log, random = Math.random } = options
-  const underWay = new Map<string, { isFailing: boolean; work: Promise<void> }>()
+  const underWay = new Map<string, { lane: Lane; work: Promise<void> }>()
+  const slow = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
   let isPrepared = false
@@ -83,6 +91,23 @@ export function createHookSender(options: HookSenderOptions) {
     return { error, isFinal: status === GONE }
   }
 
+  /** Makes a delivery and keeps whether it was slow. */
+  async function deliverTimed(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
+    const timer = setTimeout(() => {
+      const place = underWay.get(hook.id)
+      if (place?.lane === 'quick') place.lane = 'slow'
+      const [oldest] = slow.size < MAX_KNOWN_SLOW ? [] : slow
+      if (oldest !== undefined) slow.delete(oldest)
+      slow.add(hook.id)
+    }, options.slowMs ?? SLOW_MS)
+    slow.delete(hook.id)
+    try {
+      return await deliver(hook, event)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   async function keepFailure(hook: Hook, { error, isFinal }: Failure): Promise<void> {
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** hook.failures, LONGEST_PAUSE_MS)
     const nextAt = now() + Math.round(pause * (1 + random() / 10))
@@ -99,7 +124,7 @@ export function createHookSender(options: HookSenderOptions) {
       const waiting = await events.list({ merchantId, types, since, limit: EVENTS_AT_ONCE })
       for (const event of waiting) {
         if (isStopped || now() >= endsAt) return hooks.giveUp(hook, worker, now())
-        const failure = await deliver(hook, event)
+        const failure = await deliverTimed(hook, event)
         // A call that our own end cut short says nothing about the receiver.
         if (failure !== undefined && isStopped) return hooks.giveUp(hook, worker, now())
         if (failure !== undefined) return keepFailure(hook, failure)
@@ -112,23 +137,22 @@ export function createHookSender(options: HookSenderOptions) {
     }
   }
 
-  function start(hook: Hook): void {
+  function start(hook: Hook, lane: Lane): void {
     const work = workFor(hook)
       .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be worked for'))
       .finally(() => underWay.delete(hook.id))
-    underWay.set(hook.id, { isFailing: hook.failures > 0, work })
+    underWay.set(hook.id, { lane, work })
   }
 
   async function look(): Promise<void> {
     if (!isPrepared) await prepare()
-    const failing = [...underWay.values()].filter(({ isFailing }) => isFailing).length
-    const healthy = underWay.size - failing
-    for (const [isFailing, free] of [
-      [false, MAX_HOOKS - healthy],
-      [true, MAX_FAILING - failing],
-    ] as const) {
-      const due = free > 0 ? await hooks.due(now(), free, isFailing) : []
-      for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook)
+    for (const lane of ['quick', 'slow', 'failing'] as const) {
+      const taken = [...underWay.values()].filter((it) => it.lane === lane).length
+      const free = Math.min(places[lane] - taken, MAX_UNDER_WAY - underWay.size)
+      const isFailing = lane === 'failing'
+      const among = isFailing ? undefined : { ids: [...slow], isIn: lane === 'slow' }
+      const due = free > 0 ? await hooks.due(now(), free, isFailing, among) : []
+      for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook, lane)
     }
   }
 

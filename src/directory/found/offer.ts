@@ -110,9 +110,8 @@ function readAgreedTerms(settled: SettledPayment): QuotedTerms | undefined {
 
 /** Returns the amount that the endpoint asks for. Of a metered price the merchant settles a part; the ceiling is asked for. */
 function askedAmount(requirement: QuotedTerms, accepted: QuotedTerms): string {
-  const isPart =
-    requirement.scheme === 'batch-settlement' &&
-    BigInt(requirement.amount) < BigInt(accepted.amount)
+  const isMetered = requirement.scheme === 'batch-settlement' || requirement.scheme === 'upto'
+  const isPart = isMetered && BigInt(requirement.amount) < BigInt(accepted.amount)
   return isPart ? accepted.amount : requirement.amount
 }
 

@@ -53,11 +53,12 @@ export function createHookStore(sql: Sql): HookStore {
         [OPERATOR_HOOK, url, now],
       )
     },
-    async due(now, limit, isFailing) {
+    async due(now, limit, isFailing, among = { ids: [], isIn: false }) {
       const failures = isFailing ? 'failures > 0' : 'failures = 0'
+      const chosen = `${among.isIn ? '' : 'NOT '}(${sql.among('id', 3)})`
       const text = `SELECT ${columns} FROM hooks
-        WHERE next_at <= $1 AND lease_until <= $1 AND ${failures} ORDER BY next_at LIMIT $2`
-      return (await sql.all<HookRow>(text, [now, limit])).map(toHook)
+        WHERE next_at <= $1 AND lease_until <= $1 AND ${failures} AND ${chosen} ORDER BY next_at LIMIT $2`
+      return (await sql.all<HookRow>(text, [now, limit, among.ids])).map(toHook)
     },
     take: (id, worker, now, until) =>
       sql.transaction(

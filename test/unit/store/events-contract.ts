@@ -199,6 +199,16 @@ export function describeEvents(name: string, open: () => Promise<Engine>): void 
       await hooks.set(aWrite(), hook, bounds)
       const due = async (at = noon) => (await hooks.due(at, 9, false)).map(({ id }) => id)
       expect(await due()).toEqual(['hook_1'])
+      for (const [ids, isIn, count] of [
+        [['hook_1', 'hook_2'], true, 1],
+        [['hook_1', 'hook_2'], false, 0],
+        [['hook_2'], true, 0],
+        [['hook_2'], false, 1],
+        [[], true, 0],
+        [[], false, 1],
+      ] as const) {
+        expect(await hooks.due(noon, 9, false, { ids, isIn })).toHaveLength(count)
+      }
       const takes = ['a', 'b', 'c'].map((who) => hooks.take('hook_1', who, noon, noon + 30))
       const taken = (await Promise.all(takes)).filter((it) => it !== undefined)
       expect(taken).toHaveLength(1)

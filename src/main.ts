@@ -4,7 +4,7 @@ import { compose } from './app/compose.js'
 import { explainStart, installDrain, surviveRejections } from './app/lifecycle.js'
 import { createLogger } from './app/logger.js'
 import { RpcUnavailableError } from './chain/rpc-errors.js'
-import { gasWarnings, readSettings } from './config/config.js'
+import { gasWarnings, keyWarnings, readSettings } from './config/config.js'
 import { type Front, openFront } from './http/front.js'
 import { SignerError } from './relayer/signer.js'
 import { StoreUnavailableError } from './store/errors.js'
@@ -32,7 +32,8 @@ try {
 async function serve(): Promise<void> {
   const { config, secrets } = readSettings(process.env)
   const log = createLogger({ level: config.logLevel })
-  for (const warning of [...config.warnings, ...gasWarnings(config)]) log.warn(warning)
+  const warnings = [...config.warnings, ...gasWarnings(config), ...keyWarnings(config, secrets)]
+  for (const warning of warnings) log.warn(warning)
   surviveRejections(log)
   const front = await openFront(config)
   try {

@@ -428,6 +428,18 @@ export function gasWarnings({ networks, devnet, dailyGasLimit, minAmount }: Conf
   return warnings
 }
 
+/** Warns of keys that should be set. Every start logs this; the doctor has its own form. */
+export function keyWarnings(
+  { devnet }: Config,
+  { webhookKey }: Pick<Secrets, 'webhookKey'>,
+): string[] {
+  if (devnet || webhookKey !== undefined) return []
+  return [
+    'WEBHOOK_KEY is unset: whoever reads the database can make the secrets of webhooks; set it before the first webhook, ' +
+      'such as to what openssl rand -hex 32 gives.',
+  ]
+}
+
 /** Reads settings and keys. Throws one `ConfigError` with the problems of both. */
 export function readSettings(source: NodeJS.ProcessEnv): { config: Config; secrets: Secrets } {
   const config = attempt(() => readConfig(source))

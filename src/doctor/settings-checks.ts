@@ -9,7 +9,7 @@ import { type Finding, fail, ok, warn } from './finding.js'
 /** Warns about settings that are valid but unwise where strangers pay. */
 export function checkSettings(
   config: Config,
-  secrets: RelayerKeys,
+  secrets: RelayerKeys & Pick<Secrets, 'webhookKey'>,
   env: NodeJS.ProcessEnv,
 ): Finding[] {
   const isMainnet = config.networks.some(({ network }) => network === 'eip155:5042')
@@ -17,6 +17,13 @@ export function checkSettings(
     ...config.warnings.map((text) => warn('settings', text, 'Correct the setting.')),
     ...checkAddresses(config, isMainnet),
     ...checkKeys(secrets, env),
+    secrets.webhookKey === undefined
+      ? warn(
+          'WEBHOOK_KEY',
+          'unset: whoever reads the database can make the secrets of webhooks',
+          'Set it before the first webhook, such as to what openssl rand -hex 32 gives.',
+        )
+      : ok('WEBHOOK_KEY', 'set'),
     ...(isMainnet ? checkGuards(config, env) : []),
   ]
 }

@@ -34,7 +34,8 @@ function aFile(name: string, write: (document: unknown) => string): string {
       '/weather/now': { get: { summary: 'Weather now', parameters: [city] } },
       '/post-only/air': { post: { summary: 'Air' } },
       '/free/lunch': { get: { summary: 'Lunch' } },
-      '/weather/then': { get: { summary: 'Not wanted' }, put: {} },
+      '/weather/then': { get: { summary: 'Not wanted' }, trace: {} },
+      '/weather/note': { put: { summary: 'Note' } },
     },
   }
   const path = join(folder, name)
@@ -58,12 +59,15 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
       await page.getByText('1 cannot be listed').waitFor()
       expect(await seriousFindings(page)).toEqual([])
       await page.getByRole('checkbox', { name: /Not wanted/ }).uncheck()
-      await page.getByRole('button', { name: 'Check and add 3' }).click()
-      await page.getByText('2 added below, 1 left out').waitFor()
+      await page.getByRole('button', { name: 'Check and add 4' }).click()
+      await page.getByText('3 added below, 1 left out').waitFor()
       await page.getByText(/free\/lunch: Does not answer 402/).waitFor()
       const id = `imported-${name.replace('.', '-')}`
       expect(await page.getByLabel('Name').inputValue()).toBe('Imported House')
       expect(await page.getByLabel('Price in USDC').first().inputValue()).toBe('0.01')
+      // A PUT is never called, so its price is for the owner to enter.
+      await page.getByText(/Enter the prices of PUT/).waitFor()
+      await page.getByLabel('Price in USDC').last().fill('0.07')
       await page.getByLabel('Id').fill(id)
       await review(page)
       await page.getByRole('button', { name: 'Sign and list' }).click()
@@ -78,6 +82,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
           inputSchema: { properties: { city: { type: 'string' } } },
         },
         { title: 'Air', method: 'POST', price: '50000' },
+        { title: 'Note', method: 'PUT', price: '70000', state: { status: 'unverified' } },
       ])
       expect(wallet.signed).toHaveLength(1)
       expect(faults).toEqual([])

@@ -278,7 +278,7 @@ describe('text of strangers', () => {
 
   it.each(['👩‍💻 at work', '❤️ and 🏳️‍🌈', 'key 1️⃣', 'می‌خواهم', 'क्‍ष'])('may be %s', (text) => {
     expect(ofListing({ name: text, description: text })).toBeUndefined()
-    expect(ofEndpoint({ title: text, tags: [text] })).toBeUndefined()
+    expect(ofEndpoint({ title: text })).toBeUndefined()
   })
 
   it('may have lines in descriptions, and nowhere else', () => {
@@ -415,6 +415,13 @@ describe('a member that is missing', () => {
         },
       ],
     })
+  })
+
+  it('outside printable ASCII is refused in tags, as the bazaar has them', () => {
+    for (const tag of ['Zürich', '天气']) {
+      expect(ofEndpoint({ tags: [tag] })).toContain('endpoints[0].tags[0] must be printable ASCII')
+    }
+    expect(ofEndpoint({ tags: ['a-b c/d'] })).toBeUndefined()
   })
 
   it('twice in tags is said once', () => {

@@ -50,6 +50,7 @@ const goodEnv = () => ({
   TRUST_PROXY: '1',
   DAILY_GAS_LIMIT_USD: '25',
   MIN_AMOUNT: '2300',
+  WEBHOOK_KEY: 'ab'.repeat(32),
 })
 
 async function findingsOf(over: Record<string, string> = {}): Promise<Finding[]> {
@@ -122,6 +123,7 @@ describe('the doctor', () => {
       'warn relayers eip155:5042',
     ],
     ['a lone key', () => ({ RELAYER_PRIVATE_KEYS: String(keys[0]) }), 'warn relayer keys'],
+    ['no key for webhooks', () => ({ WEBHOOK_KEY: '' }), 'warn WEBHOOK_KEY'],
     ['no daily limit', () => ({ DAILY_GAS_LIMIT_USD: '' }), 'warn DAILY_GAS_LIMIT_USD'],
     ['amounts below the gas', () => ({ MIN_AMOUNT: '1' }), 'warn MIN_AMOUNT'],
     ['a public address that is this machine', () => ({ BASE_URL: '' }), 'warn BASE_URL'],

@@ -99,7 +99,8 @@ export const listingLimits = {
   url: { maxChars: 2_048 },
   title: { minChars: 1, maxChars: 100 },
   endpointDescription: { maxChars: 1_000 },
-  tags: { max: 10, minChars: 1, maxChars: 32 },
+  /** As the bazaar has them for services. Older listings may have more. */
+  tags: { max: 5, minChars: 1, maxChars: 32, pattern: '^[ -~]+$' },
   /** Fifteen digits are a billion dollars, and as many as a JSON number holds exactly. */
   price: { min: '1', max: '999999999999999' },
   queryParams: { max: 50, nameMaxChars: 64, valuesPerName: 20 },
@@ -289,8 +290,27 @@ const price = z
   .meta({ wire: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' } })
   .describe('6-decimal units; with `metered` a ceiling.')
 
+const printable = new RegExp(limits.tags.pattern)
+const tag = z
+  .string()
+  .transform((raw, context) => {
+    const kept = normalizeText(raw)
+    const foreign = printable.test(kept) ? undefined : 'must be printable ASCII'
+    const problem = characterProblem(raw, 'one-line') ?? lengthProblem(kept, limits.tags)
+    refuse(context, [], problem ?? foreign)
+    return kept
+  })
+  .meta({
+    wire: {
+      type: 'string',
+      minLength: limits.tags.minChars,
+      maxLength: limits.tags.maxChars,
+      pattern: limits.tags.pattern,
+    },
+  })
+
 const tags = z
-  .array(text({ kind: 'one-line', ...limits.tags }))
+  .array(tag)
   .max(limits.tags.max, { error: `must have at most ${limits.tags.max} entries` })
   .transform((all) => {
     const byCase = new Map(all.map((tag) => [tag.toLowerCase(), tag]))

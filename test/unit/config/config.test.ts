@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { gasWarnings, readConfig } from '../../../src/config/config.js'
+import { gasWarnings, keyWarnings, readConfig } from '../../../src/config/config.js'
 import { ConfigError, variableNames } from '../../../src/config/env.js'
 
 const minimal = { MAINNET_RPC_URLS: 'https://rpc.mainnet.arc.io' }
@@ -350,6 +350,13 @@ describe('readConfig', () => {
       `${name} is set but HOSTED_ENDPOINTS is not: set it to true, or to false to leave them off.`,
     ])
     expect(read({ [name]: value, HOSTED_ENDPOINTS: 'false' }).hosted).toBeUndefined()
+  })
+
+  it('warns that secrets of webhooks have no key, but for the local chain', () => {
+    const unset = { webhookKey: undefined }
+    expect(keyWarnings(read({}), unset)).toEqual([expect.stringContaining('WEBHOOK_KEY is unset')])
+    expect(keyWarnings(read({}), { webhookKey: `0x${'ab'.repeat(32)}` })).toEqual([])
+    expect(keyWarnings(read({ DEVNET: 'true' }), unset)).toEqual([])
   })
 
   it('warns of unguarded gas on mainnet, and only there', () => {

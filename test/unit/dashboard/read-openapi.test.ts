@@ -33,8 +33,13 @@ const document = {
   paths: {
     '/weather': {
       parameters: [{ $ref: '#/components/parameters/City' }],
-      get: { summary: 'Weather', description: 'Now', tags: ['weather', 'a,b'] },
+      get: {
+        summary: 'Weather',
+        description: 'Now',
+        tags: ['weather', 'a,b', 'Zürich', '3', '4', '5', '6'],
+      },
       delete: { summary: 'Forget' },
+      trace: { summary: 'Trace' },
     },
     '/air/{zone}': {
       get: {
@@ -66,14 +71,16 @@ describe('an OpenAPI file', () => {
         url: 'https://api.example.com/v1/weather',
         title: 'Weather',
         description: 'Now',
-        tags: ['weather', 'a b'],
+        tags: ['weather', 'a b', '3', '4', '5'],
         example: { city: 'Lisbon' },
+        beside: {},
         inputSchema: {
           type: 'object',
           properties: { city: { type: 'string', example: 'Lisbon' } },
           required: ['city'],
         },
       },
+      expect.objectContaining({ method: 'DELETE', title: 'Forget', example: { city: 'Lisbon' } }),
       {
         method: 'GET',
         url: 'https://api.example.com/v1/air/a%20b',
@@ -81,6 +88,7 @@ describe('an OpenAPI file', () => {
         description: '',
         tags: [],
         example: {},
+        beside: {},
         inputSchema: null,
       },
       {
@@ -90,6 +98,7 @@ describe('an OpenAPI file', () => {
         description: '',
         tags: [],
         example: { from: 'Lisbon' },
+        beside: {},
         inputSchema: {
           type: 'object',
           properties: {
@@ -101,9 +110,44 @@ describe('an OpenAPI file', () => {
     ])
   })
 
+  it('is read with every method and body that a listing takes', () => {
+    const content = (type: string, media: object) => ({
+      requestBody: { content: { [type]: media } },
+    })
+    const parameters = [{ name: 'lang', in: 'query', example: 'pt' }]
+    const form = { type: 'object', properties: { photo: { type: 'string', example: 'x' } } }
+    const scan = {
+      head: { parameters },
+      put: { ...content('multipart/form-data', { schema: form }), parameters },
+      patch: content('text/plain', { example: 'a b' }),
+      post: content('application/xml', { example: '<a/>' }),
+    }
+    const { operations, skipped } = readOpenApi({ ...document, paths: { '/scan': scan } }, '')
+    expect(operations.map(({ url: _, title: _t, description: _d, tags: _g, ...it }) => it)).toEqual(
+      [
+        {
+          method: 'HEAD',
+          example: { lang: 'pt' },
+          beside: {},
+          inputSchema: { type: 'object', properties: { lang: {} }, required: [] },
+        },
+        {
+          method: 'PUT',
+          example: { photo: 'x' },
+          beside: { bodyType: 'form-data', queryParams: { lang: 'pt' } },
+          inputSchema: form,
+        },
+        { method: 'PATCH', example: 'a b', beside: { bodyType: 'text' }, inputSchema: null },
+      ],
+    )
+    expect(skipped).toEqual([
+      { what: 'POST /scan', why: 'Its body is neither JSON nor form-data nor text.' },
+    ])
+  })
+
   it('names the reason for each operation that cannot be listed', () => {
     expect(readOpenApi(document, '').skipped).toEqual([
-      { what: 'DELETE /weather', why: 'Only GET and POST can be listed.' },
+      { what: 'TRACE /weather', why: 'OPTIONS and TRACE cannot be listed.' },
       { what: 'GET /by/{unknown}', why: 'Its path has a parameter without an example.' },
     ])
   })

@@ -163,15 +163,18 @@ describe('a settled payment with a bazaar extension', () => {
     })
   })
 
-  it('lists a metered price by channel at its ceiling, whatever was charged', async () => {
-    const requirement = { scheme: 'batch-settlement' }
-    const paid = aSettledPayment({ requirement, accepted: { amount: '50000' } })
-    expect(await reasonOf(paid)).toBe('processing')
-    expect((await theEntry()).endpoint).toMatchObject({
-      price: 50_000n,
-      accepts: [{ scheme: 'batch-settlement', amount: '50000' }],
-    })
-  })
+  it.each([['batch-settlement'], ['upto']])(
+    'lists a metered price by %s at its ceiling, whatever was charged',
+    async (scheme) => {
+      const requirement = { scheme }
+      const paid = aSettledPayment({ requirement, accepted: { amount: '50000' } })
+      expect(await reasonOf(paid)).toBe('processing')
+      expect((await theEntry()).endpoint).toMatchObject({
+        price: 50_000n,
+        accepts: [{ scheme, amount: '50000' }],
+      })
+    },
+  )
 
   it('ignores a route template that climbs', async () => {
     await offer(aSettledPayment({ bazaar: { routeTemplate: '/%252e%252e/admin' } }))

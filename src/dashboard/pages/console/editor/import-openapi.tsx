@@ -109,7 +109,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             )}
             {add.isPending && (
               <p role="status" className="text-sm text-muted">
-                Arcus calls each once, without payment.
+                Arcus calls each once, without payment. It never calls PUT, PATCH and DELETE.
               </p>
             )}
           </div>
@@ -131,6 +131,9 @@ function Result({ endpoints, refused, left }: Outcome) {
         ...(left === 0 ? [] : [`${left} not checked`]),
       ].join(', ')}
     >
+      {endpoints.some(({ price }) => price === '') && (
+        <p>Enter the prices of PUT, PATCH and DELETE: Arcus never calls them.</p>
+      )}
       {refused.map(({ operation: { method, url }, why }) => (
         <p key={method + url}>
           <UntrustedText text={`${method} ${url}`} max={120} />:{' '}

@@ -1,4 +1,5 @@
 import { ArcusError } from 'arcus-client/calls'
+import { uncalledMethods } from '../../../../x402/calls.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
 import { isLive, readQuote } from './quote.js'
@@ -54,8 +55,12 @@ interface Queue {
 
 async function checkOne(operation: Operation, outcome: Outcome, queue: Queue): Promise<void> {
   const draft = draftOf(operation)
-  const { method, url } = operation
-  const asked = { method, example: draft.example, signal: queue.signal }
+  const { method, url, beside } = operation
+  if (uncalledMethods.includes(method)) {
+    outcome.endpoints.push(draft)
+    return
+  }
+  const asked = { method, example: draft.example, beside, signal: queue.signal }
   const quote = await patiently(() => readQuote(url, asked), queue)
   if (!isLive(quote)) {
     outcome.refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
@@ -94,7 +99,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-function draftOf({ method, url, title, description, tags, ...rest }: Operation): EndpointDraft {
+function draftOf({
+  method,
+  url,
+  title,
+  description,
+  tags,
+  beside,
+  ...rest
+}: Operation): EndpointDraft {
   const { example, inputSchema } = rest
   const isEmpty = typeof example === 'object' && Object.keys(example ?? {}).length === 0
   return {
@@ -104,6 +117,7 @@ function draftOf({ method, url, title, description, tags, ...rest }: Operation):
     title,
     description,
     tags: tags.join(', '),
+    beside,
     example: isEmpty ? '' : JSON.stringify(example, null, 2),
     inputSchema: inputSchema === null ? '' : JSON.stringify(inputSchema, null, 2),
   }

@@ -113,7 +113,9 @@ export function ListingForm(props: ListingFormProps) {
                 path={`endpoints[${index}]`}
                 problems={problems}
                 payTo={draft.payTo}
-                isOpenAtFirst={index === 0 || opened.current.has(endpoint.key)}
+                isOpenAtFirst={
+                  index === 0 || endpoint.price === '' || opened.current.has(endpoint.key)
+                }
                 onChange={(next) => set({ endpoints: draft.endpoints.with(index, next) })}
                 onRemove={() => set({ endpoints: draft.endpoints.toSpliced(index, 1) })}
               />

@@ -1,4 +1,6 @@
-import type { Method } from './draft.js'
+import { listingLimits } from 'arcus-client/listing'
+import { isBodyMethod } from '../../../../x402/calls.js'
+import type { EndpointDraft, Method } from './draft.js'
 
 /** One operation of an OpenAPI file that can be listed. */
 export interface Operation {
@@ -7,8 +9,10 @@ export interface Operation {
   title: string
   description: string
   tags: string[]
-  /** Examples from the file: query parameters of a GET, the body of a POST. */
+  /** Examples from the file: query parameters, or the body where the method has one. */
   example: unknown
+  /** The form of a body that is no JSON, and query parameters beside a body. */
+  beside: EndpointDraft['beside']
   /** The schema of the query parameters or the body; `null` where the file has none. */
   inputSchema: Json | null
 }
@@ -17,7 +21,7 @@ export interface ReadOpenApi {
   name: string
   description: string
   operations: Operation[]
-  /** Operations that cannot be listed, such as `PUT /things`, with the reason. */
+  /** Operations that cannot be listed, such as `TRACE /things`, with the reason. */
   skipped: { what: string; why: string }[]
 }
 
@@ -26,8 +30,10 @@ export class OpenApiError extends Error {
   override readonly name = 'OpenApiError'
 }
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
-const LIST_MAX = 100
+const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const
+const UNLISTED: readonly string[] = ['options', 'trace']
+const LIST_MAX = listingLimits.endpoints.max
+const tagLimits = listingLimits.tags
 
 /**
  * Reads a parsed OpenAPI 3 document. `base` is the address of the servers where the document names none. Throws
@@ -80,31 +86,33 @@ interface Source {
 
 /** Returns the operation, or the reason why it cannot be listed. */
 function readOperation({ method, path, operation, item, server }: Source): Operation | string {
-  if (method !== 'get' && method !== 'post') return 'Only GET and POST can be listed.'
+  if (UNLISTED.includes(method)) return 'OPTIONS and TRACE cannot be listed.'
   if (server === undefined) return 'The file names no server for it.'
   const parameters = [...list(item.parameters), ...list(operation.parameters)].filter(isRecord)
   const filled = fillPath(path, parameters)
   if (filled === undefined) return 'Its path has a parameter without an example.'
   const url = server.replace(/\/+$/, '') + filled
   if (!URL.canParse(url)) return 'Its address is not a URL.'
+  const called = method.toUpperCase() as Method
+  const query = readQuery(parameters)
+  const input = isBodyMethod(called) ? readBody(operation.requestBody, query.example) : query
+  if (typeof input === 'string') return input
   return {
     url,
-    title: text(
-      operation.summary ?? operation.operationId ?? `${method.toUpperCase()} ${path}`,
-      100,
-    ),
+    method: called,
+    title: text(operation.summary ?? operation.operationId ?? `${called} ${path}`, 100),
     description: text(operation.description, 1_000),
     tags: list(operation.tags)
-      .map((tag) => text(tag, 32).replaceAll(',', ' '))
-      .filter((tag) => tag !== '')
-      .slice(0, 10),
-    ...(method === 'get'
-      ? { method: 'GET', ...readQuery(parameters) }
-      : { method: 'POST', ...readBody(operation.requestBody) }),
+      .map((tag) => text(tag, tagLimits.maxChars).replaceAll(',', ' '))
+      .filter((tag) => tag !== '' && new RegExp(tagLimits.pattern).test(tag))
+      .slice(0, tagLimits.max),
+    ...input,
   }
 }
 
-function readQuery(parameters: Json[]): Pick<Operation, 'example' | 'inputSchema'> {
+type Parameters = Pick<Operation, 'example' | 'beside' | 'inputSchema'>
+
+function readQuery(parameters: Json[]): Parameters & { example: Json } {
   const query = parameters.filter((it) => it.in === 'query' && typeof it.name === 'string')
   const example: Json = {}
   const properties: Json = {}
@@ -116,18 +124,40 @@ function readQuery(parameters: Json[]): Pick<Operation, 'example' | 'inputSchema
     const description = text(parameter.description, 300)
     properties[name] = description === '' ? schema : { description, ...schema }
   }
-  if (query.length === 0) return { example, inputSchema: null }
+  const beside = {}
+  if (query.length === 0) return { example, beside, inputSchema: null }
   const required = query.filter((it) => it.required === true).map(({ name }) => name)
-  return { example, inputSchema: { type: 'object', properties, required } }
+  return { example, beside, inputSchema: { type: 'object', properties, required } }
 }
 
-function readBody(body: unknown): Pick<Operation, 'example' | 'inputSchema'> {
+/** The media types of the bodies that a listing has, by the first of which a file is read. */
+const medias = [
+  ['application/json', 'json'],
+  ['multipart/form-data', 'form-data'],
+  ['text/plain', 'text'],
+] as const
+
+/** Returns the body with the query parameters beside it, or the reason why it cannot be listed. */
+function readBody(body: unknown, queryParams: Json): Parameters | string {
   const content = isRecord(body) && isRecord(body.content) ? body.content : {}
-  const media = content['application/json']
-  if (!isRecord(media)) return { example: {}, inputSchema: null }
-  const { schema } = media
+  const known = medias.find(([name]) => isRecord(content[name]))
+  if (known === undefined && Object.keys(content).length > 0) {
+    return 'Its body is neither JSON nor form-data nor text.'
+  }
+  const [name = '', bodyType = 'json'] = known ?? []
+  const media = content[name] as Json | undefined
+  const schema = media?.schema
   const isObject = isRecord(schema) && schema.type === 'object'
-  return { example: exampleOf(media) ?? {}, inputSchema: isObject ? schema : null }
+  const example = media && exampleOf(media)
+  const empty = bodyType === 'text' ? '' : {}
+  return {
+    example: bodyType === 'form-data' && !isRecord(example) ? empty : (example ?? empty),
+    beside: {
+      ...(bodyType === 'json' ? {} : { bodyType }),
+      ...(Object.keys(queryParams).length === 0 ? {} : { queryParams }),
+    },
+    inputSchema: isObject ? schema : null,
+  }
 }
 
 /** Finds the first example: of the value itself, of its schema, or of the properties of its schema. */

@@ -31,6 +31,7 @@ let catalog: Catalog
 let paidCalls = 2_100
 /** Called before each read of a listing. */
 let beforeRead = () => {}
+let reads = 0
 
 beforeEach(async () => {
   directory = await startDirectory()
@@ -42,6 +43,7 @@ beforeEach(async () => {
       ...store,
       findMerchant(id) {
         beforeRead()
+        reads++
         return store.findMerchant(id)
       },
     },
@@ -96,6 +98,19 @@ function dataOf(html: string) {
 }
 
 describe('the page of a merchant', () => {
+  it('is read from the store once for each change', async () => {
+    const titleAfter = async (visits: number) => {
+      reads = 0
+      for (let i = 0; i < visits; i++) await get('/merchants/weather')
+      return /<title>(.*)<\/title>/.exec((await get('/merchants/weather')).body)?.[1]
+    }
+    expect([await titleAfter(3), reads]).toEqual(['Weather house · Arcus', 1])
+    await list('weather', { name: 'Weather hall' })
+    expect([await titleAfter(3), reads]).toEqual(['Weather hall · Arcus', 1])
+    await directory.store.setFlags('weather', { hiddenReason: 'Fraud' }, 2_000)
+    expect((await get('/merchants/weather')).statusCode).not.toBe(200)
+  })
+
   it('has a title, a description, a card and its offers, whoever asks', async () => {
     for (const accept of ['text/html', '*/*', 'application/json']) {
       const { statusCode, headers, body } = await get('/merchants/weather', { accept })

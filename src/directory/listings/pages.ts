@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { cleanText } from 'arcus-client/text'
 import type { FastifyInstance } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { sendCached, toCachedBody } from '../../http/cached-reply.js'
 import { RequestFault } from '../../http/errors.js'
@@ -18,7 +19,7 @@ import { presentInPublic, unknownMerchant, WriteFault, writeCodes } from './faul
 import { shownEndpoints } from './published.js'
 
 interface PagesOptions {
-  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'endpointStates'>
+  store: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'endpointStates' | 'lastChange'>
   catalog: Catalog
   readTotals: PublicTotalsReader
   answerPage: AnswerPage
@@ -45,9 +46,20 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   const { store, catalog, readTotals, answerPage } = options
   const origin = new URL(options.directoryUrl).origin
 
+  /** Heads of merchants, each as it was after a change of the catalog. */
+  const heads = new LRUCache<string, { sequence: number; head: PageHead }>({
+    maxSize: MAX_HEADS_CHARS,
+    sizeCalculation: ({ head }) => JSON.stringify(head).length,
+  })
+
   async function headOf(id: string): Promise<PageHead> {
+    const sequence = await store.lastChange()
+    const kept = heads.get(id)
+    if (kept?.sequence === sequence) return kept.head
     const merchant = presentInPublic(await store.findMerchant(id))
-    return toHead(merchant, shownEndpoints(merchant, await store.endpointsOf(id)), origin)
+    const head = toHead(merchant, shownEndpoints(merchant, await store.endpointsOf(id)), origin)
+    heads.set(id, { sequence, head })
+    return head
   }
 
   app.get<OfMerchant>(
@@ -101,6 +113,7 @@ export async function pageRoutes(app: FastifyInstance, options: PagesOptions): P
   )
 }
 
+const MAX_HEADS_CHARS = 8_388_608
 const MAX_OFFERS = 100
 const MAX_NAME_CHARS = 60
 const MAX_DESCRIPTION_CHARS = 200

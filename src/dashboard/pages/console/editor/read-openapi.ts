@@ -1,3 +1,4 @@
+import '../zod-without-eval.js'
 import { listingLimits } from 'arcus-client/listing'
 import { isBodyMethod } from '../../../../x402/calls.js'
 import type { EndpointDraft, Method } from './draft.js'

@@ -68,7 +68,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
       // A PUT is never called, so its price is for the owner to enter.
       await page.getByText(/Enter the prices of PUT/).waitFor()
       await page.getByLabel('Price in USDC').last().fill('0.07')
-      await page.getByLabel('Id').fill(id)
+      await page.getByLabel('Id', { exact: true }).fill(id)
       await review(page)
       await page.getByRole('button', { name: 'Sign and list' }).click()
       await page.getByRole('heading', { name: 'Listed' }).waitFor()

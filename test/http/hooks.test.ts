@@ -88,14 +88,13 @@ function merchantOf(id: string, by: Address, payTo: Address = by) {
 }
 
 /** A process that delivers, with the key of its settings. */
-async function startSender(key: string | undefined = '0xkey', slowMs?: number) {
+async function startSender(key: string | undefined = '0xkey') {
   const { hooks, events } = stores
   const fetch = createGuardedFetch({ ...rules, baseUrl: 'https://arcus.example' })
   const sender = createHookSender({
     ...{ hooks, events, secrets: createHookSecrets(key), fetch, operator: undefined },
     ...{ worker: `worker ${senders.length}`, isShared: false, userAgent: 'Arcus-Webhook/1' },
     ...{ now: () => clock.ms, random: () => 0, tickMs: 20, log: { warn: fail } },
-    ...(slowMs === undefined ? {} : { slowMs }),
   })
   senders.push(sender)
   sender.start()
@@ -430,7 +429,7 @@ describe('twenty quick hooks beside eight slow ones', () => {
     for (let i = 0; i < 8; i++) await setHook(i, `${held.url}/${i}`)
     clock.ms++
     for (let i = 8; i < 28; i++) await setHook(i, `${receiver.url}/${i}`)
-    await startSender('0xkey', 100)
+    await startSender()
     const slowKeys = () => held.waiting.map(({ key }) => key)
 
     await happen('1')

@@ -22,8 +22,6 @@ interface HookSenderOptions {
   now: () => number
   /** For tests; a second otherwise. */
   tickMs?: number
-  /** For tests; a delivery of more than a second is slow otherwise. */
-  slowMs?: number
   /** 0 to 1; `Math.random` unless a test gives another. */
   random?: () => number
   log: { warn(details: object, message: string): void }
@@ -99,7 +97,7 @@ export function createHookSender(options: HookSenderOptions) {
       const [oldest] = slow.size < MAX_KNOWN_SLOW ? [] : slow
       if (oldest !== undefined) slow.delete(oldest)
       slow.add(hook.id)
-    }, options.slowMs ?? SLOW_MS)
+    }, SLOW_MS)
     slow.delete(hook.id)
     try {
       return await deliver(hook, event)

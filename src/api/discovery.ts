@@ -14,6 +14,7 @@ import {
   network,
   ofTool,
   pricing,
+  rating,
   seconds,
   usage,
 } from './fields.js'
@@ -71,6 +72,7 @@ const discoveryItem = z
       inputSchema: anyObject.describe('JSON Schema of the parameters.'),
       output: z.looseObject({ type: z.string() }),
       usage: usage.optional(),
+      rating: rating.optional(),
     }),
     status: z
       .enum(['unverified', 'failing'])

@@ -100,6 +100,26 @@ export const usage = z
 
 export type Usage = AnswerOf<typeof usage>
 
+/** A mean score and the number of ratings in it. */
+export const ratingMean = {
+  average: z.number().describe('Mean score, 0 to 100, with one decimal.'),
+  count: z.int().describe('Ratings, one a payment.'),
+}
+
+export const rating = z
+  .object({
+    ...ratingMean,
+    payers: z.int().describe('Different payers who rated.'),
+    topPayerShare: z.number().describe('Share of the ratings that one payer made, 0 to 1.'),
+  })
+  .meta({
+    id: 'Rating',
+    description:
+      'Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner.',
+  })
+
+export type Rating = AnswerOf<typeof rating>
+
 /** Any JSON object. */
 export const anyObject = z.record(z.string(), z.unknown())
 

@@ -15,6 +15,8 @@ import {
   network,
   ofTool,
   pricing,
+  rating,
+  ratingMean,
   seconds,
   usage,
 } from './fields.js'
@@ -65,6 +67,7 @@ const listedEndpoint = z
       extras: anyObject,
       hosted: z.boolean(),
       usage: usage.nullable(),
+      rating: rating.nullable(),
       lastUpdated: seconds,
       createdAt: seconds,
     }),
@@ -116,6 +119,10 @@ export const merchantView = z
         }),
       })
       .nullable(),
+    rating: z
+      .object(ratingMean)
+      .nullable()
+      .describe('All ratings by payments to `payTo`, also of what is not listed any more.'),
     offer,
     createdAt: seconds,
     updatedAt: seconds,
@@ -149,10 +156,12 @@ export const historyAnswer = z.object({
 
 export type HistoryAnswer = AnswerOf<typeof historyAnswer>
 
+const types = z.record(z.string(), z.array(z.object({ name: z.string(), type: z.string() })))
+
 export const signingAnswer = z.object({
   domain,
   primaryType: z.literal('ListingWrite'),
-  types: z.record(z.string(), z.array(z.object({ name: z.string(), type: z.string() }))),
+  types,
   audience: z.string(),
   network,
   asset: address.describe('The token of a price that names none: the first of `assets`.'),
@@ -165,6 +174,17 @@ export const signingAnswer = z.object({
     z.object({ method: z.string(), path: z.string(), body: z.string(), signer: z.string() }),
   ),
   limits: anyObject.describe('Every limit of what owners write.'),
+  rating: z
+    .object({
+      method: z.string(),
+      path: z.string(),
+      request: z.string(),
+      primaryType: z.literal('Rating'),
+      types,
+      limits: anyObject,
+      signer: z.string(),
+    })
+    .describe('How a payer rates what a payment bought, in the same domain and time.'),
   time: z.object({ now: seconds, skewSeconds: z.int(), maxDeadlineSeconds: z.int() }),
 })
 

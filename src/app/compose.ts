@@ -137,6 +137,8 @@ async function open(
     isRelayer: (address) => own.has(address),
     refundWallets,
     isPayToBlocked: (payTo) => blocks.isBlocked('payTo', payTo),
+    isPayerBlocked: (payer) => blocks.isBlocked('payer', payer),
+    findPayment: facilitator.payments.recordOf,
     isDiskLow: disk.isLow,
   })
   teardown.add('directory', () => directory.close())

@@ -44,6 +44,9 @@ import { createProbe, type Probe } from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
 import { createValidator, validateRoutes } from '../directory/probe/validate.js'
+import { createFeedbackMaker } from '../directory/ratings/feedback.js'
+import { createRatings, type FindPayment } from '../directory/ratings/ratings.js'
+import { ratingRoutes } from '../directory/ratings/routes.js'
 import { sessionRoutes } from '../directory/session/session-routes.js'
 import { createSessions, createSignIn } from '../directory/session/sign-in.js'
 import { createDiscoveryAnswers, type DiscoveryAnswers } from '../discovery/answers.js'
@@ -101,6 +104,8 @@ interface DirectoryWorld {
   /** Wallets that pay refunds on behalf of another address, with that address; lower-case. */
   refundWallets: ReadonlyMap<Address, Address>
   isPayToBlocked: (payTo: Address) => boolean
+  isPayerBlocked: (payer: Address) => boolean
+  findPayment: FindPayment
   secrets: EventsWorld['secrets']
   /** Whether the disk is nearly full, so that everything but payments is left out. */
   isDiskLow: () => boolean
@@ -124,7 +129,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
 
   const asksContract: AsksContract = (claim) => isContractSignature(rpc, claim)
   const schemas = createSchemaCheck()
-  const { writes, check, quota } = composeWrites({
+  const { writes, check, checkSignature, quota } = composeWrites({
     ...world,
     store,
     audience,
@@ -178,6 +183,20 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   })
   const domain = new URL(config.directoryUrl).host
   const place = { sessions, domain, uri: audience }
+  const ratings = createRatings({
+    ...world,
+    store: world.stores.ratings,
+    listings: store,
+    ...{ check, checkSignature, quota, audience, network },
+  })
+  const feedback = createFeedbackMaker({
+    ...world,
+    ratings,
+    rpc: network === IDENTITY_NETWORK ? rpc : undefined,
+    reputationRegistry: config.reputationRegistry,
+    identityRegistry: config.identityRegistry,
+    directoryUrl: config.directoryUrl,
+  })
   const signIn = createSignIn({
     ...place,
     chainIds: [chainId],
@@ -243,6 +262,11 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       })
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
       await events.routes(app)
+      await app.register(ratingRoutes, {
+        ...{ ratings, feedback, checksum },
+        store: world.stores.ratings,
+        listings: store,
+      })
     },
     start() {
       discovery.start()
@@ -312,15 +336,16 @@ function composeWrites(world: WritesWorld) {
   const { config, tokens, store, audience, probe, schemas, now } = world
   const { keccak256, recovery, asksContract } = world
   const { network, chainId } = tokens[0]
+  const checkSignature = createSignatureCheck({
+    chainId,
+    recovery,
+    isContractSignature: asksContract,
+  })
   const check = createWriteCheck({
     listings: store,
     audience,
     chainId,
-    checkSignature: createSignatureCheck({
-      chainId,
-      recovery,
-      isContractSignature: asksContract,
-    }),
+    checkSignature,
     keccak256,
     now,
   })
@@ -349,7 +374,7 @@ function composeWrites(world: WritesWorld) {
     tokens,
     now,
   })
-  return { writes, check, quota }
+  return { writes, check, checkSignature, quota }
 }
 
 interface ProbingWorld {

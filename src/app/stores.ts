@@ -18,7 +18,15 @@ export interface ComposedStores {
   /** The stores of the directory. To a process that is not the keeper no endpoint is due, no news is queued, nothing is old, and no figure has changed. */
   forDirectory: Pick<
     Stores,
-    'listings' | 'activity' | 'events' | 'hooks' | 'usage' | 'history' | 'sessions' | 'threadSource'
+    | 'listings'
+    | 'activity'
+    | 'events'
+    | 'hooks'
+    | 'ratings'
+    | 'usage'
+    | 'history'
+    | 'sessions'
+    | 'threadSource'
   >
 }
 
@@ -62,6 +70,7 @@ export async function composeStores(
       hooks,
       sessions,
       history: stores.history,
+      ratings: stores.ratings,
       threadSource: stores.threadSource,
       listings: {
         ...listings,

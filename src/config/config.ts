@@ -31,6 +31,8 @@ import {
 const DEFAULT_ASSET: Address = '0x3600000000000000000000000000000000000000'
 /** The ERC-8004 identity registry, at the same address on all mainnets. */
 const DEFAULT_IDENTITY_REGISTRY: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+/** ERC-8004, at its address on all mainnets. */
+const DEFAULT_REPUTATION_REGISTRY: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
 /** Fifty times Arc's floor of 20 gwei: room for a busy hour, not for a runaway fee. */
 const DEFAULT_MAX_FEE_WEI = 1_000n * 10n ** 9n
 /** A dollar: twenty accounts with code can burn this much by deceiving the simulation. */
@@ -89,6 +91,7 @@ export interface Config {
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
   readonly identityRegistry: Address
+  readonly reputationRegistry: Address
   /** Origins whose pages may call `/mcp`, beside our own. */
   readonly mcpAllowedOrigins: readonly string[]
   readonly activityRetentionDays: number
@@ -141,6 +144,7 @@ const settings = z.object({
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
+  REPUTATION_REGISTRY: address().default(DEFAULT_REPUTATION_REGISTRY),
   MCP_ALLOWED_ORIGINS: originList().default([]),
   ACTIVITY_RETENTION_DAYS: integer(1, 3_650).default(90),
   JOURNAL_RETENTION_DAYS: integer(1, 3_650).optional(),
@@ -207,6 +211,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
     identityRegistry: set.IDENTITY_REGISTRY,
+    reputationRegistry: set.REPUTATION_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,
     activityRetentionDays: set.ACTIVITY_RETENTION_DAYS,
     archive: archiveConfig(set),

@@ -10,8 +10,9 @@ export const devnetContracts = {
   usdc: '0x3600000000000000000000000000000000000000',
   eurc: '0xbEf5f6d51CB62b58e6A8f77868681825C6fe21c1',
   nativeTransferLog: '0xfffffffffffffffffffffffffffffffffffffffe',
-  /** ERC-8004, at its address on all mainnets. */
+  /** ERC-8004, at its addresses on all mainnets. */
   identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+  reputationRegistry: '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63',
   /** x402 `batch-settlement`, at its addresses on every chain. */
   batchSettlement: '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003',
   erc3009Collector: '0x4020806089470a89826cB9fB1f4059150b550004',
@@ -27,6 +28,7 @@ const placements: readonly (readonly [Address, ContractName])[] = [
   [devnetContracts.eurc, 'MockEurc'],
   [devnetContracts.nativeTransferLog, 'NativeTransferLog'],
   [devnetContracts.identityRegistry, 'MockIdentityRegistry'],
+  [devnetContracts.reputationRegistry, 'MockReputationRegistry'],
   [devnetContracts.batchSettlement, 'BatchSettlement'],
   [devnetContracts.erc3009Collector, 'Erc3009Collector'],
   [devnetContracts.permit2, 'Permit2'],
@@ -42,8 +44,8 @@ const minterMaxFeeWei = 1_000n * 10n ** 9n
 const receiptTimeoutMs = 5_000
 
 /**
- * Puts the code of Multicall3, the mock stablecoins, the 18-decimal log, the mock identity registry, the contracts
- * of `batch-settlement`, Permit2 and x402's proxies for it at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
+ * Puts the code of Multicall3, the mock stablecoins, the 18-decimal log, the mock registries of ERC-8004, the
+ * contracts of `batch-settlement`, Permit2 and x402's proxies for it at their addresses. The mocks keep their state in namespaces of their own, so that storage left by
  * a forked contract does not affect them.
  */
 export async function placeContracts(url: string): Promise<void> {
@@ -180,6 +182,7 @@ export type ContractName =
   | 'MockEurc'
   | 'NativeTransferLog'
   | 'MockIdentityRegistry'
+  | 'MockReputationRegistry'
   | 'BatchSettlement'
   | 'Erc3009Collector'
   | 'Permit2'

@@ -14,7 +14,7 @@ import { isUnclaimed, speaksForPayTo } from '../store/ownership.js'
 import { isBodyMethod, parametersIn } from '../x402/calls.js'
 
 /** Returns a discovery item as JSON. It is put together from stored JSON, because parsing that to write it again is half of the work of an answer. */
-export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonText {
+export function itemJson({ endpoint, merchant, usage, rating }: PublishedEntry): JsonText {
   const { description, tags, status } = endpoint
   const { mimeType, serviceName, iconUrl, extensions } = extrasOf(endpoint)
   return object<DiscoveryItem>({
@@ -37,6 +37,7 @@ export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonTex
       output:
         endpoint.output ?? (endpoint.method === 'MCP' ? '{"type":"text"}' : '{"type":"json"}'),
       usage: usage !== null && speaksForPayTo(merchant) ? usage : undefined,
+      rating: rating !== null && speaksForPayTo(merchant) ? rating : undefined,
     }),
     status: status === 'live' ? undefined : text(status),
     description: description === '' ? undefined : text(description),
@@ -49,7 +50,7 @@ export function itemJson({ endpoint, merchant, usage }: PublishedEntry): JsonTex
 }
 
 /** Returns a discovery item as an object. */
-export function toItem({ endpoint, merchant, usage }: CatalogEntry): DiscoveryItem {
+export function toItem({ endpoint, ...rest }: CatalogEntry): DiscoveryItem {
   const { tags, example, inputSchema, output, extras, accepts, isHosted } = endpoint
   const published: PublishedEndpoint = {
     ...endpoint,
@@ -64,7 +65,7 @@ export function toItem({ endpoint, merchant, usage }: CatalogEntry): DiscoveryIt
     accepts: JSON.stringify(accepts),
     isHosted: String(isHosted),
   }
-  return JSON.parse(itemJson({ endpoint: published, merchant, usage }))
+  return JSON.parse(itemJson({ endpoint: published, ...rest }))
 }
 
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */

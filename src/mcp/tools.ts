@@ -180,12 +180,13 @@ interface Item {
     hostedByArcus: boolean
     input: { type: string; method?: string; toolName?: string }
     usage?: object
+    rating?: object
   }
 }
 
 /** Shortens a discovery item: a list of whole items, with their schemas, would fill a model's context. */
 function summarize({ resource, accepts, tags, metadata }: Item): Record<string, unknown> {
-  const { title, description, merchant, pricing, hostedByArcus, input, usage } = metadata
+  const { title, description, merchant, pricing, hostedByArcus, input, usage, rating } = metadata
   const { id, name, official } = merchant
   return {
     resource,
@@ -205,6 +206,7 @@ function summarize({ resource, accepts, tags, metadata }: Item): Record<string, 
     })),
     ...(tags === undefined ? {} : { tags }),
     ...(usage === undefined ? {} : { usage }),
+    ...(rating === undefined ? {} : { rating }),
   }
 }
 

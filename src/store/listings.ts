@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { CallExample, CallMethod, CallTarget, mcpTransports } from '../x402/calls.js'
+import type { RatingFigures } from './ratings.js'
 
 export type Pricing = 'fixed' | 'metered'
 /** `failing` after repeated failures: out of the default order, never out of the catalog. */
@@ -183,6 +184,8 @@ export interface CatalogEntry {
   merchant: Merchant
   /** Its `Usage`; `null` where nobody paid yet. */
   usage: JsonText | null
+  /** Its `RatingFigures`; `null` where nobody rated it. */
+  rating: JsonText | null
 }
 
 /** The members that every short form of an endpoint begins with. */
@@ -245,6 +248,7 @@ export interface PublishedEntry {
   endpoint: PublishedEndpoint
   merchant: PublishedMerchant
   usage: JsonText | null
+  rating: JsonText | null
 }
 
 /** All reads of listings. Hidden and deleted merchants are found by id only; the catalog leaves them out. */
@@ -269,6 +273,13 @@ export interface ListingReader {
   scanOutline(afterEndpointId: number, limit: number): Promise<OutlinedEndpoint[]>
   /** The `Usage` of those of these endpoints that were paid, as JSON. */
   usageOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
+  /** The `RatingFigures` of those of these endpoints that were rated, as JSON. */
+  ratingsOf(endpointIds: readonly number[]): Promise<Map<number, JsonText>>
+  /** Mean and number of all ratings by payments to an address, also of what is not listed any more. */
+  ratingsPaidTo(
+    network: string,
+    payTo: Address,
+  ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
   /** Figures that changed after this version of them, in order. */
   usageAfter(version: number, limit: number): Promise<UsageChange[]>
   /** All endpoints of a merchant in order of number, hidden or not. */

@@ -7,6 +7,7 @@ import type { EventStore } from './events.js'
 import type { HookStore } from './hooks.js'
 import type { ClockAhead, LeaseStore } from './leases.js'
 import type { ListingStore, MerchantRoster } from './listings.js'
+import type { RatingStore } from './ratings.js'
 import type { RequestCountStore } from './request-counts.js'
 import type { ServiceHistory } from './service-history.js'
 import type { SessionStore } from './sessions.js'
@@ -36,6 +37,7 @@ export interface Stores {
   usage: UsageStore
   service: ServiceHistory
   hooks: HookStore
+  ratings: RatingStore
   sessions: SessionStore
   hostedRecords: HostedRecords
   /** Counts the requests of callers for all processes; `undefined` where there is only one. */

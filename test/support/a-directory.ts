@@ -243,6 +243,7 @@ const routes = {
   'payto.confirm': { method: 'POST', path: '/payto-confirmation' },
   'hook.set': { method: 'PUT', path: '/hooks' },
   'hook.delete': { method: 'DELETE', path: '/hooks' },
+  'rating.answer': { method: 'POST', path: '/rating-answer' },
 } as const
 
 /** Sends a request to the route of its action, or of another. */

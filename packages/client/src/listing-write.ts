@@ -12,6 +12,7 @@ export const listingActions = [
   'payto.confirm',
   'hook.set',
   'hook.delete',
+  'rating.answer',
 ] as const
 
 export type ListingAction = (typeof listingActions)[number]

@@ -18,6 +18,7 @@ export interface routes {
   "GET /api/merchants/{id}/changes.atom": operations["getMerchantFeed"];
   "GET /api/merchants/{id}/endpoints/{endpoint}/health": operations["getEndpointHealth"];
   "GET /api/merchants/{id}/endpoints/{endpoint}/prices": operations["getEndpointPrices"];
+  "GET /api/merchants/{id}/endpoints/{endpoint}/ratings": operations["listRatings"];
   "GET /api/merchants/{id}/events": operations["listEvents"];
   "GET /api/merchants/{id}/history": operations["getMerchantHistory"];
   "GET /api/merchants/{id}/hooks": operations["listHooks"];
@@ -26,6 +27,9 @@ export interface routes {
   "GET /api/merchants/{id}/stats": operations["getMerchantStats"];
   "GET /api/merchants/{id}/tools.json": operations["getMerchantTools"];
   "GET /api/owners/{address}/merchants": operations["listMerchantsOfOwner"];
+  "GET /api/ratings/{id}": operations["getRating"];
+  "GET /api/ratings/{id}/feedback": operations["getFeedbackCall"];
+  "GET /api/ratings/{id}/feedback/{agent}": operations["getFeedbackFile"];
   "GET /api/session": operations["getSession"];
   "GET /api/session/nonce": operations["getSignInNonce"];
   "GET /api/signing": operations["getSigningTerms"];
@@ -52,6 +56,8 @@ export interface routes {
   "POST /api/merchants/{id}/owner-offer": operations["offerMerchant"];
   "POST /api/merchants/{id}/payto-confirmation": operations["confirmPayTo"];
   "POST /api/merchants/{id}/probe": operations["probeMerchant"];
+  "POST /api/merchants/{id}/rating-answer": operations["answerRating"];
+  "POST /api/ratings": operations["ratePayment"];
   "POST /api/session": operations["signIn"];
   "POST /discovery/validate": operations["validateEndpoint"];
   "POST /settle": operations["settlePayment"];
@@ -142,6 +148,7 @@ export interface components {
         /** @enum {string} */
         pricing: "fixed" | "metered";
         provider: string;
+        rating?: components["schemas"]["Rating"];
         /** @description Symbol of the token, such as `EURC`. */
         symbol: string;
         title: string;
@@ -285,8 +292,51 @@ export interface components {
       /** @constant */
       x402Version: 2;
     };
+    /** @description The feedback file of ERC-8004. */
+    FeedbackFile: {
+      /** @description A text where it is larger than a JSON number holds. */
+      agentId: number | string;
+      agentRegistry: string;
+      clientAddress: string;
+      /** Format: date-time */
+      createdAt: string;
+      endpoint: string;
+      proofOfPayment: {
+        chainId: string;
+        fromAddress: components["schemas"]["Address"];
+        toAddress: components["schemas"]["Address"];
+        txHash: components["schemas"]["Hash"];
+      };
+      value: number;
+      /** @constant */
+      valueDecimals: 0;
+    } & {
+      [key: string]: unknown;
+    };
     /** @description 32 bytes in lower-case hex. */
     Hash: `0x${string}`;
+    /** @description A rating, backed by a payment that settled here. */
+    KeptRating: {
+      /** @description What was paid. */
+      amount: components["schemas"]["Amount"];
+      /** @description The one answer of the owner. */
+      answer: {
+        at: components["schemas"]["UnixSeconds"];
+        text: string;
+      } | null;
+      asset: components["schemas"]["Address"];
+      /** @description The id of the settlement that backs it. */
+      id: string;
+      /** @description A link of the payer, never opened by us; may be empty. */
+      link: string;
+      payer: components["schemas"]["Address"];
+      ratedAt: components["schemas"]["UnixSeconds"];
+      /** @description 0 to 100. */
+      score: number;
+      /** @description The word of the payer, unchecked; may be empty. */
+      tag: string;
+      transaction: components["schemas"]["Hash"];
+    };
     /** @description Without `state` it is what a save takes. */
     ListedEndpoint: {
       /** @description Token of the price. */
@@ -346,6 +396,7 @@ export interface components {
         /** @description Absent where the price is not in dollars. */
         priceUsd?: components["schemas"]["Usd"];
         probe: components["schemas"]["Probe"] | null;
+        rating: components["schemas"]["Rating"] | null;
         /** @enum {string} */
         status: "live" | "unverified" | "failing";
         /** @description Symbol of the token, such as `EURC`. */
@@ -472,6 +523,13 @@ export interface components {
       payTo: components["schemas"]["Address"];
       /** @description The proof that the address stands behind its owner. */
       payToProof: ("owner" | "confirmation" | "operator") | null;
+      /** @description All ratings by payments to `payTo`, also of what is not listed any more. */
+      rating: {
+        /** @description Mean score, 0 to 100, with one decimal. */
+        average: number;
+        /** @description Ratings, one a payment. */
+        count: number;
+      } | null;
       /** @description The number of the last accepted write. */
       revision: number;
       updatedAt: components["schemas"]["UnixSeconds"];
@@ -549,6 +607,32 @@ export interface components {
       scheme: string;
     } & {
       [key: string]: unknown;
+    };
+    /** @description Ratings by those who paid, each backed by a payment that settled here. They change no order. Absent or `null` where there is none, and where the payout address does not stand behind the owner. */
+    Rating: {
+      /** @description Mean score, 0 to 100, with one decimal. */
+      average: number;
+      /** @description Ratings, one a payment. */
+      count: number;
+      /** @description Different payers who rated. */
+      payers: number;
+      /** @description Share of the ratings that one payer made, 0 to 1. */
+      topPayerShare: number;
+    };
+    /** @description The EIP-712 message `rating` of `GET /api/signing`, as the payer signed it. */
+    RatingMessage: {
+      asset: string;
+      audience: string;
+      deadline: number | string;
+      issuedAt: number | string;
+      link: string;
+      network: string;
+      nonce: string;
+      payer: string;
+      resource: string;
+      score: number | string;
+      tag: string;
+      toolName: "" | string;
     };
     /** @description Every part without which no payment can be settled. */
     Readiness: {
@@ -638,6 +722,38 @@ export interface components {
       verifies: number;
       verifyP50Ms: number | null;
       verifyP95Ms: number | null;
+    };
+    /** @description A rating with everything that proves it. */
+    SignedRating: {
+      /** @description What was paid. */
+      amount: components["schemas"]["Amount"];
+      /** @description The one answer of the owner. */
+      answer: {
+        at: components["schemas"]["UnixSeconds"];
+        text: string;
+      } | null;
+      asset: components["schemas"]["Address"];
+      /** @description The id of the settlement that backs it. */
+      id: string;
+      /** @description A link of the payer, never opened by us; may be empty. */
+      link: string;
+      /** @description The message as the payer signed it; `GET /api/signing` has its types. */
+      message: {
+        [key: string]: unknown;
+      };
+      network: components["schemas"]["Network"];
+      payer: components["schemas"]["Address"];
+      payTo: components["schemas"]["Address"];
+      ratedAt: components["schemas"]["UnixSeconds"];
+      resource: string;
+      /** @description 0 to 100. */
+      score: number;
+      signature: string;
+      /** @description The word of the payer, unchecked; may be empty. */
+      tag: string;
+      /** @description Of an MCP tool: its name at the server. */
+      toolName?: string;
+      transaction: components["schemas"]["Hash"];
     };
     /** @description A token in which payments are settled. */
     TakenAsset: {
@@ -1355,6 +1471,38 @@ export interface operations {
       };
     };
   };
+  listRatings: {
+    parameters: {
+      query?: {
+        /** @description `next` of the page before. */
+        before?: number;
+        /** @description Ratings of a page. */
+        limit?: number;
+      };
+      path: {
+        /** @description The id of the endpoint in its `state`. */
+        endpoint: string;
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description A page. */
+      200: {
+        content: {
+          "application/json": {
+            endpoint: number;
+            merchant: string;
+            /** @description `before` for the next page. */
+            next: number | null;
+            rating: components["schemas"]["Rating"] | null;
+            /** @description Newest first. */
+            ratings: components["schemas"]["KeptRating"][];
+          };
+        };
+      };
+    };
+  };
   listEvents: {
     parameters: {
       query?: {
@@ -1418,7 +1566,7 @@ export interface operations {
             entries: {
               acceptedAt: components["schemas"]["UnixSeconds"];
               /** @enum {string} */
-              action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm" | "hook.set" | "hook.delete";
+              action: "listing.create" | "listing.update" | "listing.delete" | "owner.offer" | "owner.accept" | "agent.link" | "payto.confirm" | "hook.set" | "hook.delete" | "rating.answer";
               body: unknown;
               message: {
                 [key: string]: unknown;
@@ -1704,6 +1852,35 @@ export interface operations {
       };
     };
   };
+  answerRating: {
+    parameters: {
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          body: {
+            rating: string;
+            text: string;
+          };
+          chainId?: number | string;
+          message: components["schemas"]["ListingWrite"];
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description The rating with the answer. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["SignedRating"];
+        };
+      };
+    };
+  };
   getMerchantStats: {
     parameters: {
       path: {
@@ -1826,6 +2003,97 @@ export interface operations {
       };
     };
   };
+  ratePayment: {
+    parameters: {
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          message: components["schemas"]["RatingMessage"];
+          /**
+           * @description Tells two payments of one nonce in one token apart.
+           * @enum {string}
+           */
+          method?: "eip3009" | "permit2";
+          signature: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Kept. */
+      201: {
+        content: {
+          "application/json": components["schemas"]["SignedRating"];
+        };
+      };
+    };
+  };
+  getRating: {
+    parameters: {
+      path: {
+        /** @description Id of the settlement. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The rating. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["SignedRating"];
+        };
+      };
+    };
+  };
+  getFeedbackCall: {
+    parameters: {
+      path: {
+        /** @description Id of the settlement. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The transaction to send. */
+      200: {
+        content: {
+          "application/json": {
+            agentId: string;
+            /** @description The call of `giveFeedback`. */
+            data: string;
+            /** @description keccak256 of these bytes. */
+            feedbackHash: components["schemas"]["Hash"];
+            /** @description The feedback file, whose bytes never change. */
+            feedbackUri: string;
+            network: components["schemas"]["Network"];
+            note: string;
+            /** @description The payer, who should send it: the registry keeps the sender as the client. */
+            sender: components["schemas"]["Address"];
+            /** @description The reputation registry. */
+            to: components["schemas"]["Address"];
+            /** @constant */
+            value: "0";
+          };
+        };
+      };
+    };
+  };
+  getFeedbackFile: {
+    parameters: {
+      path: {
+        /** @description Id of the agent. */
+        agent: string;
+        /** @description Id of the settlement. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description Always the same bytes. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["FeedbackFile"];
+        };
+      };
+    };
+  };
   getSession: {
     parameters: {
     };
@@ -1930,6 +2198,24 @@ export interface operations {
             network: components["schemas"]["Network"];
             /** @constant */
             primaryType: "ListingWrite";
+            /** @description How a payer rates what a payment bought, in the same domain and time. */
+            rating: {
+              limits: {
+                [key: string]: unknown;
+              };
+              method: string;
+              path: string;
+              /** @constant */
+              primaryType: "Rating";
+              request: string;
+              signer: string;
+              types: {
+                [key: string]: {
+                  name: string;
+                  type: string;
+                }[];
+              };
+            };
             request: string;
             revision: string;
             time: {

@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { merchantEventTypes } from '../../store/events.js'
 import type { HookResult, HookStore, HookWrite } from '../../store/hooks.js'
 import type { Merchant } from '../../store/listings.js'
-import { payToProofOf } from '../../store/ownership.js'
 import { listingFault, missingFault, WriteFault } from '../listings/faults.js'
-import { unprovenDetails, unprovenMessage } from '../listings/merchant-view.js'
+import { requireProof } from '../listings/merchant-view.js'
 import {
   type CheckedWrite,
   ownerFault,
@@ -101,12 +100,6 @@ export function createHookWrites(options: HookWritesOptions): HookWrites {
 function writeOf({ write }: CheckedWrite<unknown>): HookWrite {
   const { merchantId, owner, nonce, message } = write
   return { merchantId, owner, nonce, deadline: JSON.parse(message).deadline }
-}
-
-/** The payments to a stranger's address are not for everybody who lists it. */
-function requireProof(merchant: Merchant | undefined): void {
-  if (merchant === undefined || payToProofOf(merchant) !== null) return
-  throw new WriteFault('payToUnproven', unprovenMessage(merchant), unprovenDetails(merchant))
 }
 
 function faultOf({ state }: HookResult, merchant: Merchant | undefined): WriteFault {

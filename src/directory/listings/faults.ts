@@ -86,7 +86,7 @@ export const writeCodes = {
   invalidSignature: {
     code: 'invalid_signature',
     status: 401,
-    meaning: 'The signature is not one of the owner over this message.',
+    meaning: 'The signature is not one of the owner, or of the payer who rates, over this message.',
   },
   notOwner: { code: 'not_owner', status: 403, meaning: 'The merchant belongs to somebody else.' },
   notOffered: {
@@ -184,7 +184,66 @@ export const writeCodes = {
   },
 } as const satisfies Record<string, WriteCode>
 
-export type WriteCodeKey = keyof typeof writeCodes
+/** Every reason more to refuse a request about a rating. */
+export const ratingCodes = {
+  invalidRating: {
+    code: 'invalid_rating',
+    status: 400,
+    meaning: 'The rating breaks a rule or a limit; the sentence names the field.',
+  },
+  paymentNotFound: {
+    code: 'payment_not_found',
+    status: 404,
+    meaning:
+      'No payment with this payer, nonce and token was settled here. A call paid through a channel has no payment of its own.',
+  },
+  paymentNotConfirmed: {
+    code: 'payment_not_confirmed',
+    status: 409,
+    meaning: 'The payment is on its way, or failed.',
+  },
+  paymentUnclear: {
+    code: 'payment_unclear',
+    status: 409,
+    meaning:
+      'It cannot be told what the payment was for: several have this nonce, or it names no resource, or it is archived.',
+  },
+  paymentElsewhere: {
+    code: 'payment_elsewhere',
+    status: 403,
+    meaning: 'The payment was for another endpoint than the rating is about.',
+  },
+  selfRating: {
+    code: 'self_rating',
+    status: 403,
+    meaning: 'The payer is the recipient, the owner of the listing, or a wallet of this service.',
+  },
+  raterBlocked: {
+    code: 'rater_blocked',
+    status: 403,
+    meaning: 'The operator blocks the payer.',
+  },
+  alreadyRated: { code: 'already_rated', status: 409, meaning: 'The payment is rated already.' },
+  ratingNotFound: {
+    code: 'rating_not_found',
+    status: 404,
+    meaning: 'There is no such rating, or the operator hides it.',
+  },
+  alreadyAnswered: {
+    code: 'already_answered',
+    status: 409,
+    meaning: 'The owner answered the rating before, which is done once.',
+  },
+  feedbackUnavailable: {
+    code: 'feedback_unavailable',
+    status: 409,
+    meaning: 'The rating cannot be put on the ERC-8004 reputation registry; the sentence says why.',
+  },
+} as const satisfies Record<string, WriteCode>
+
+const codes = { ...writeCodes, ...ratingCodes }
+
+export type WriteCodeKey = keyof typeof codes
 
 /** A refused request about a listing, answered as `{ error, message, details? }`. */
 export class WriteFault extends RequestFault {
@@ -196,7 +255,7 @@ export class WriteFault extends RequestFault {
     details?: Readonly<Record<string, unknown>>,
     headers: Readonly<Record<string, string>> = {},
   ) {
-    const { code, status } = writeCodes[key]
+    const { code, status } = codes[key]
     super({ statusCode: status, code, message, headers })
     this.details = details
   }

@@ -10,6 +10,7 @@ import type {
 } from '../../store/listings.js'
 import { tellLivePrice, tellPrice } from '../../store/live-price.js'
 import { isUnclaimed, payToProofOf, speaksForPayTo } from '../../store/ownership.js'
+import { WriteFault } from './faults.js'
 
 /** A warning about a field, such as `endpoints[0]`. */
 type ListingWarning = MerchantView['warnings'][number]
@@ -21,15 +22,21 @@ export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
  * `state` has the form of a save. `now` is in Unix milliseconds.
  */
 export function createMerchantView(
-  listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf' | 'usageOf'>,
+  listings: Pick<
+    ListingReader,
+    'findMerchant' | 'endpointsOf' | 'usageOf' | 'ratingsOf' | 'ratingsPaidTo'
+  >,
   checksum: (address: Address) => Address,
   now: () => number,
 ): ViewMerchant {
   return async (merchant) => {
     const endpoints = await listings.endpointsOf(merchant.id)
-    const usage = speaksForPayTo(merchant)
-      ? await listings.usageOf(endpoints.map(({ id }) => id))
-      : new Map()
+    const ids = speaksForPayTo(merchant) ? endpoints.map(({ id }) => id) : []
+    const [usage, ratings] = await Promise.all([listings.usageOf(ids), listings.ratingsOf(ids)])
+    const rating =
+      ids.length > 0
+        ? ((await listings.ratingsPaidTo(merchant.network, merchant.payTo)) ?? null)
+        : null
     const nameWarning = await findNameWarning(merchant, listings)
     const warnings = endpoints.flatMap(warningsOf)
     if (merchant.owner !== null && payToProofOf(merchant) === null) {
@@ -39,7 +46,8 @@ export function createMerchantView(
     if (nameWarning !== undefined) {
       warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
     }
-    return toView(merchant, endpoints, warnings, { checksum, usage, nowSeconds: now() / 1000 })
+    const facts = { checksum, usage, ratings, rating, nowSeconds: now() / 1000 }
+    return toView(merchant, endpoints, warnings, facts)
   }
 }
 
@@ -47,6 +55,8 @@ interface ViewFacts {
   checksum: (address: Address) => Address
   /** By id of the endpoint. */
   usage: ReadonlyMap<number, JsonText>
+  ratings: ReadonlyMap<number, JsonText>
+  rating: MerchantView['rating']
   nowSeconds: number
 }
 
@@ -54,7 +64,7 @@ function toView(
   merchant: Merchant,
   endpoints: Endpoint[],
   warnings: ListingWarning[],
-  { checksum, usage, nowSeconds }: ViewFacts,
+  { checksum, usage, ratings, rating, nowSeconds }: ViewFacts,
 ): MerchantView {
   const { owner, offer } = merchant
   return {
@@ -76,6 +86,7 @@ function toView(
     },
     agentId: merchant.agentId,
     identity: merchant.identity,
+    rating,
     offer:
       offer !== null && offer.until > nowSeconds
         ? { to: checksum(offer.to), until: offer.until }
@@ -84,7 +95,7 @@ function toView(
     updatedAt: merchant.updatedAt,
     endpoints: endpoints.map((endpoint) => ({
       ...toListed(endpoint),
-      state: toState(endpoint, merchant, usage.get(endpoint.id)),
+      state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),
     })),
     warnings,
   }
@@ -123,13 +134,17 @@ function toListed({
   }
 }
 
-function toState(endpoint: Endpoint, merchant: Merchant, figures?: JsonText): EndpointState {
+function toState(
+  endpoint: Endpoint,
+  merchant: Merchant,
+  usage = 'null',
+  rating = 'null',
+): EndpointState {
   const { id, status, failures, nextProbeAt, probe, accepts, extras } = endpoint
   const { isHosted, lastUpdated, createdAt } = endpoint
   const health = { status, failures, nextProbeAt, probe }
   const { symbol, priceUsd } = tellPrice(endpoint)
   const prices = { symbol, ...(priceUsd && { priceUsd }), ...tellLivePrice(endpoint, merchant) }
-  const usage = figures === undefined ? null : JSON.parse(figures)
   return {
     id,
     ...health,
@@ -137,7 +152,8 @@ function toState(endpoint: Endpoint, merchant: Merchant, figures?: JsonText): En
     accepts,
     extras,
     hosted: isHosted,
-    usage,
+    usage: JSON.parse(usage),
+    rating: JSON.parse(rating),
     lastUpdated,
     createdAt,
   }
@@ -167,6 +183,12 @@ export function unprovenDetails({ id, owner, payTo }: Paid) {
     signer: getAddress(payTo),
     body: { owner: owner === null ? null : getAddress(owner) },
   }
+}
+
+/** Throws a `WriteFault` unless the address stands behind the owner: payments to a stranger are not for all who list them. */
+export function requireProof(merchant: Merchant | undefined): void {
+  if (merchant === undefined || payToProofOf(merchant) !== null) return
+  throw new WriteFault('payToUnproven', unprovenMessage(merchant), unprovenDetails(merchant))
 }
 
 /** Letters of other scripts that look like Latin ones. */

@@ -188,7 +188,10 @@ export async function writeRoutes(
 
   /** Adds the route of an action whose answer is the listing as it is now. */
   function addWrite(
-    action: Exclude<ListingAction, 'listing.create' | 'listing.update' | `hook.${string}`>,
+    action: Exclude<
+      ListingAction,
+      'listing.create' | 'listing.update' | `${'hook' | 'rating'}.${string}`
+    >,
     write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
     ...description: [id: string, summary: string, { body: z.ZodType; example: unknown }]
   ): void {

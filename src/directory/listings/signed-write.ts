@@ -81,6 +81,17 @@ const integer = z
     error: 'must be a whole number from 0 to 9007199254740991',
   })
 
+const signature = z
+  .string()
+  .max(2 + 2 * limits.signature.maxBytes, {
+    error: `must be at most ${limits.signature.maxBytes} bytes`,
+  })
+  .regex(/^0x([0-9a-fA-F]{2})+$/, { error: 'must be hex with 0x' })
+  .transform((text) => text as Hex)
+
+/** The fields that signed messages of every kind are made of. */
+export const signedFields = { address, bytes32, text, integer, signature }
+
 /** The request of a write; `body` has the form of its action. */
 export const writeEnvelope = z.strictObject({
   message: z
@@ -100,13 +111,7 @@ export const writeEnvelope = z.strictObject({
       id: 'ListingWrite',
       description: 'The EIP-712 message of `GET /api/signing`, as it was signed.',
     }),
-  signature: z
-    .string()
-    .max(2 + 2 * limits.signature.maxBytes, {
-      error: `must be at most ${limits.signature.maxBytes} bytes`,
-    })
-    .regex(/^0x([0-9a-fA-F]{2})+$/, { error: 'must be hex with 0x' })
-    .transform((text) => text as Hex),
+  signature,
   body: z.unknown(),
   chainId: integer.optional(),
 })
@@ -196,10 +201,7 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
     const { message, signature } = envelope
     const body = parseBody(expected.schema, envelope.body)
     checkAddressee(message, expected)
-    if (message.audience !== audience) {
-      const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
-      throw new WriteFault('wrongAudience', text)
-    }
+    checkAudience(message, audience)
     if (envelope.chainId !== undefined && envelope.chainId !== chainId) throw chainFault(chainId)
     checkClock(message, receivedAt)
     // Parsing and hashing the largest listing take some milliseconds each, so other requests run in between.
@@ -208,7 +210,8 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
     const merchant = await listings.findMerchant(expected.merchantId)
     await checkStanding(listings, message, merchant, { ...expected, receivedAt })
     checkPayTo(message, expected.payToOf?.(body) ?? merchant?.payTo)
-    await checkSignature(message, signature)
+    const hashOn = (chain: number) => hashOf(message, chain)
+    await checkSignature({ signer: message.owner, member: 'owner', hashOn }, signature)
     return {
       body,
       merchant,
@@ -226,6 +229,13 @@ export function createWriteCheck(options: WriteCheckOptions): WriteCheck {
   }
 }
 
+/** Throws a `WriteFault` for a message that was signed for another directory. */
+export function checkAudience(message: { audience: string }, audience: string): void {
+  if (message.audience === audience) return
+  const text = `message.audience ${quote(message.audience)} is not ${audience}, which this directory is.`
+  throw new WriteFault('wrongAudience', text)
+}
+
 function checkAddressee(
   { action, merchantId }: ListingWriteJson,
   { actions, merchantId: addressed }: Pick<ExpectedWrite<unknown>, 'actions' | 'merchantId'>,
@@ -240,7 +250,11 @@ function checkAddressee(
   }
 }
 
-function checkClock({ issuedAt, deadline }: ListingWriteJson, now: number): void {
+/** Throws a `WriteFault` for a message of another time (Unix seconds). */
+export function checkClock(
+  { issuedAt, deadline }: Pick<ListingWriteJson, 'issuedAt' | 'deadline'>,
+  now: number,
+): void {
   const { skewSeconds } = limits.issuedAt
   const { maxAheadSeconds } = limits.deadline
   if (issuedAt > now + skewSeconds) {
@@ -349,8 +363,17 @@ export type IsContractSignature = (claim: {
   signature: Hex
 }) => Promise<boolean>
 
-/** Throws a `WriteFault` unless `message.owner` signed the message. */
-type SignatureCheck = (message: ListingWriteJson, signature: Hex) => Promise<void>
+/** A message, and the address that must have signed it. */
+interface Signed {
+  signer: Address
+  /** The member of the message that names the signer. */
+  member: 'owner' | 'payer'
+  /** Hashes the message in the domain of a chain. */
+  hashOn(chainId: number): Hex
+}
+
+/** Throws a `WriteFault` unless the signer signed the message. */
+export type SignatureCheck = (message: Signed, signature: Hex) => Promise<void>
 
 interface SignatureCheckOptions {
   chainId: number
@@ -368,19 +391,18 @@ const ECDSA_CHARS = 2 + 2 * 65
 export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
   const { chainId, recovery, isContractSignature } = options
 
-  function isSignedByKey(message: ListingWriteJson, signature: Hex, onChain: number): boolean {
-    const hash = hexToBytes(hashOf(message, onChain))
-    return recovery.recoverSigner(hash, withUsualV(signature)) === message.owner
+  function isSignedByKey({ signer, hashOn }: Signed, signature: Hex, onChain: number): boolean {
+    return recovery.recoverSigner(hexToBytes(hashOn(onChain)), withUsualV(signature)) === signer
   }
 
   return async (message, signature) => {
+    const { signer: address, member, hashOn } = message
     const isPlain = signature.length === ECDSA_CHARS
     if (isPlain && isSignedByKey(message, signature, chainId)) return
-    const claim = { address: message.owner, hash: hashOf(message, chainId), signature }
+    const claim = { address, hash: hashOn(chainId), signature }
     const isAccepted = await isContractSignature(claim).catch((error: unknown) => {
       if (!(error instanceof RpcUnavailableError)) throw error
-      const text =
-        'The signature is not by the key of message.owner, and the chain could not be asked whether it is by a contract; try again.'
+      const text = `The signature is not by the key of message.${member}, and the chain could not be asked whether it is by a contract; try again.`
       throw new WriteFault('chainUnavailable', text, undefined, { 'retry-after': '5' })
     })
     if (isAccepted) return
@@ -388,7 +410,7 @@ export function createSignatureCheck(options: SignatureCheckOptions): SignatureC
     if (isPlain && others.some((other) => isSignedByKey(message, signature, other.chainId))) {
       throw chainFault(chainId)
     }
-    const text = 'The signature is not by message.owner over this message in the published domain.'
+    const text = `The signature is not by message.${member} over this message in the published domain.`
     throw new WriteFault('invalidSignature', text)
   }
 }

@@ -5,6 +5,7 @@ import {
   listingDomain,
   listingWriteTypes,
 } from 'arcus-client/listing-write'
+import { RATING_PRIMARY_TYPE, ratingLimits, ratingTypes } from 'arcus-client/rating'
 import type { Address } from 'viem'
 import type { SigningAnswer } from '../../api/listings.js'
 import type { Stablecoin } from '../../x402/currencies.js'
@@ -60,6 +61,12 @@ export const writeActions = {
     body: '{ id: of the webhook }',
     signer: 'the owner; the message leaves the revision as it is',
   },
+  'rating.answer': {
+    method: 'POST',
+    path: `${merchantPath}/rating-answer`,
+    body: '{ rating: its id, text }',
+    signer: 'the owner, once for each rating; the message leaves the revision as it is',
+  },
 } as const satisfies Record<
   ListingAction,
   { method: 'PUT' | 'POST' | 'DELETE'; path: string; body: string; signer: string }
@@ -104,6 +111,15 @@ export function createSigningTerms({
     revision: 'one above that of GET /api/merchants/{id}; 1 for a new merchant',
     actions: writeActions,
     limits: listingLimits,
+    rating: {
+      method: 'POST',
+      path: '/api/ratings',
+      request: '{ message, signature }',
+      primaryType: RATING_PRIMARY_TYPE,
+      types: ratingTypes,
+      limits: ratingLimits,
+      signer: 'the payer of the payment',
+    },
   }
   return (): SigningAnswer => ({
     ...fixed,

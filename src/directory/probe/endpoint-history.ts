@@ -32,7 +32,8 @@ interface HistoryRoutesOptions {
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 
-const ofEndpoint = ofMerchant.extend({
+/** The path of the routes about one endpoint, for the API document. */
+export const ofEndpoint = ofMerchant.extend({
   endpoint: z.string().describe('The id of the endpoint in its `state`.'),
 })
 const healthQuery = z.object({
@@ -40,7 +41,7 @@ const healthQuery = z.object({
 })
 
 const { merchantNotFound, merchantDeleted, merchantHidden } = writeCodes
-const about: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
+export const aboutEndpoint: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
   tag: 'Directory',
   params: ofEndpoint,
   codes: [merchantNotFound, merchantDeleted, merchantHidden, httpCodes.endpointNotFound],
@@ -48,7 +49,7 @@ const about: Pick<Operation, 'tag' | 'params' | 'codes' | 'examples'> = {
 }
 
 const healthOperation: Operation = {
-  ...about,
+  ...aboutEndpoint,
   id: 'getEndpointHealth',
   summary: 'Uptime and latency of an endpoint, by the probes of 90 days',
   query: healthQuery,
@@ -56,37 +57,44 @@ const healthOperation: Operation = {
 }
 
 const pricesOperation: Operation = {
-  ...about,
+  ...aboutEndpoint,
   id: 'getEndpointPrices',
   summary: 'How the price of an endpoint changed, as listed and as its own 402 asked',
   answers: { 200: { description: 'Oldest first.', schema: pricesAnswer } },
 }
 
-type OfEndpoint = { Params: { id: string; endpoint: string }; Querystring: Record<string, unknown> }
+export type OfEndpoint = {
+  Params: { id: string; endpoint: string }
+  Querystring: Record<string, unknown>
+}
+
+/** Finds the endpoint of a path. Throws a 404, a 410, or a 403 with the reason of the operator. */
+export async function findEndpoint(
+  store: HistoryRoutesOptions['store'],
+  { id, endpoint }: OfEndpoint['Params'],
+): Promise<CatalogEntry> {
+  presentInPublic(await store.findMerchant(id))
+  const isNumber = /^[1-9][0-9]{0,14}$/.test(endpoint)
+  const [entry] = isNumber ? await store.entriesById([Number(endpoint)]) : []
+  if (entry?.merchant.id === id) return entry
+  throw new RequestFault({
+    statusCode: 404,
+    code: 'endpoint_not_found',
+    message: 'The path names no endpoint of this merchant.',
+  })
+}
 
 /** Serves `GET /api/merchants/:id/endpoints/:endpoint/health` and `…/prices`. */
 export async function historyRoutes(
   app: FastifyInstance,
   { store, history, now }: HistoryRoutesOptions,
 ): Promise<void> {
-  async function find({ id, endpoint }: OfEndpoint['Params']): Promise<CatalogEntry> {
-    presentInPublic(await store.findMerchant(id))
-    const isNumber = /^[1-9][0-9]{0,14}$/.test(endpoint)
-    const [entry] = isNumber ? await store.entriesById([Number(endpoint)]) : []
-    if (entry?.merchant.id === id) return entry
-    throw new RequestFault({
-      statusCode: 404,
-      code: 'endpoint_not_found',
-      message: 'The path names no endpoint of this merchant.',
-    })
-  }
-
   app.get<OfEndpoint>(
     '/api/merchants/:id/endpoints/:endpoint/health',
     describedAs(healthOperation),
     async ({ params, query }, reply) => {
       const { days } = readQuery(healthQuery, query)
-      const { endpoint, merchant } = await find(params)
+      const { endpoint, merchant } = await findEndpoint(store, params)
       const seconds = Math.floor(now() / 1000)
       const hours = await history.probeHours(endpoint.id, seconds - HISTORY_SECONDS)
       const answer: HealthAnswer = {
@@ -104,7 +112,7 @@ export async function historyRoutes(
     '/api/merchants/:id/endpoints/:endpoint/prices',
     describedAs(pricesOperation),
     async ({ params }, reply) => {
-      const { endpoint, merchant } = await find(params)
+      const { endpoint, merchant } = await findEndpoint(store, params)
       const answer: PricesAnswer = {
         merchant: merchant.id,
         endpoint: endpoint.id,

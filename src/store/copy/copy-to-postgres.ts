@@ -55,6 +55,8 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'usage_refresh', key: ['id'] },
   { name: 'service_hours', key: ['hour'] },
   { name: 'service_incidents', key: ['started_at'] },
+  { name: 'ratings', key: ['number'], isNumbered: true },
+  { name: 'rating_sums', key: ['network', 'pay_to', 'url', 'tool_name'] },
   { name: 'hosted_records', key: ['kind', 'id'] },
 ]
 

@@ -9,6 +9,7 @@ import { createHookStore } from '../sql/hooks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
+import { createRatingStore } from '../sql/ratings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import { createServiceHistory } from '../sql/service-history.js'
 import { createUsageStore } from '../sql/usage.js'
@@ -61,6 +62,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     usage: createUsageStore(sql),
     service: createServiceHistory(sql),
     hooks: createHookStore(sql),
+    ratings: createRatingStore(sql),
     sessions: createSessionStore(database),
     hostedRecords: createHostedRecords(sql),
     requestCounts: createRequestCountStore(database),

@@ -22,6 +22,7 @@ import {
   toWrite,
   type WriteRow,
 } from './listing-rows.js'
+import { meanOf, type RatingSums, toFigures } from './ratings.js'
 import type { SqlReader, Value } from './sql.js'
 
 /** Merchants that the public sees: neither hidden nor deleted. */
@@ -46,8 +47,18 @@ export function createListingReader(sql: SqlReader): ListingReader {
     const rows = await sql.all<{ id: number; figures: string }>(text, [ids])
     return new Map(rows.map(({ id, figures }) => [id, figures]))
   }
+  const ratingsOf = async (ids: readonly number[]) => {
+    const rows = await sql.all<RatingSums & { id: number }>(
+      `SELECT e.id, s.count, s.total, s.payers, s.most ${endpointsWithMerchants} JOIN rating_sums s
+         ON s.network = m.network AND s.pay_to = m.pay_to AND s.url = e.url AND s.tool_name = e.tool_name
+       WHERE ${sql.among('e.id', 1)} AND s.count > 0`,
+      [ids],
+    )
+    return new Map(rows.map(({ id, ...sums }) => [id, JSON.stringify(toFigures(sums))]))
+  }
+  const figures = { usageOf, ratingsOf }
   const toEntries = (rows: readonly EndpointRow[]) =>
-    asEntries(rows.map(toEndpoint), findMerchants, usageOf)
+    asEntries(rows.map(toEndpoint), findMerchants, figures)
   const entries = async (rest: string, values: readonly Value[]) =>
     toEntries(await sql.all<EndpointRow>(`SELECT e.* ${endpointsWithMerchants} ${rest}`, values))
 
@@ -73,7 +84,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
     async publishedById(ids) {
       const text = `SELECT ${publishedEndpointColumns} FROM endpoints WHERE ${sql.among('id', 1)}`
       const endpoints = await sql.all<PublishedEndpoint>(text, [ids])
-      return asEntries(inOrder(ids, endpoints), publishedMerchants, usageOf)
+      return asEntries(inOrder(ids, endpoints), publishedMerchants, figures)
     },
     scanEntries: (after, limit) =>
       entries(`WHERE e.id > $1 AND ${isPublic} ORDER BY e.id LIMIT $2`, [after, limit]),
@@ -91,7 +102,15 @@ export function createListingReader(sql: SqlReader): ListingReader {
         [after, limit],
       ),
     indexedOf: (merchantId) => forIndex('WHERE merchant_id = $1 ORDER BY id', [merchantId]),
-    usageOf,
+    ...figures,
+    async ratingsPaidTo(network, payTo) {
+      const sums = await sql.get<Pick<RatingSums, 'count' | 'total'>>(
+        `SELECT CAST(sum(count) AS BIGINT) AS count, CAST(sum(total) AS BIGINT) AS total FROM rating_sums
+         WHERE network = $1 AND pay_to = $2 HAVING sum(count) > 0`,
+        [network, payTo],
+      )
+      return sums && { count: sums.count, average: meanOf(sums.total, sums.count) }
+    },
     usageAfter: (version, limit) =>
       sql.all<UsageChange>(
         `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage
@@ -184,17 +203,22 @@ async function asEntries<
 >(
   endpoints: readonly Read[],
   readMerchants: (ids: readonly string[]) => Promise<Merchant[]>,
-  usageOf: ListingReader['usageOf'],
-): Promise<{ endpoint: Read; merchant: Merchant; usage: JsonText | null }[]> {
+  { usageOf, ratingsOf }: Pick<ListingReader, 'usageOf' | 'ratingsOf'>,
+): Promise<
+  { endpoint: Read; merchant: Merchant; usage: JsonText | null; rating: JsonText | null }[]
+> {
   if (endpoints.length === 0) return []
-  const [merchants, usage] = await Promise.all([
+  const ids = endpoints.map(({ id }) => id)
+  const [merchants, usage, ratings] = await Promise.all([
     readMerchants([...new Set(endpoints.map((it) => it.merchantId))]),
-    usageOf(endpoints.map(({ id }) => id)),
+    usageOf(ids),
+    ratingsOf(ids),
   ])
   const byId = new Map(merchants.map((merchant) => [merchant.id, merchant]))
   return endpoints.map((endpoint) => ({
     endpoint,
     merchant: byId.get(endpoint.merchantId) as Merchant,
     usage: usage.get(endpoint.id) ?? null,
+    rating: ratings.get(endpoint.id) ?? null,
   }))
 }

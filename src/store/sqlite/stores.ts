@@ -11,6 +11,7 @@ import { createHookStore } from '../sql/hooks.js'
 import { createHostedRecords } from '../sql/hosted-records.js'
 import { createMerchantRoster } from '../sql/listing-reader.js'
 import { createListingStore } from '../sql/listings.js'
+import { createRatingStore } from '../sql/ratings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import { createServiceHistory } from '../sql/service-history.js'
 import { createUsageStore } from '../sql/usage.js'
@@ -54,6 +55,7 @@ export function openSqliteStores(
     usage: createUsageStore(sql),
     service: createServiceHistory(sql),
     hooks: createHookStore(sql),
+    ratings: createRatingStore(sql),
     sessions: createMemorySessions(),
     hostedRecords: createHostedRecords(sql),
     requestCounts: undefined,

@@ -55,6 +55,7 @@ describe('readConfig', () => {
       trustProxy: false,
       probeAllowPrivateHosts: false,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
+      reputationRegistry: '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63',
       mcpAllowedOrigins: [],
       hosted: undefined,
       activityRetentionDays: 90,
@@ -372,7 +373,7 @@ describe('readConfig', () => {
     expect(gasWarnings(read(testnet))).toEqual([])
   })
 
-  it.each(['MAINNET_ASSET', 'BUYBACK_ADDRESS', 'IDENTITY_REGISTRY'])(
+  it.each(['MAINNET_ASSET', 'BUYBACK_ADDRESS', 'IDENTITY_REGISTRY', 'REPUTATION_REGISTRY'])(
     'refuses %s when it is no address, zero, or of a wrong checksum',
     (name) => {
       for (const wrong of [

@@ -27,6 +27,7 @@ function anEntry(endpoint: Partial<Endpoint> = {}, merchant: Partial<Merchant> =
       ...merchant,
     },
     usage: null,
+    rating: null,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Stores } from '../../../src/store/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
+import { aRating } from './ratings-contract.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 export const relayer = '0x00000000000000000000000000000000000000f1'
@@ -73,4 +74,6 @@ export async function fillStores(stores: Stores): Promise<void> {
   }
   await stores.service.note({ at: 1_200, standing: 'down', reason: 'kein Gas 💸' })
   await stores.usage.save([{ endpointId: 1, usage, dueAt: 2_000 }])
+  await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
+  await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })
 }

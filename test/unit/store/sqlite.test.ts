@@ -10,6 +10,7 @@ import { describeActivity } from './activity-contract.js'
 import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
+import { describeRatings } from './ratings-contract.js'
 import { describeService } from './service-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
@@ -49,6 +50,7 @@ describeListings('SQLite', openEngine)
 describeEvents('SQLite', openEngine)
 describeUsage('SQLite', openEngine)
 describeService('SQLite', openEngine)
+describeRatings('SQLite', openEngine)
 describeActivity('SQLite', openEngine)
 describeArchive('SQLite', openEngine)
 

@@ -14,6 +14,7 @@ import { describeActivity } from './activity-contract.js'
 import { describeArchive } from './archive-contract.js'
 import { describeEvents } from './events-contract.js'
 import { describeListings } from './listings-contract.js'
+import { describeRatings } from './ratings-contract.js'
 import { describeService } from './service-contract.js'
 import { aJob, anOutcome, describeStore, type Engine, network, noon } from './store-contract.js'
 import { describeUsage } from './usage-contract.js'
@@ -69,6 +70,7 @@ describeListings('PostgreSQL', openEngine)
 describeEvents('PostgreSQL', openEngine)
 describeUsage('PostgreSQL', openEngine)
 describeService('PostgreSQL', openEngine)
+describeRatings('PostgreSQL', openEngine)
 describeActivity('PostgreSQL', openEngine)
 describeArchive('PostgreSQL', openEngine)
 

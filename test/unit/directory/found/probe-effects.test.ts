@@ -29,7 +29,7 @@ function probed(
     infoCheck: { check: async () => verdict },
     random: () => 0.5,
   })
-  return effectOf({ endpoint: anEndpoint(found), merchant, usage: null }, result, now)
+  return effectOf({ endpoint: anEndpoint(found), merchant, usage: null, rating: null }, result, now)
 }
 
 /** What a look at an endpoint with this 402 found. */

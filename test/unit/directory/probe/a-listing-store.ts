@@ -64,7 +64,12 @@ export function anEndpoint(over: Partial<Endpoint> = {}): Endpoint {
 export function aListingStore(endpoints: Endpoint[], merchant = aMerchant()) {
   const rows = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
   const saved: { id: number; health: EndpointHealth; now: number }[] = []
-  const toEntry = (endpoint: Endpoint): CatalogEntry => ({ endpoint, merchant, usage: null })
+  const toEntry = (endpoint: Endpoint): CatalogEntry => ({
+    endpoint,
+    merchant,
+    usage: null,
+    rating: null,
+  })
   const store: ProbeScheduleOptions['store'] = {
     async dueEndpoints(now, limit) {
       return [...rows.values()]

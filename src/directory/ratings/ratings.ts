@@ -1,0 +1,218 @@
+import { type RatingJson, ratingTypedData } from 'arcus-client/rating'
+import { asSentence, quote } from 'arcus-client/text'
+import { type Address, hashTypedData } from 'viem'
+import type { PaymentStatus } from '../../api/payments.js'
+import type { ListingReader, Merchant } from '../../store/listings.js'
+import { speaksForPayTo } from '../../store/ownership.js'
+import type { KeptRating, RatedEndpoint, RatingStore } from '../../store/ratings.js'
+import { createPathIndex, readResource } from '../activity/attribution.js'
+import { WriteFault } from '../listings/faults.js'
+import { requireProof } from '../listings/merchant-view.js'
+import {
+  checkAudience,
+  checkClock,
+  type SignatureCheck,
+  type WriteCheck,
+} from '../listings/signed-write.js'
+import type { WriteQuota } from '../listings/write-limits.js'
+import { answerBody, parseRating, type RatingRequest } from './rating-message.js'
+
+/** A payment as the journal knows it, with the URL that its payload named. */
+interface FoundPayment {
+  status: PaymentStatus
+  /** `undefined` for an archived payment, and where the payload named none. */
+  resourceUrl: string | undefined
+}
+
+/** Looks a payment up. Several with the nonce are no answer. */
+export type FindPayment = (
+  network: string,
+  payer: Address,
+  nonce: RatingJson['nonce'],
+  which: { asset: Address; method?: RatingRequest['method'] },
+) => Promise<FoundPayment | { queries: string[] } | undefined>
+
+interface RatingsOptions {
+  store: RatingStore
+  listings: Pick<ListingReader, 'merchantsPaidTo' | 'indexedOf'>
+  findPayment: FindPayment
+  check: WriteCheck
+  checkSignature: SignatureCheck
+  quota: WriteQuota
+  /** Origin of the directory. */
+  audience: string
+  /** CAIP-2. */
+  network: string
+  /** Lower-case. */
+  isRelayer: (address: Address) => boolean
+  isPayerBlocked: (payer: Address) => boolean
+  isDiskLow: () => boolean
+  /** Unix milliseconds. */
+  now: () => number
+}
+
+/** Takes ratings of payers and answers of owners. Each takes the request as it was sent, and throws a `WriteFault`. */
+export interface Ratings {
+  rate(request: unknown): Promise<KeptRating>
+  answer(merchantId: string, request: unknown, ip: string): Promise<KeptRating>
+  /** Finds a rating that is not hidden. */
+  get(id: string): Promise<KeptRating>
+  /** The merchants that list what was rated and speak for the address that was paid. */
+  merchantsOf(rated: RatedEndpoint): Promise<Merchant[]>
+}
+
+/** Listings of one recipient that are searched. */
+const MAX_MERCHANTS = 20
+
+export function createRatings(options: RatingsOptions): Ratings {
+  const { store, listings, network, now } = options
+  const nowSeconds = () => Math.floor(now() / 1000)
+
+  async function listingsOf({ network, payTo, url, toolName }: RatedEndpoint) {
+    const merchants = (await listings.merchantsPaidTo(payTo))
+      .filter((merchant) => merchant.network === network && speaksForPayTo(merchant))
+      .slice(0, MAX_MERCHANTS)
+    const isRated = (it: { url: string; toolName?: string }) =>
+      it.url === url && (it.toolName ?? '') === toolName
+    const all = await Promise.all(
+      merchants.map(async (merchant) => ({
+        merchant,
+        endpoints: await listings.indexedOf(merchant.id),
+      })),
+    )
+    return all
+      .filter(({ endpoints }) => endpoints.some(isRated))
+      .map(({ merchant, endpoints }) => ({
+        merchant,
+        /** Tells whether a paid URL belongs to what is rated, and not to another endpoint of the merchant. */
+        isFor(paid: URL) {
+          const id = createPathIndex(endpoints).find(paid)
+          const found = endpoints.find((endpoint) => endpoint.id === id)
+          return found !== undefined && isRated(found)
+        },
+      }))
+  }
+
+  /** Finds the confirmed payment of a rating. */
+  async function paymentOf({ message, method }: RatingRequest): Promise<FoundPayment> {
+    const { payer, nonce, asset } = message
+    const found = await options.findPayment(network, payer, nonce, { asset, method })
+    if (found === undefined) {
+      const text =
+        'No payment of this payer with this nonce in this token was settled here. A call paid through a channel (batch-settlement) has no payment of its own on the chain, and cannot be rated.'
+      throw new WriteFault('paymentNotFound', text)
+    }
+    if ('queries' in found) {
+      const text = 'The payer used the nonce twice in this token; add method, eip3009 or permit2.'
+      throw new WriteFault('paymentUnclear', text)
+    }
+    if (found.status.state === 'confirmed') return found
+    const text =
+      found.status.state === 'failed'
+        ? 'The payment failed, so there is nothing to rate.'
+        : 'The payment is on its way and not confirmed yet; rate it in a moment.'
+    throw new WriteFault('paymentNotConfirmed', text)
+  }
+
+  /** Checks that the payment was for this endpoint, and that the payer did not pay themself. */
+  async function checkPurchase(
+    rated: RatedEndpoint,
+    payer: Address,
+    resourceUrl: string | undefined,
+  ): Promise<void> {
+    const listed = await listingsOf(rated)
+    const isSelf = payer === rated.payTo || listed.some(({ merchant }) => merchant.owner === payer)
+    if (isSelf || options.isRelayer(payer)) {
+      throw new WriteFault('selfRating', 'Nobody rates what they paid to themself.')
+    }
+    if (listed.length === 0) {
+      const text = `No listing of the address that was paid has ${quote(rated.url)}: message.resource and toolName must be those of an item of the catalog.`
+      throw new WriteFault('paymentElsewhere', text)
+    }
+    const paid = readResource(resourceUrl)
+    if (paid === undefined) {
+      const text =
+        'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
+      throw new WriteFault('paymentUnclear', text)
+    }
+    if (listed.some(({ isFor }) => isFor(paid))) return
+    const place = paid.origin + paid.pathname
+    const text = `The payment was for ${quote(place)}, which is another endpoint or cannot be told from others there.`
+    throw new WriteFault('paymentElsewhere', text)
+  }
+
+  async function get(id: string): Promise<KeptRating> {
+    const found = await store.find(id)
+    if (found?.hiddenReason === null) return found
+    const text =
+      found === undefined
+        ? 'There is no rating with this id.'
+        : asSentence(`The operator hides this rating: ${found.hiddenReason}`)
+    throw new WriteFault('ratingNotFound', text)
+  }
+
+  return {
+    get,
+    merchantsOf: async (rated) => (await listingsOf(rated)).map(({ merchant }) => merchant),
+
+    async rate(request) {
+      const parsed = parseRating(request)
+      const { message, signature } = parsed
+      checkAudience(message, options.audience)
+      if (message.network !== network) {
+        const text = `message.network ${quote(message.network)} is not ${network}, which listings are about.`
+        throw new WriteFault('wrongChain', text)
+      }
+      checkClock(message, nowSeconds())
+      if (options.isDiskLow()) {
+        const text =
+          'The disk of this service is nearly full, so that no rating is kept; try later.'
+        throw new WriteFault('storageLow', text, undefined, { 'retry-after': '300' })
+      }
+      const { payer, resource: url, toolName, score } = message
+      if (options.isPayerBlocked(payer)) {
+        throw new WriteFault('raterBlocked', 'The operator of this service blocks the payer.')
+      }
+      const { status, resourceUrl } = await paymentOf(parsed)
+      const rated = { network, payTo: status.payTo.toLowerCase() as Address, url, toolName }
+      await checkPurchase(rated, payer, resourceUrl)
+      const hashOn = (chain: number) => hashTypedData(ratingTypedData(chain, message))
+      await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)
+      const rating = {
+        ...rated,
+        id: status.settlementId,
+        payer,
+        score,
+        amount: status.amount,
+        transaction: status.transaction as KeptRating['transaction'],
+        message: JSON.stringify(message),
+        signature,
+        ratedAt: nowSeconds(),
+      }
+      if (!(await store.add(rating))) {
+        throw new WriteFault('alreadyRated', 'The payment is rated already, which is done once.')
+      }
+      return get(rating.id)
+    },
+
+    async answer(merchantId, request, ip) {
+      const actions = { standing: 'rating.answer' } as const
+      const { body, merchant, write } = await options.check(request, {
+        merchantId,
+        actions,
+        schema: answerBody,
+      })
+      requireProof(merchant)
+      const rating = await get(body.rating)
+      if (rating.payTo !== merchant?.payTo || rating.network !== merchant.network) {
+        throw new WriteFault('ratingNotFound', 'The rating is of another merchant.')
+      }
+      const bytes = write.message.length
+      const undo = await options.quota({ owner: write.owner, bytes, ip, isSave: true })
+      const answer = { text: body.text, at: nowSeconds() }
+      if (await store.answer(rating.id, answer)) return { ...rating, answer }
+      undo()
+      throw new WriteFault('alreadyAnswered', 'The rating was answered before, which is done once.')
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import type { KeptRating, RatedEndpoint, RatingFigures, RatingStore } from '../ratings.js'
+import { get, insertAll, run, type Sql, type Steps } from './sql.js'
+
+/** Ratings come one after another, so that the sums hold each of them once. */
+const lock = 'ratings'
+const ofEndpoint = 'network = $1 AND pay_to = $2 AND url = $3 AND tool_name = $4'
+const columns = `number, id, network, pay_to AS "payTo", url, tool_name AS "toolName", payer, score, amount,
+  tx AS "transaction", message, signature, rated_at AS "ratedAt", hidden_reason AS "hiddenReason", answer,
+  answered_at AS "answeredAt"`
+
+interface RatingRow extends Omit<KeptRating, 'answer'> {
+  answer: string | null
+  answeredAt: number | null
+}
+
+/** The sums of an endpoint, as the database keeps them. */
+export interface RatingSums {
+  count: number
+  total: number
+  payers: number
+  most: number
+}
+
+export function createRatingStore(sql: Sql): RatingStore {
+  return {
+    add: (rating) =>
+      sql.transaction(
+        function* () {
+          const { id, payer, score, amount, transaction, message, signature, ratedAt } = rating
+          const key = keyOf(rating)
+          const row = [...key, id, payer, score, amount, transaction, message, signature, ratedAt]
+          if ((yield* insertAll(newRatings, [row])) === 0) return false
+          const own = yield* get<{ count: number }>(
+            `SELECT count(*) AS count FROM ratings WHERE ${ofEndpoint} AND payer = $5 AND hidden_reason IS NULL`,
+            [...key, payer],
+          )
+          yield* run(
+            `INSERT INTO rating_sums (network, pay_to, url, tool_name, count, total, payers, most)
+             VALUES ($1, $2, $3, $4, 1, $5, 1, 1)
+             ON CONFLICT (network, pay_to, url, tool_name) DO UPDATE SET count = rating_sums.count + 1,
+               total = rating_sums.total + excluded.total, payers = rating_sums.payers + $6,
+               most = CASE WHEN rating_sums.most < $7 THEN $7 ELSE rating_sums.most END`,
+            [...key, score, own?.count === 1 ? 1 : 0, own?.count ?? 1],
+          )
+          return true
+        },
+        { lock },
+      ),
+    async find(id) {
+      const row = await sql.get<RatingRow>(`SELECT ${columns} FROM ratings WHERE id = $1`, [id])
+      return row && toRating(row)
+    },
+    async list(endpoint, before = Number.MAX_SAFE_INTEGER, limit) {
+      const rows = await sql.all<RatingRow>(
+        `SELECT ${columns} FROM ratings WHERE ${ofEndpoint} AND number < $5 AND hidden_reason IS NULL
+         ORDER BY number DESC LIMIT $6`,
+        [...keyOf(endpoint), before, limit],
+      )
+      return rows.map(toRating)
+    },
+    async figuresOf(endpoint) {
+      const row = await sql.get<RatingSums>(
+        `SELECT count, total, payers, most FROM rating_sums WHERE ${ofEndpoint} AND count > 0`,
+        keyOf(endpoint),
+      )
+      return row && toFigures(row)
+    },
+    async answer(id, { text, at }) {
+      const set =
+        'UPDATE ratings SET answer = $2, answered_at = $3 WHERE id = $1 AND answer IS NULL'
+      return (await sql.transaction(() => run(set, [id, text, at]))) === 1
+    },
+    setHidden: (id, reason) =>
+      sql.transaction(
+        function* () {
+          const row = yield* get<RatingRow>(`SELECT ${columns} FROM ratings WHERE id = $1`, [id])
+          if (row === undefined) return false
+          yield* run('UPDATE ratings SET hidden_reason = $2 WHERE id = $1', [id, reason])
+          yield* sumUp(row)
+          return true
+        },
+        { lock },
+      ),
+  }
+}
+
+const newRatings = {
+  table: 'ratings',
+  columns: [
+    'network',
+    'pay_to',
+    'url',
+    'tool_name',
+    'id',
+    'payer',
+    'score',
+    'amount',
+    'tx',
+    'message',
+    'signature',
+    'rated_at',
+  ],
+  rest: 'ON CONFLICT (id) DO NOTHING',
+}
+
+/** Counts the ratings of an endpoint anew. */
+function* sumUp(endpoint: RatedEndpoint): Steps<void> {
+  yield* run(
+    `UPDATE rating_sums SET (count, total, payers, most) = (
+       SELECT coalesce(sum(own), 0), coalesce(sum(score), 0), count(*), coalesce(max(own), 0) FROM (
+         SELECT count(*) AS own, sum(score) AS score FROM ratings WHERE ${ofEndpoint} AND hidden_reason IS NULL
+         GROUP BY payer) AS payers)
+     WHERE ${ofEndpoint}`,
+    keyOf(endpoint),
+  )
+}
+
+function keyOf({ network, payTo, url, toolName }: RatedEndpoint): [string, string, string, string] {
+  return [network, payTo, url, toolName]
+}
+
+function toRating({ answer, answeredAt, ...row }: RatingRow): KeptRating {
+  return { ...row, answer: answer === null ? null : { text: answer, at: answeredAt ?? 0 } }
+}
+
+export function toFigures({ count, total, payers, most }: RatingSums): RatingFigures {
+  return {
+    average: meanOf(total, count),
+    count,
+    payers,
+    topPayerShare: Math.round((most * 10_000) / count) / 10_000,
+  }
+}
+
+/** Returns a mean with one decimal. */
+export function meanOf(total: number, count: number): number {
+  return Math.round((total * 10) / count) / 10
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { NewRating } from '../../../src/store/ratings.js'
+import type { Stores } from '../../../src/store/stores.js'
+import { save } from '../discovery/a-catalog.js'
+import type { Engine } from './store-contract.js'
+
+const payer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
+const payTo = payer(0xfe)
+const weather = {
+  network: 'eip155:5042',
+  payTo,
+  url: 'https://api.example/weather',
+  toolName: '',
+}
+
+export function aRating(over: Partial<NewRating> = {}): NewRating {
+  return {
+    ...weather,
+    id: 'paid-1',
+    payer: payer(1),
+    score: 87,
+    amount: '10000',
+    transaction: '0x77',
+    message: '{"tag":"quick"}',
+    signature: '0x51',
+    ratedAt: 1_000,
+    ...over,
+  }
+}
+
+/** What every engine must do with ratings. */
+export function describeRatings(name: string, open: () => Promise<Engine>): void {
+  let engine: Engine
+  let stores: Stores
+
+  beforeAll(async () => {
+    engine = await open()
+  })
+  afterAll(() => engine.close())
+  beforeEach(async () => {
+    stores = await engine.empty()
+  })
+
+  const add = (id: string, over: Partial<NewRating> = {}) =>
+    stores.ratings.add(aRating({ id, ...over }))
+  const list = async (before?: number, limit = 10) =>
+    (await stores.ratings.list(weather, before, limit)).map(({ id }) => id)
+  const figures = () => stores.ratings.figuresOf(weather)
+
+  describe(`ratings on ${name}`, () => {
+    it('keeps one a payment, as it was first', async () => {
+      expect(await add('paid-1')).toBe(true)
+      expect(await add('paid-1', { score: 1, payer: payer(2) })).toBe(false)
+      const kept = { ...aRating(), number: expect.any(Number), hiddenReason: null, answer: null }
+      expect(await stores.ratings.find('paid-1')).toEqual(kept)
+      expect(await stores.ratings.find('paid-2')).toBeUndefined()
+      expect(await figures()).toEqual({ average: 87, count: 1, payers: 1, topPayerShare: 1 })
+    })
+
+    it('keeps one of two that come at once', async () => {
+      const kept = await Promise.all(Array.from({ length: 5 }, () => add('paid-1')))
+      expect(kept.filter(Boolean)).toEqual([true])
+      expect(await figures()).toMatchObject({ count: 1 })
+    })
+
+    it('sums each endpoint for itself: mean, payers and the share of the payer with the most', async () => {
+      expect(await figures()).toBeUndefined()
+      await add('paid-1', { score: 100 })
+      await add('paid-2', { score: 0 })
+      await add('paid-3', { score: 33, payer: payer(2) })
+      await add('other-1', { score: 1, url: 'https://api.example/tides' })
+      await add('other-2', { score: 1, toolName: 'tides' })
+      await add('other-3', { score: 1, payTo: payer(0xfd) })
+      await add('other-4', { score: 1, network: 'eip155:5042002' })
+      expect(await figures()).toEqual({
+        average: 44.3,
+        count: 3,
+        payers: 2,
+        topPayerShare: 0.6667,
+      })
+    })
+
+    it('pages newest first', async () => {
+      for (const id of ['a', 'b', 'c']) await add(id)
+      expect(await list()).toEqual(['c', 'b', 'a'])
+      const [newest] = await stores.ratings.list(weather, undefined, 1)
+      expect(await list(newest?.number, 1)).toEqual(['b'])
+    })
+
+    it('leaves a hidden one out of list and sums, and brings it back', async () => {
+      await add('a', { score: 0 })
+      await add('b', { score: 100, payer: payer(2) })
+      expect(await stores.ratings.setHidden('a', 'spam')).toBe(true)
+      expect(await list()).toEqual(['b'])
+      expect(await stores.ratings.find('a')).toMatchObject({ hiddenReason: 'spam' })
+      expect(await figures()).toEqual({ average: 100, count: 1, payers: 1, topPayerShare: 1 })
+      await stores.ratings.setHidden('b', 'spam')
+      expect(await figures()).toBeUndefined()
+      await stores.ratings.setHidden('a', null)
+      await stores.ratings.setHidden('b', null)
+      expect(await figures()).toEqual({ average: 50, count: 2, payers: 2, topPayerShare: 0.5 })
+      expect(await stores.ratings.setHidden('c', 'spam')).toBe(false)
+    })
+
+    it('keeps the first answer', async () => {
+      await add('a')
+      const answer = { text: 'Sorry, ä.', at: 2_000 }
+      expect(await stores.ratings.answer('a', answer)).toBe(true)
+      expect(await stores.ratings.answer('a', { text: 'No.', at: 3_000 })).toBe(false)
+      expect(await stores.ratings.find('a')).toMatchObject({ answer })
+    })
+
+    it('stands beside what the catalog has now, and outlives a listing', async () => {
+      await save(stores.listings, { id: 'weather', payTo }, [{ url: weather.url }])
+      const ofCatalog = async () => {
+        const [entry] = await stores.listings.scanEntries(0, 1)
+        const [published] = await stores.listings.publishedById([entry?.endpoint.id ?? 0])
+        expect(published?.rating).toEqual(entry?.rating)
+        return entry?.rating ? JSON.parse(entry.rating) : null
+      }
+      expect(await ofCatalog()).toBeNull()
+      await add('a')
+      expect(await ofCatalog()).toEqual(await figures())
+      await save(stores.listings, { id: 'weather', payTo }, [{ url: 'https://api.example/new' }])
+      expect(await ofCatalog()).toBeNull()
+      const ofAddress = () => stores.listings.ratingsPaidTo(weather.network, payTo)
+      expect(await ofAddress()).toEqual({ average: 87, count: 1 })
+      await save(stores.listings, { id: 'weather', payTo }, [{ url: weather.url }])
+      expect(await ofCatalog()).toEqual(await figures())
+      await stores.ratings.setHidden('a', 'spam')
+      expect(await ofCatalog()).toBeNull()
+      expect(await ofAddress()).toBeUndefined()
+    })
+  })
+}

@@ -9,6 +9,7 @@ import {
   toListingWriteJson,
 } from './listing-write.js'
 import type { components } from './openapi.js'
+import type { KeptRating } from './rating.js'
 
 /** A viem account fits as it is; for a wallet client give `{ address: client.account.address, signTypedData: client.signTypedData }`. */
 export interface ListingSigner {
@@ -50,6 +51,8 @@ export interface ListingClient {
   /** Makes a webhook (`id` is `null`) or changes one. The secret of a new one is told this once. */
   setHook(merchantId: string, hook: HookSettings): Promise<{ id: string; secret: string | null }>
   deleteHook(merchantId: string, id: string): Promise<{ id: string }>
+  /** Answers a rating, which is done once. */
+  answerRating(merchantId: string, rating: string, text: string): Promise<KeptRating>
 }
 
 /** A webhook as its owner sets it; deliveries go on after the event `since`, or where they are if it is `null`. */
@@ -125,6 +128,11 @@ export function createListingClient(options: ListingClientOptions): ListingClien
       call('PUT /api/merchants/{id}/hooks', await sign('hook.set', id, hook)),
     deleteHook: async (id, hook) =>
       call('DELETE /api/merchants/{id}/hooks', await sign('hook.delete', id, { id: hook })),
+    answerRating: async (id, rating, text) =>
+      call(
+        'POST /api/merchants/{id}/rating-answer',
+        await sign('rating.answer', id, { rating, text }),
+      ),
   }
 }
 

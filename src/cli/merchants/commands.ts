@@ -312,7 +312,7 @@ async function setFlags(
 }
 
 /** Reads a reason that the public will see. Throws a `UsageError`. */
-function parseReason(reason: string | undefined): string {
+export function parseReason(reason: string | undefined): string {
   const kept = normalizeText(reason ?? '')
   if (kept === '')
     throw new UsageError('Give the reason with --reason "…": the public will read it.')

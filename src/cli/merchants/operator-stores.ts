@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { type Config, readConfig } from '../../config/config.js'
 import type { ListingStore, Merchant, MerchantRoster } from '../../store/listings.js'
 import { openStores } from '../../store/open-stores.js'
+import type { RatingStore } from '../../store/ratings.js'
 import type { AuditStore } from '../../store/sql/audit.js'
 import type { BlockStore } from '../../store/sql/blocks.js'
 import { CommandError, operatorName } from '../operator-command.js'
@@ -12,6 +13,7 @@ export interface OperatorStores {
   listings: ListingStore
   roster: MerchantRoster
   blocks: BlockStore
+  ratings: RatingStore
   audit: AuditStore
   /** Unix seconds. */
   now: () => number
@@ -36,12 +38,13 @@ export async function openOperatorStores(env: NodeJS.ProcessEnv): Promise<Operat
   const config = readConfig(env)
   const { database } = config
   requireDatabase(database)
-  const { listings, roster, blocks, audit, close } = await openStores(database)
+  const { listings, roster, blocks, ratings, audit, close } = await openStores(database)
   return {
     config,
     listings,
     roster,
     blocks,
+    ratings,
     audit,
     now: () => Math.floor(Date.now() / 1000),
     close,

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readCommand } from '../../../src/cli/merchants/commands.js'
+import type { RatedEndpoint } from '../../../src/store/ratings.js'
 import { openSqliteStores } from '../../../src/store/sqlite/stores.js'
 import { compiled } from '../../support/scripts.js'
+import { aRating } from '../store/a-rating.js'
 import { buyback, list, openStores } from './operator-stores.js'
 
 const payer = '0x00000000000000000000000000000000000000aa'
@@ -19,7 +21,7 @@ describe('npm run blocks and npm run audit', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
 
   /** Runs a command in a folder that has nothing but `.env`. */
-  async function run(name: 'blocks' | 'audit', ...args: string[]) {
+  async function run(name: 'blocks' | 'ratings' | 'audit', ...args: string[]) {
     const { PATH } = process.env
     const options = { cwd: folder, env: { PATH, ARCUS_OPERATOR: 'alice' } }
     try {
@@ -52,6 +54,27 @@ describe('npm run blocks and npm run audit', () => {
     const newest = await run('audit', '--limit', '1', '--json')
     expect(JSON.parse(newest.text)).toMatchObject({ actor: 'alice', action: 'unblock' })
     expect((await run('audit', '--limit', '0')).code).toBe(2)
+  })
+
+  it('hide a rating for a reason that is said, and show it again', async () => {
+    const stores = openSqliteStores(join(folder, 'arcus.db'))
+    await list(stores.listings, 'weather')
+    const [endpoint] = await stores.listings.endpointsOf('weather')
+    const { network, payTo } = (await stores.listings.findMerchant('weather')) ?? {}
+    const of = { network, payTo, url: endpoint?.url, toolName: '' } as RatedEndpoint
+    await stores.ratings.add(aRating(of))
+    await stores.close()
+    expect((await run('ratings', 'hide', 'paid-1')).code).toBe(2)
+    expect((await run('ratings', 'hide', 'paid-2', '--reason', 'spam')).code).toBe(1)
+    await run('ratings', 'hide', 'paid-1', '--reason', 'an insult')
+    const shown = await run('ratings', 'show', 'paid-1')
+    expect(shown.text).toMatch(/paid-1 {2}87 of 100 .* quick {2}hidden: an insult/)
+    expect((await run('ratings', 'list', 'weather')).text).toBe('0 ratings\n')
+    await run('ratings', 'unhide', 'paid-1')
+    expect((await run('ratings', 'list', 'weather')).text).toMatch(/paid-1 .*\n1 ratings\n/)
+    expect((await run('audit', '--limit', '2')).text).toMatch(
+      /alice {2}hide rating {2}paid-1 {2}an insult\n.*alice {2}unhide rating {2}paid-1/,
+    )
   })
 })
 

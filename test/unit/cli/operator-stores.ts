@@ -6,6 +6,7 @@ import { createAuditStore } from '../../../src/store/sql/audit.js'
 import { createBlockStore } from '../../../src/store/sql/blocks.js'
 import { createMerchantRoster } from '../../../src/store/sql/listing-reader.js'
 import { createListingStore } from '../../../src/store/sql/listings.js'
+import { createRatingStore } from '../../../src/store/sql/ratings.js'
 import { openDatabase } from '../../../src/store/sqlite/database.js'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.js'
 import { createSql } from '../../../src/store/sqlite/sql.js'
@@ -27,6 +28,7 @@ export function openStores(env: NodeJS.ProcessEnv = settings): OperatorStores {
     listings: createListingStore(createSql(database, commit)),
     roster: createMerchantRoster(createSql(database, commit)),
     blocks: createBlockStore(createSql(database, commit)),
+    ratings: createRatingStore(createSql(database, commit)),
     audit: createAuditStore(createSql(database, commit)),
     now: () => 2_000,
     async close() {

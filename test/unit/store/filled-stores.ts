@@ -1,7 +1,7 @@
 import type { Stores } from '../../../src/store/stores.js'
 import { anActivity } from '../../support/an-activity.js'
 import { anEndpoint, asset, owner } from '../directory/listed-merchants.js'
-import { aRating } from './ratings-contract.js'
+import { aRating } from './a-rating.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
 export const relayer = '0x00000000000000000000000000000000000000f1'

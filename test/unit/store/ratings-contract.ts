@@ -2,31 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { NewRating } from '../../../src/store/ratings.js'
 import type { Stores } from '../../../src/store/stores.js'
 import { save } from '../discovery/a-catalog.js'
+import { aRating, payer, payTo, weather } from './a-rating.js'
 import type { Engine } from './store-contract.js'
-
-const payer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
-const payTo = payer(0xfe)
-const weather = {
-  network: 'eip155:5042',
-  payTo,
-  url: 'https://api.example/weather',
-  toolName: '',
-}
-
-export function aRating(over: Partial<NewRating> = {}): NewRating {
-  return {
-    ...weather,
-    id: 'paid-1',
-    payer: payer(1),
-    score: 87,
-    amount: '10000',
-    transaction: '0x77',
-    message: '{"tag":"quick"}',
-    signature: '0x51',
-    ratedAt: 1_000,
-    ...over,
-  }
-}
 
 /** What every engine must do with ratings. */
 export function describeRatings(name: string, open: () => Promise<Engine>): void {

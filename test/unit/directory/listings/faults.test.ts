@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { writeCodes } from '../../../../src/directory/listings/faults.js'
+import { ratingCodes, writeCodes } from '../../../../src/directory/listings/faults.js'
 import { readSources } from '../../../house/source-files.js'
 
-const keys = Object.keys(writeCodes)
-const codes = Object.values(writeCodes)
+const all = { ...writeCodes, ...ratingCodes }
+const keys = Object.keys(all)
+const codes = Object.values(all)
 
 describe('the codes of refused writes', () => {
   it('are one each', () => {
@@ -25,6 +26,7 @@ describe('the codes of refused writes', () => {
       'http/activity.test.ts',
       'http/catalog.test.ts',
       'http/hooks.test.ts',
+      'http/ratings.test.ts',
       'unit/directory/listings/writes.test.ts',
     ]
       .map((path) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'))

@@ -105,6 +105,7 @@ export function createPaymentFinder(options: {
         status: await toStatus(job),
         attestation: attestationOf(job, transferOf(job), checksum),
         resourceUrl: readExactDetails(job).resourceUrl,
+        toolName: readExactDetails(job).toolName,
         symbol: terms.get(network)?.tokens.get(transferOf(job).asset)?.symbol ?? '',
       }))
     },

@@ -11,6 +11,8 @@ export interface PaymentRecord {
   attestation: Attestation | undefined
   /** As the payload stated it; `undefined` for an archived payment. */
   resourceUrl: string | undefined
+  /** The tool that the payload named, likewise. */
+  toolName: string | undefined
   /** The symbol of the token. */
   symbol: string
 }

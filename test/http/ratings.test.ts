@@ -97,7 +97,7 @@ afterEach(async () => {
 let nonces = 0
 
 /** Lets the journal know a payment, of the buyer to the seller for the weather unless said. */
-function pay(over: Partial<PaymentStatus> = {}, resourceUrl: string | undefined = url): Hex {
+function pay(over: Partial<PaymentStatus> = {}, resourceUrl = url, toolName?: string): Hex {
   const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
   const status = {
     settlementId: `settlement-${nonces}`,
@@ -105,7 +105,7 @@ function pay(over: Partial<PaymentStatus> = {}, resourceUrl: string | undefined 
     ...{ payer: buyer.address, payTo: seller.address },
     ...over,
   } as PaymentStatus
-  payments.set(nonce, { status, resourceUrl })
+  payments.set(nonce, { status, resourceUrl, toolName })
   return nonce
 }
 
@@ -221,10 +221,25 @@ describe('a rating', () => {
     expect(await refusal(pay({ payTo: stranger.address }))).toEqual([403, 'payment_elsewhere'])
     const archived = pay()
     const { status } = payments.get(archived) as { status: PaymentStatus }
-    payments.set(archived, { status, resourceUrl: undefined })
+    payments.set(archived, { status, resourceUrl: undefined, toolName: undefined })
     expect(await refusal(archived)).toEqual([409, 'payment_unclear'])
     // The query belongs to the buyer.
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
+  })
+
+  it('of a tool takes a payment that names the tool, where its server has several', async () => {
+    const server = 'https://tools.example/mcp'
+    const tool = (toolName: string) => ({ url: server, method: 'MCP' as const, toolName })
+    const merchant = { id: 'tools', owner: lower(seller), payTo: lower(seller) }
+    await save(stores.listings, merchant, [tool('sum'), tool('mean')])
+    const rate = (nonce: Hex, toolName: string) => refusal(nonce, { resource: server, toolName })
+    expect(await rate(pay({}, server), 'sum')).toEqual([403, 'payment_elsewhere'])
+    expect(await rate(pay({}, server, 'mean'), 'sum')).toEqual([403, 'payment_elsewhere'])
+    expect(await rate(pay({}, server, 'sum'), '')).toEqual([403, 'payment_elsewhere'])
+    expect(await rate(pay({}, server, 'sum'), 'sum')).toEqual([201, undefined])
+    const [first] = await stores.listings.endpointsOf('tools')
+    const { body } = await read(`/api/merchants/tools/endpoints/${first?.id}/ratings`)
+    expect(body).toMatchObject({ rating: { count: 1 }, ratings: [{ score: 87 }] })
   })
 
   it('does not count for a stranger who lists the address that was paid', async () => {

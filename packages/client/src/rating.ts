@@ -81,7 +81,7 @@ export interface RateOptions {
   /** The payer. */
   signer: RatingSigner
   /** The payment, as `pay` names it. The token is looked up unless it is given. */
-  payment: Pick<PaymentName, 'network' | 'nonce'> & { asset?: Address }
+  payment: Pick<PaymentName, 'network' | 'nonce'> & Partial<PaymentName>
   /** The `resource` of the item that was paid for, and its `toolName` if it is a tool. */
   resource: string
   toolName?: string
@@ -106,7 +106,7 @@ export async function rate(
   fetch?: typeof globalThis.fetch,
 ): Promise<KeptRating> {
   const call = createCall(directoryUrl, fetch)
-  const { network, nonce } = payment
+  const { network, nonce, method } = payment
   const payer = signer.address
   const signing = await call('GET /api/signing')
   if (signing.audience !== audience) {
@@ -125,5 +125,6 @@ export async function rate(
     ...{ issuedAt: now, deadline: now + maxDeadlineSeconds },
   }
   const signature = await signer.signTypedData(ratingTypedData(signing.domain.chainId, message))
-  return call('POST /api/ratings', { body: { message, signature } })
+  const body = { message, signature, ...(method && { method }) }
+  return call('POST /api/ratings', { body })
 }

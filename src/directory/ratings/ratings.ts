@@ -17,11 +17,12 @@ import {
 import type { WriteQuota } from '../listings/write-limits.js'
 import { answerBody, parseRating, type RatingRequest } from './rating-message.js'
 
-/** A payment as the journal knows it, with the URL that its payload named. */
+/** A payment as the journal knows it, with the URL and the tool that its payload named. */
 interface FoundPayment {
   status: PaymentStatus
   /** `undefined` for an archived payment, and where the payload named none. */
   resourceUrl: string | undefined
+  toolName: string | undefined
 }
 
 /** Looks a payment up. Several with the nonce are no answer. */
@@ -84,9 +85,9 @@ export function createRatings(options: RatingsOptions): Ratings {
       .filter(({ endpoints }) => endpoints.some(isRated))
       .map(({ merchant, endpoints }) => ({
         merchant,
-        /** Tells whether a paid URL belongs to what is rated, and not to another endpoint of the merchant. */
-        isFor(paid: URL) {
-          const id = createPathIndex(endpoints).find(paid)
+        /** Tells whether what was paid for is what is rated, and not another endpoint of the merchant. */
+        isFor(paid: URL, tool: string | undefined) {
+          const id = createPathIndex(endpoints).find(paid, tool)
           const found = endpoints.find((endpoint) => endpoint.id === id)
           return found !== undefined && isRated(found)
         },
@@ -117,9 +118,9 @@ export function createRatings(options: RatingsOptions): Ratings {
   /** Checks that the payment was for this endpoint, and that the payer did not pay themself. */
   async function checkPurchase(
     rated: RatedEndpoint,
-    payer: Address,
-    resourceUrl: string | undefined,
+    { status, resourceUrl, toolName }: FoundPayment,
   ): Promise<void> {
+    const payer = status.payer.toLowerCase() as Address
     const listed = await listingsOf(rated)
     const isSelf = payer === rated.payTo || listed.some(({ merchant }) => merchant.owner === payer)
     if (isSelf || options.isRelayer(payer)) {
@@ -135,9 +136,9 @@ export function createRatings(options: RatingsOptions): Ratings {
         'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
       throw new WriteFault('paymentUnclear', text)
     }
-    if (listed.some(({ isFor }) => isFor(paid))) return
+    if (listed.some(({ isFor }) => isFor(paid, toolName))) return
     const place = paid.origin + paid.pathname
-    const text = `The payment was for ${quote(place)}, which is another endpoint or cannot be told from others there.`
+    const text = `The payment was for ${quote(place)}, which is another endpoint, or one of several tools of which it named none.`
     throw new WriteFault('paymentElsewhere', text)
   }
 
@@ -173,9 +174,10 @@ export function createRatings(options: RatingsOptions): Ratings {
       if (options.isPayerBlocked(payer)) {
         throw new WriteFault('raterBlocked', 'The operator of this service blocks the payer.')
       }
-      const { status, resourceUrl } = await paymentOf(parsed)
+      const payment = await paymentOf(parsed)
+      const { status } = payment
       const rated = { network, payTo: status.payTo.toLowerCase() as Address, url, toolName }
-      await checkPurchase(rated, payer, resourceUrl)
+      await checkPurchase(rated, payment)
       const hashOn = (chain: number) => hashTypedData(ratingTypedData(chain, message))
       await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)
       const rating = {

@@ -840,14 +840,46 @@ const signIn = faultsOf(
   ],
 )
 
+const ratings = faultsOf(
+  false,
+  ['test/http/ratings.test.ts'],
+  [
+    [
+      'a rating needs a confirmed payment',
+      "if (found.status.state === 'confirmed') return found",
+      "if (found.status.state !== 'failed') return found",
+    ],
+    [
+      'a rating is for the endpoint that was paid for',
+      'if (listed.some(({ isFor }) => isFor(paid, toolName))) return',
+      'if (listed.length > 0) return',
+    ],
+    [
+      'nobody rates what they paid to themself',
+      'const isSelf = payer === rated.payTo ||',
+      'const isSelf =',
+    ],
+    [
+      'an owner does not rate their own listing',
+      'listed.some(({ merchant }) => merchant.owner === payer)',
+      'listed.some(({ merchant }) => merchant.owner === rated.url)',
+    ],
+    [
+      'a rating is signed by the payer',
+      "await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)",
+      'void hashOn',
+    ],
+  ],
+)
+
 const writes = faultsOf(
   false,
   ['test/http/listing-writes.test.ts'],
   [
     [
       'a write is for this directory',
-      'if (message.audience !== audience) {',
-      'if (message.audience === undefined) {',
+      'if (message.audience === audience) return',
+      'if (message.audience !== undefined) return',
     ],
     [
       'a write is for the merchant of the path',
@@ -857,8 +889,8 @@ const writes = faultsOf(
     ['a write ends at its deadline', 'if (deadline <= now) {', 'if (deadline <= now - 600) {'],
     [
       'a write is signed by its owner',
-      'await checkSignature(message, signature) return {',
-      'return {',
+      "await checkSignature({ signer: message.owner, member: 'owner', hashOn }, signature)",
+      'void hashOn',
     ],
     [
       'the payTo that is signed is the one of the listing',
@@ -1171,6 +1203,7 @@ export const faults: readonly Fault[] = [
   ...deliveries,
   ...merchant,
   ...signIn,
+  ...ratings,
   ...writes,
   ...hooks,
   ...probe,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import { sendCached, toCachedBody } from './cached-reply.js'
+import { installCompression } from './headers.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
   type DescribedRoute,
@@ -39,12 +40,15 @@ export function installOpenApi(app: FastifyInstance, { servers }: { servers: rea
   const json = once(() => toCachedBody(JSON.stringify(write())))
   const page = once(() => toCachedBody(renderPage(write())))
 
-  app.get('/openapi.json', describedAs(openApiOperation), (request, reply) =>
-    sendCached(request, reply, json()),
-  )
-  app.get('/docs', describedAs(docsOperation), (request, reply) => {
-    reply.headers(pageHeaders).type('text/html; charset=utf-8')
-    return sendCached(request, reply, page())
+  app.register(async (scope) => {
+    await installCompression(scope)
+    scope.get('/openapi.json', describedAs(openApiOperation), (request, reply) =>
+      sendCached(request, reply, json()),
+    )
+    scope.get('/docs', describedAs(docsOperation), (request, reply) => {
+      reply.headers(pageHeaders).type('text/html; charset=utf-8')
+      return sendCached(request, reply, page())
+    })
   })
 }
 
@@ -64,23 +68,34 @@ function once<Value>(make: () => Value): () => Value {
   }
 }
 
+/** The colours and the measures of the console. The page has no font of its own, because it loads nothing. */
 const style = `
-:root{color-scheme:light dark;--line:#8884;--soft:#8881}
+:root{color-scheme:light dark;--paper:#faf9f6;--raised:#fff;--sunken:#f3f1eb;--line:#e7e3da;--ink:#1b1916;--muted:#59544b;--accent:#2a4bd0}
+@media (prefers-color-scheme:dark){:root{--paper:#131210;--raised:#1b1a17;--sunken:#0f0e0c;--line:#2c2a26;--ink:#f1eee7;--muted:#b3ada1;--accent:#93a9ff}}
 *{box-sizing:border-box}
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem}
-h1{margin:0}h2{margin:3rem 0 .5rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}
-code,pre{font:13px/1.45 ui-monospace,monospace}
-pre{background:var(--soft);padding:.7rem;overflow:auto;border-radius:6px}
-details{border:1px solid var(--line);border-radius:6px;margin:.5rem 0;padding:.5rem .8rem}
-details details{margin:.3rem 0}
+html{-webkit-text-size-adjust:100%}
+body{font:15px/1.6 system-ui,sans-serif;margin:0;background:var(--paper);color:var(--ink);overflow-wrap:anywhere}
+.top,main,.about{max-width:60rem;margin:0 auto;padding:0 1rem}
+.top{display:flex;align-items:center;gap:1.5rem;height:3.5rem}
+.bar{border-bottom:1px solid var(--line)}
+a{color:var(--accent);text-underline-offset:.2em}
+.top a{color:var(--muted);text-decoration:none}.top a:first-child{color:var(--ink);font-weight:600}
+:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:6px}
+h1{font-size:1.9rem;line-height:1.2;letter-spacing:-.02em;margin:2.5rem 0 1rem}
+h2{font-size:1.2rem;margin:3rem 0 .5rem}h3{font-size:.9rem;margin:1.2rem 0 .3rem}
+code,pre{font:13px/1.5 ui-monospace,monospace}
+pre{background:var(--sunken);border:1px solid var(--line);padding:.7rem;overflow:auto;border-radius:8px;overflow-wrap:normal}
+details{background:var(--raised);border:1px solid var(--line);border-radius:12px;margin:.5rem 0;padding:.6rem .9rem}
+details details{margin:.3rem 0;border-radius:8px}
 summary{cursor:pointer}
-summary b{display:inline-block;min-width:4.5rem}
+summary b{display:inline-block;min-width:4.5rem;font-size:.8rem;color:var(--muted)}
 table{border-collapse:collapse;width:100%}
-td,th{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;text-align:left;vertical-align:top}
-ul.schema{list-style:none;margin:0;padding-left:1rem;border-left:1px solid var(--line)}
-nav a{margin-right:1rem}
-.quiet{opacity:.7}
-@media (max-width:40rem){body{padding:1rem}table{display:block;overflow:auto}}
+td,th{border-top:1px solid var(--line);padding:.4rem .6rem .4rem 0;text-align:left;vertical-align:top}
+ul.schema{list-style:none;margin:0;padding-left:.8rem;border-left:1px solid var(--line)}
+.tags{display:flex;flex-wrap:wrap;gap:.4rem 1rem;margin:1.5rem 0}
+.quiet{color:var(--muted)}
+main{padding-bottom:5rem}
+@media (max-width:40rem){td{display:block;border:0;padding:.1rem 0}tr{display:block;border-top:1px solid var(--line);padding:.4rem 0}summary b{min-width:3.2rem}}
 `
 
 const pageHeaders = staticPageHeaders(style)
@@ -102,9 +117,10 @@ function renderPage(document: OpenApiDocument): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(info.title)} ${escapeHtml(info.version)}: HTTP interface</title><style>${style}</style></head>
-<body><header><h1>${escapeHtml(info.title)} <span class="quiet">${escapeHtml(info.version)}</span></h1>
-${paragraphs(info.description)}<p><a href="/openapi.json">openapi.json</a></p></header>
-<nav>${nav}<a href="#schemas">Schemas</a></nav><main>${sections.join('')}
+<body><header class="bar"><nav class="top" aria-label="Main"><a href="/">Arcus</a><a href="/status">Status</a><a href="/openapi.json">openapi.json</a></nav></header>
+<div class="about"><h1>${escapeHtml(info.title)} <span class="quiet">${escapeHtml(info.version)}</span></h1>
+${paragraphs(info.description)}
+<nav class="tags" aria-label="Parts">${nav}<a href="#schemas">Schemas</a></nav></div><main>${sections.join('')}
 <section id="schemas"><h2>Schemas</h2>${schemas.join('')}</section></main></body></html>
 `
 }

@@ -37,7 +37,7 @@ const dots = { ok: 'bg-ok', warn: 'bg-warn', bad: 'bg-bad', plain: 'bg-faint', a
 export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
   return (
     <span className="inline-flex items-center gap-1.5 text-xs whitespace-nowrap text-muted">
-      <span className={`size-2 shrink-0 rounded-full ${dots[tone]}`} aria-hidden="true" />
+      <span className={`dot size-2 shrink-0 rounded-full ${dots[tone]}`} aria-hidden="true" />
       {children}
     </span>
   )

@@ -54,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
       >
         Skip to content
       </a>
-      <header className="sticky top-0 z-20 border-b border-line bg-paper/85 backdrop-blur-md">
+      <header className="top-0 z-20 sm:sticky border-b border-line bg-paper/85 backdrop-blur-md">
         <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:gap-x-6 sm:px-6">
           <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
@@ -74,7 +74,10 @@ export function Shell({ children }: { children: ReactNode }) {
           </nav>
           <div
             ref={setSlot}
-            className="empty:hidden max-lg:order-last max-lg:w-full max-lg:pb-2.5"
+            className={`max-lg:order-last max-lg:w-full max-lg:pb-2.5 ${
+              // The account comes late, and nothing may move when it does.
+              path.startsWith('/console') ? 'max-lg:min-h-10.5' : 'empty:hidden'
+            }`}
           />
           <ThemeToggle />
         </div>
@@ -84,7 +87,7 @@ export function Shell({ children }: { children: ReactNode }) {
         id="main"
         ref={main}
         tabIndex={-1}
-        className="mx-auto w-full max-w-6xl flex-1 px-4 pt-8 pb-24 !outline-none sm:px-6 sm:pt-12"
+        className="mx-auto min-h-dvh w-full max-w-6xl flex-1 px-4 pt-8 pb-24 !outline-none sm:px-6 sm:pt-12"
       >
         <HeaderSlot value={slot}>{children}</HeaderSlot>
       </main>

@@ -56,10 +56,10 @@ function Legend({ isRevenue }: { isRevenue: boolean }) {
   return (
     <span className="inline-flex items-center gap-3">
       <span className="inline-flex items-center gap-1.5">
-        <span className="size-2 rounded-full bg-accent" /> settled
+        <span className="dot size-2 rounded-full bg-accent" /> settled
       </span>
       <span className="inline-flex items-center gap-1.5">
-        <span className="size-2 rounded-full bg-bad" /> failed
+        <span className="dot size-2 rounded-full bg-bad" /> failed
       </span>
     </span>
   )

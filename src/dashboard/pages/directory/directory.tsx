@@ -28,7 +28,7 @@ export function Directory() {
   return (
     <>
       <Hero />
-      <search className="sticky top-14 z-10 -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
+      <search className="top-14 z-10 sm:sticky -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
       <h2 className="sr-only">Endpoints</h2>

@@ -60,7 +60,7 @@ export function EndpointRow({
               type="button"
               onClick={() => onTag(tag)}
               title="Show only this tag"
-              className="relative rounded px-0.5 text-xs text-faint hover:text-accent"
+              className="relative inline-flex min-h-6 items-center rounded px-1 text-xs text-faint hover:text-accent"
             >
               #<bdi>{oneLine(tag, 32)}</bdi>
             </button>

@@ -38,7 +38,7 @@ export function isKnown(
 ): boolean {
   reply.header('cache-control', cacheControl).header('etag', etag)
   if (!hasTag(request.headers['if-none-match'], etag)) return false
-  reply.code(304).removeHeader('content-type').send()
+  reply.code(304).removeHeader('content-type').removeHeader('content-encoding').send()
   return true
 }
 

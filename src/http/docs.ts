@@ -1,7 +1,7 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import { gzipSync } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
-import { sendCached, toCachedBody } from './cached-reply.js'
-import { installCompression } from './headers.js'
+import { type CachedBody, sendCached, toCachedBody } from './cached-reply.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
   type DescribedRoute,
@@ -37,20 +37,41 @@ export function installOpenApi(app: FastifyInstance, { servers }: { servers: rea
   app.addHook('onRoute', (route) => void routes.push(...describe(route)))
 
   const write = once(() => writeDocument(routes, servers))
-  const json = once(() => toCachedBody(JSON.stringify(write())))
-  const page = once(() => toCachedBody(renderPage(write())))
+  const json = once(() => toPacked(JSON.stringify(write())))
+  const page = once(() => toPacked(renderPage(write())))
 
-  app.register(async (scope) => {
-    await installCompression(scope)
-    scope.get('/openapi.json', describedAs(openApiOperation), (request, reply) =>
-      sendCached(request, reply, json()),
-    )
-    scope.get('/docs', describedAs(docsOperation), (request, reply) => {
-      reply.headers(pageHeaders).type('text/html; charset=utf-8')
-      return sendCached(request, reply, page())
-    })
+  app.get('/openapi.json', describedAs(openApiOperation), (request, reply) =>
+    sendPacked(request, reply, json()),
+  )
+  app.get('/docs', describedAs(docsOperation), (request, reply) => {
+    reply.headers(pageHeaders).type('text/html; charset=utf-8')
+    return sendPacked(request, reply, page())
   })
 }
+
+/** A large answer that never changes, compressed once. */
+interface Packed {
+  plain: CachedBody
+  gzip: CachedBody
+}
+
+function toPacked(text: string): Packed {
+  const plain = toCachedBody(text)
+  return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
+}
+
+/** Sends the answer compressed to a caller that takes gzip. */
+function sendPacked(request: FastifyRequest, reply: FastifyReply, { plain, gzip }: Packed) {
+  reply.header('vary', 'accept-encoding')
+  if (!TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')) {
+    return sendCached(request, reply, plain)
+  }
+  reply.header('content-encoding', 'gzip')
+  return sendCached(request, reply, gzip)
+}
+
+/** Matches `gzip` in a list of encodings, unless its weight is zero. */
+const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
 
 function describe({ method, url, config }: RouteOptions): DescribedRoute[] {
   const { operation, family = 'plain', limit = 'counted' } = config ?? {}

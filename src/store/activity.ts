@@ -127,8 +127,12 @@ export interface ActivityStore {
   forget(before: number, limit: number): Promise<number>
 }
 
-/** Upper bounds of the latency steps, milliseconds. The last one takes everything slower too. */
-export const latencySteps = [
-  1, 2, 5, 10, 20, 50, 100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000, 30_000,
-  3_600_000,
-] as const
+/** A settle that took longer than this is counted here. */
+const SLOWEST_MS = 3_600_000
+
+/** Returns the step in which a latency is counted: its two leading digits, with which people are told it. */
+export function latencyStep(ms: number): number {
+  const whole = Math.min(Math.max(Math.round(ms), 1), SLOWEST_MS)
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(whole)) - 1)
+  return Math.round(whole / unit) * unit
+}

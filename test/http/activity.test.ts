@@ -11,7 +11,7 @@ import { sessionRoutes } from '../../src/directory/session/session-routes.js'
 import { createSessions, createSignIn } from '../../src/directory/session/sign-in.js'
 import { installErrorHandling } from '../../src/http/errors.js'
 import type { ActivityStore } from '../../src/store/activity.js'
-import type { Merchant } from '../../src/store/listings.js'
+import type { Endpoint, Merchant } from '../../src/store/listings.js'
 import { createMemorySessions } from '../../src/store/sessions.js'
 import { createActivityStore } from '../../src/store/sql/activity.js'
 import { openDatabase } from '../../src/store/sqlite/database.js'
@@ -67,7 +67,10 @@ beforeEach(async () => {
     ],
     store,
     readTotals: createPublicTotals({ store, now }),
-    listings: { findMerchant },
+    listings: {
+      findMerchant,
+      endpointsOf: async () => [{ id: 7, title: 'Skies', method: 'GET' } as Endpoint],
+    },
     sessions,
     checksum,
     now,
@@ -277,7 +280,7 @@ describe('activity', () => {
     const day = await read('24h')
     expect(day.summary).toMatchObject({
       verify: { count: 2, valid: 1 },
-      settle: { count: 2, settled: 1, failed: 1, successRate: 1 / 2, p50Ms: 750 },
+      settle: { count: 2, settled: 1, failed: 1, successRate: 1 / 2, p50Ms: 540 },
       revenue: { amount: '10000', usd: '0.01' },
       selfPayments: { verifies: 0, count: 1, failed: 0, amount: '5', usd: '0.000005' },
       payers: { unique: 1, repeat: 0, topShare: 1 },
@@ -369,14 +372,15 @@ describe('activity', () => {
   it('is exported whole, with nothing that a spreadsheet would run', async () => {
     await store.append([
       anActivity({ reason: '=HYPERLINK("x")', state: 'failed' }),
-      anActivity({ toolName: '=1+1' }),
+      anActivity({ toolName: '=1+1', endpointId: 7 }),
     ])
     const text = (await get('/api/merchants/weather/activity.csv', await signIn(owner))).body
     const lines = text.trim().split('\r\n')
     expect(lines).toHaveLength(3)
     expect(text).toContain(`"'=HYPERLINK(""x"")"`)
     expect(text).toContain('0.01')
-    expect(lines[1]).toMatch(/,no,'=1\+1$/)
+    expect(lines[0]).toMatch(/,tool,endpoint_title,endpoint_method$/)
+    expect(lines[1]).toMatch(/,no,'=1\+1,Skies,GET$/)
   })
 
   it.each([
@@ -406,8 +410,8 @@ describe('totals', () => {
     const figures = {
       settled: 1,
       successRate: 1,
-      settleP50Ms: 750,
-      settleP95Ms: 750,
+      settleP50Ms: 540,
+      settleP95Ms: 540,
       revenue: { amount: '10000', usd: '0.01' },
       refunds: { count: 0, amount: '0', usd: '0' },
       payers: { unique: 1, repeat: 0, topShare: 1 },

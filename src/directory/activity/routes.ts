@@ -155,7 +155,7 @@ interface ActivityRoutesOptions {
   tokens: readonly NamedToken[]
   store: ActivityStore
   readTotals: PublicTotalsReader
-  listings: Pick<ListingReader, 'findMerchant'>
+  listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   sessions: Sessions
   checksum: (address: Address) => Address
   /** Unix milliseconds. */
@@ -208,11 +208,13 @@ export async function activityRoutes(
     async (request, reply) => {
       const merchant = await requireOwner(request, options)
       const filter = toFilter(merchant, readQuery(exportQuery, request.query), now())
+      const endpoints = await options.listings.endpointsOf(merchant.id)
+      const names = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
       return reply
         .header('cache-control', 'no-store')
         .header('content-disposition', `attachment; filename="${merchant.id}-activity.csv"`)
         .type('text/csv; charset=utf-8')
-        .send(Readable.from(renderCsv(store, filter, render)))
+        .send(Readable.from(renderCsv(store, filter, { ...render, names })))
     },
   )
 
@@ -308,7 +310,14 @@ const columns = [
   'gas_usdc',
   'self_payment',
   'tool',
+  'endpoint_title',
+  'endpoint_method',
 ] as const
+
+/** The file names the endpoints that are listed now; a row of a former one has its number alone. */
+interface FileRendering extends Rendering {
+  names: ReadonlyMap<number, { title: string; method: string }>
+}
 
 /** Rows of one slice, few enough for a loop turn. */
 const SLICE = 200
@@ -317,7 +326,7 @@ const SLICE = 200
 async function* renderCsv(
   store: Pick<ActivityStore, 'list'>,
   filter: Omit<ActivityFilter, 'limit' | 'before'>,
-  render: Rendering,
+  render: FileRendering,
 ): AsyncGenerator<string> {
   yield `${columns.join(',')}\r\n`
   let before: number | undefined
@@ -330,8 +339,9 @@ async function* renderCsv(
   }
 }
 
-function renderRow(row: Activity, render: Rendering): string {
-  const { checksum } = render
+function renderRow(row: Activity, render: FileRendering): string {
+  const { checksum, names } = render
+  const endpoint = row.endpointId === null ? undefined : names.get(row.endpointId)
   const cells = [
     new Date(row.at).toISOString(),
     row.kind,
@@ -349,6 +359,8 @@ function renderRow(row: Activity, render: Rendering): string {
     row.gasCost === null ? '' : formatNative(row.gasCost),
     row.isSelf ? 'yes' : 'no',
     row.toolName ?? '',
+    endpoint?.title ?? '',
+    endpoint?.method ?? '',
   ]
   return `${cells.map(renderCell).join(',')}\r\n`
 }

@@ -147,7 +147,7 @@ function byReason(sums: readonly ActivitySum[]) {
   return [...reasons.values()].sort((a, b) => b.count - a.count)
 }
 
-/** Returns the upper bounds, in milliseconds, of the steps that hold the median and the 95th percentile. */
+/** Returns the median and the 95th percentile in milliseconds, to two digits: those of the step that holds each. */
 export function percentiles(steps: readonly LatencyStep[]) {
   const all = steps.reduce((sum, step) => sum + step.count, 0)
   const at = (share: number) => {

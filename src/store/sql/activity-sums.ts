@@ -1,4 +1,4 @@
-import { latencySteps, type NewActivity } from '../activity.js'
+import { latencyStep, type NewActivity } from '../activity.js'
 import { type Insertion, insertAll, type Steps, type Value } from './sql.js'
 
 export const HOUR_SECONDS = 3_600
@@ -91,7 +91,7 @@ function tally(rows: readonly CountedActivity[]) {
     const isSelf = Number(row.isSelf)
     const undone = refund?.payments ?? 0
     // Refusals are not timed: anybody can cause fast ones.
-    const upToMs = row.isSelf || !isPaid ? undefined : stepOf(row.latencyMs)
+    const upToMs = row.isSelf || !isPaid ? undefined : latencyStep(row.latencyMs)
     for (const place of placesOf(row)) {
       const { name } = place
       const sum = [kind, state, reason, isSelf]
@@ -136,10 +136,6 @@ function placeOf(merchantId: string, bucket: number, endpointId: number): Place 
     name: `${bucket}|${endpointId}|${merchantId}`,
     key: ['h', merchantId, bucket, endpointId],
   }
-}
-
-function stepOf(latencyMs: number): number {
-  return latencySteps.find((step) => latencyMs <= step) ?? (latencySteps.at(-1) as number)
 }
 
 function add(

@@ -264,6 +264,26 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(await store.latencies(all, 'verify')).toEqual([{ upToMs: 20, count: 1 }])
     })
 
+    it('keeps the two digits of a latency that people are told', async () => {
+      const taken = [0.2, 9.4, 94, 99.6, 1_234, 2_049, 2_050, 61_000, 9_999_999]
+      await store.append(taken.map((latencyMs) => anActivity({ latencyMs })))
+      const told = (await store.latencies(all, 'settle')).map(({ upToMs, count }) => [
+        upToMs,
+        count,
+      ])
+      expect(told).toEqual([
+        [1, 1],
+        [9, 1],
+        [94, 1],
+        [100, 1],
+        [1_200, 1],
+        [2_000, 1],
+        [2_100, 1],
+        [61_000, 1],
+        [3_600_000, 1],
+      ])
+    })
+
     it('knows the newest row of each merchant', async () => {
       await store.append([anActivity(), anActivity({ merchantId: 'news' }), anActivity()])
       const latest = await store.latestOf(['weather', 'news', 'nobody'])

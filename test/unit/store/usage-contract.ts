@@ -62,8 +62,8 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
         calls: { '24h': 2, '7d': 3, '30d': 4 },
         payers: { '24h': 2, '7d': 2, '30d': 2 },
         topPayerShare: 0.75,
-        settleP50Ms: 750,
-        settleP95Ms: 750,
+        settleP50Ms: 540,
+        settleP95Ms: 540,
         firstPaid: (noon - 20 * day) / 1000,
         lastPaid: noon / 1000,
       })

@@ -8,7 +8,14 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const absolute = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'long' })
+/** Dates are written as the browser's language writes them, in the time of the reader, and name its zone. */
+const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const utcDay = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+})
 
 /** Writes a time as `3 minutes ago`, `in 2 days` or `just now`. Both are Unix milliseconds. */
 export function relativeTime(at: number, now: number): string {
@@ -26,6 +33,16 @@ export function absoluteTime(at: number): string {
 }
 
 const LONG_SECONDS = 10 * 31_536_000
+
+/** Writes the time of day of the reader: `14:05`. */
+export function timeOfDay(at: number): string {
+  return clock.format(at)
+}
+
+/** Writes a day of the service, which counts days in UTC: `3 Nov`. */
+export function dayInUtc(at: number): string {
+  return utcDay.format(at)
+}
 
 /** Writes a duration in one unit: `41 days`, `3 hours`, at most `over 10 years`. */
 export function roughSpan(seconds: number): string {

@@ -3,6 +3,7 @@ import type { ActivityAnswer, ActivityPoint } from '../../../api/activity.js'
 import { type Bar, Bars } from '../../components/bars.js'
 import { Segmented } from '../../components/choices.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
+import { dayInUtc, timeOfDay } from '../../format/moments.js'
 
 type Measure = 'payments' | 'revenue'
 
@@ -35,7 +36,7 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
           onChange={setMeasure}
         />
         <p className="text-xs text-muted tabular" aria-hidden="true">
-          {bar?.text ?? <Legend isRevenue={isRevenue} />}
+          {bar?.text ?? <Legend isRevenue={isRevenue} isHourly={stepSeconds < 86_400} />}
         </p>
       </figcaption>
       <div className="h-[220px]">
@@ -51,8 +52,9 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
   )
 }
 
-function Legend({ isRevenue }: { isRevenue: boolean }) {
-  if (isRevenue) return 'USDC, without payments to yourself'
+function Legend({ isRevenue, isHourly }: { isRevenue: boolean; isHourly: boolean }) {
+  const times = isHourly ? 'hours in your time' : 'days in UTC'
+  if (isRevenue) return `USDC, without payments to yourself, ${times}`
   return (
     <span className="inline-flex items-center gap-3">
       <span className="inline-flex items-center gap-1.5">
@@ -61,6 +63,7 @@ function Legend({ isRevenue }: { isRevenue: boolean }) {
       <span className="inline-flex items-center gap-1.5">
         <span className="dot size-2 rounded-full bg-bad" /> failed
       </span>
+      <span>{times}</span>
     </span>
   )
 }
@@ -72,7 +75,8 @@ function formatCount(value: number): string {
 
 function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar {
   const { at, verifies, settled, failed, usd } = point
-  const name = (stepSeconds < 86_400 ? hour : day).format(at * 1000)
+  // Hours are in the time of the reader. Days are in UTC, as the service counts them.
+  const name = (stepSeconds < 86_400 ? timeOfDay : dayInUtc)(at * 1000)
   return {
     key: at,
     name,
@@ -80,10 +84,6 @@ function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar
     text: `${name}: ${exactCount(settled)} settled, ${exactCount(failed)} failed, ${exactCount(verifies)} verified, ${exactUsdc(usd)}`,
   }
 }
-
-/** Hours are in the time of the reader. Days are in UTC, as the service counts them. */
-const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** Returns every hour or day of the range in order. The service leaves out those without payments; they are zero here. */
 function fillBuckets({ range, since, stepSeconds, series }: ActivityAnswer, now: number) {

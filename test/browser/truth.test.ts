@@ -413,3 +413,72 @@ describe.skipIf(skipped !== undefined)('a change of the owner', () => {
     await close()
   })
 })
+
+describe.skipIf(skipped !== undefined)('the address of a page', () => {
+  it('keeps every filter when a tag is chosen, and on the way back from a merchant', async () => {
+    const url = `${world.strangers.url}/weather/tagged`
+    const tags = ['skies', 'sea']
+    const endpoints = [{ url, method: 'GET' as const, title: 'Tagged', price: '10000', tags }]
+    await world.list('tagged-house', { endpoints })
+    const { page, faults, close } = await world.open()
+    await page.goto('/directory?method=GET&maxPrice=50000&query=tagged')
+    const filters = () => Object.fromEntries(new URL(page.url()).searchParams)
+    await page.getByTitle('Show only this tag').first().click()
+    await page.getByRole('button', { name: 'Tag: skies' }).waitFor()
+    const all = { method: 'GET', maxPrice: '50000', query: 'tagged', tag: 'skies' }
+    expect(filters()).toEqual(all)
+    expect(await page.getByLabel('Price').inputValue()).toBe('50000')
+    await page.getByText('up to $0.05').waitFor({ state: 'attached' })
+    await page.getByRole('link', { name: 'Tagged', exact: true }).click()
+    await page.reload()
+    await page.getByRole('link', { name: '← Directory' }).click()
+    await page.getByRole('button', { name: 'Tag: skies' }).waitFor()
+    expect(filters()).toEqual(all)
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('tells what of it is not understood, and shows the rest', async () => {
+    const { page, faults, close } = await world.open({ wallets: [fern()] })
+    await page.goto('/directory?method=BREW&sort=luck&currency=EUR&utm_source=friend')
+    await page.getByText('Part of this address is not understood').waitFor()
+    await page.getByText('method=BREW', { exact: true }).waitFor()
+    await page.getByText('sort=luck', { exact: true }).waitFor()
+    expect(await page.getByLabel('Currency').inputValue()).toBe('EUR')
+    expect(await page.getByText('This could not be loaded').count()).toBe(0)
+    await page.getByRole('button', { name: 'Verified' }).click()
+    await page.getByText('Part of this address is not understood').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).search).toBe('?currency=EUR&utm_source=friend&verified=true')
+
+    await page.goto('/console/weather-house?range=9y')
+    await connectWallet(page, 'Fern')
+    await signIn(page)
+    await page.getByText('range=9y', { exact: true }).waitFor()
+    expect(await page.getByRole('button', { name: '24 hours' }).getAttribute('aria-pressed')).toBe(
+      'true',
+    )
+    expect(faults).toEqual([])
+    await close()
+  })
+
+  it('and times are those of the reader, in their language, with their zone', async () => {
+    const context = await world.browser.newContext({
+      baseURL: world.origin,
+      locale: 'de-DE',
+      timezoneId: 'Asia/Tokyo',
+    })
+    const page = await context.newPage()
+    await page.goto('/merchants/weather-house')
+    await settled(page)
+    const time = page.locator('main time').first()
+    const at = new Date((await time.getAttribute('datetime')) as string)
+    const expected = new Intl.DateTimeFormat('de-DE', {
+      dateStyle: 'medium',
+      timeStyle: 'long',
+      timeZone: 'Asia/Tokyo',
+    })
+    expect(await time.getAttribute('title')).toBe(expected.format(at))
+    expect(await time.getAttribute('title')).toMatch(/(JST|GMT\+9)$/)
+    await context.close()
+  })
+})

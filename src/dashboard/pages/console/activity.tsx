@@ -1,8 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { useConnection } from 'wagmi'
-import { useSearchParams } from 'wouter'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
@@ -13,6 +12,7 @@ import { ranges, Segmented, Select } from '../../components/choices.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
+import { OddParameters, useSearchState } from '../../components/search-state.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
   duration,
@@ -143,7 +143,7 @@ const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = 
 
 /** Shows figures, chart, failures and table of the payments, all under the same filter. */
 function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
-  const { filter, setFilter } = useFilter(endpoints)
+  const { filter, odd, setFilter } = useFilter(endpoints)
   const [tone, name] = connectionStates[useLiveActivity(merchantId)]
   const query = useQuery(activityQuery(merchantId, filter))
   useSessionEnd(query.error)
@@ -178,6 +178,7 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
         </div>
       }
     >
+      <OddParameters odd={odd} />
       <Loaded query={query} skeleton={<FiguresSkeleton />}>
         {(answer) => (
           <div className="space-y-4">
@@ -199,26 +200,21 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
   )
 }
 
+const isRange = ranges.map(([key]) => key)
+
 /** Keeps the filter in the address of the page, so that a link leads to the same figures. */
 function useFilter(endpoints: readonly EndpointName[]) {
-  const [params, setParams] = useSearchParams()
-  const range = params.get('range')
-  const endpoint = endpoints.find(({ id }) => String(id) === params.get('endpoint'))?.id
+  const schema = useMemo(
+    () => ({ range: isRange, endpoint: endpoints.map(({ id }) => String(id)) }),
+    [endpoints],
+  )
+  const { values, odd, set } = useSearchState(schema)
   const filter: ActivityFilter = {
-    range: ranges.find(([key]) => key === range)?.[0] ?? '24h',
-    endpoint,
+    range: ranges.find(([key]) => key === values.range)?.[0] ?? '24h',
+    endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
   }
-  const setFilter = (name: 'range' | 'endpoint', value: string) =>
-    setParams(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
-  return { filter, setFilter }
+  const setFilter = (name: 'range' | 'endpoint', value: string) => set({ ...values, [name]: value })
+  return { filter, odd, setFilter }
 }
 
 /** Forgets a session that has ended, so that the page asks to sign in again instead of showing old figures. */

@@ -12,6 +12,7 @@ import { Latency, Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { useTitle } from '../../components/page.js'
+import { OddParameters } from '../../components/search-state.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
@@ -21,7 +22,7 @@ import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
 /** Lists all endpoints, to browse and search. The address of the page holds every filter. */
 export function Directory() {
   useTitle(undefined)
-  const [filters, setFilters] = useFilters()
+  const { filters, odd, setFilters } = useFilters()
   const query = useInfiniteQuery(endpointsQuery(filters))
   const filtered = isFiltered(filters)
 
@@ -32,6 +33,7 @@ export function Directory() {
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
       <h2 className="sr-only">Endpoints</h2>
+      <OddParameters odd={odd} />
       <Loaded
         query={query}
         skeleton={
@@ -74,7 +76,7 @@ export function Directory() {
                       <EndpointRow
                         key={item.id}
                         endpoint={item}
-                        onTag={(tag) => setFilters({ tag })}
+                        onTag={(tag) => setFilters({ ...filters, tag })}
                       />
                     ))}
                   </ul>

@@ -1,13 +1,16 @@
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { useSearchParams } from 'wouter'
+import { useEffect, useRef, useState } from 'react'
+import { useSearch } from 'wouter'
 import { callMethods } from '../../../x402/calls.js'
 import type { EndpointFilters } from '../../api/queries.js'
 import { type Options, Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
+import { type SearchSchema, useSearchState } from '../../components/search-state.js'
+import { atomicToUsd } from '../../format/amounts.js'
 import { oneLine, shortHex } from '../../format/untrusted-text.js'
 
 /** Long enough not to search for each key, short enough to feel immediate. */
 const TYPING_MS = 140
+const MAX_QUERY_CHARS = 200
 
 const choices = [
   [
@@ -51,9 +54,12 @@ const choices = [
 ] as const
 
 /** An amount is one of the chosen currency, or else of dollars: euros are never compared with dollars. */
-function priceChoices({ currency }: EndpointFilters) {
+function priceChoices({ currency, maxPrice = '' }: EndpointFilters) {
   const sign = currency === 'EUR' ? '€' : '$'
-  const bounds = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
+  const common = { 1000: '0.001', 10000: '0.01', 100000: '0.10', 1000000: '1' }
+  // A bound of the address that is none of these is a choice of its own.
+  const own = maxPrice === '' || maxPrice in common ? {} : { [maxPrice]: atomicToUsd(maxPrice) }
+  const bounds = { ...common, ...own }
   const options = Object.entries(bounds).map(
     ([atomic, most]) => [atomic, `up to ${sign}${most}`] as const,
   )
@@ -183,7 +189,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
         placeholder="Search endpoints"
         aria-label="Search endpoints"
         aria-keyshortcuts="/"
-        maxLength={200}
+        maxLength={MAX_QUERY_CHARS}
         className="h-10 w-full rounded-lg border border-line-strong bg-raised pr-10 pl-9 text-sm"
       />
       {words === '' && (
@@ -198,33 +204,48 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   )
 }
 
-const names = [
-  'query',
-  'method',
-  'pricing',
-  'maxPrice',
-  'currency',
-  'verified',
-  'official',
-  'hasSchema',
-  'tag',
-  'payTo',
-  'sort',
-] as const satisfies (keyof EndpointFilters)[]
+const valuesOf = (name: (typeof choices)[number][0]) =>
+  choices.flatMap(([key, , options]) =>
+    key === name ? options.map(([value]) => value as string) : [],
+  )
+const isMarked = ['true']
 
-/** Keeps the filters in the address of the page. Setting them replaces the present entry of the history. */
-export function useFilters(): [EndpointFilters, (filters: EndpointFilters) => void] {
-  const [params, setParams] = useSearchParams()
-  const filters = useMemo(() => {
-    const given = names.map((name) => [name, params.get(name)] as const)
-    return Object.fromEntries(given.filter(([, value]) => value)) as EndpointFilters
-  }, [params])
-  const set = (next: EndpointFilters) =>
-    setParams(
-      Object.entries(next).filter((entry): entry is [string, string] => Boolean(entry[1])),
-      { replace: true },
-    )
-  return [filters, set]
+const schema: SearchSchema<keyof EndpointFilters> = {
+  query: (words) => words.length <= MAX_QUERY_CHARS,
+  method: valuesOf('method'),
+  pricing: valuesOf('pricing'),
+  maxPrice: (atomic) => /^\d{1,30}$/.test(atomic),
+  currency: valuesOf('currency'),
+  verified: isMarked,
+  official: isMarked,
+  hasSchema: isMarked,
+  tag: (tag) => tag.length <= 64,
+  payTo: (address) => /^0x[0-9a-fA-F]{40}$/.test(address),
+  sort: valuesOf('sort'),
+}
+
+const LAST = 'arcus:directory'
+
+/** Keeps the filters in the address of the page, and in this tab for the way back from a merchant. */
+export function useFilters() {
+  const { values, odd, set } = useSearchState(schema)
+  const search = useSearch()
+  useEffect(() => {
+    try {
+      sessionStorage.setItem(LAST, search)
+    } catch {}
+  }, [search])
+  return { filters: values as EndpointFilters, odd, setFilters: set }
+}
+
+/** Returns the address of the directory as this tab showed it last. */
+export function lastDirectory(): string {
+  try {
+    const search = sessionStorage.getItem(LAST) ?? ''
+    return search === '' ? '/directory' : `/directory?${search}`
+  } catch {
+    return '/directory'
+  }
 }
 
 export function isFiltered({ sort: _, ...filters }: EndpointFilters): boolean {

@@ -17,6 +17,7 @@ import { useTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
+import { lastDirectory } from '../directory/filter-bar.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
 
@@ -48,7 +49,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
   return (
     <div className="space-y-10">
       <header>
-        <Link href="/" className="text-sm text-muted hover:text-ink">
+        <Link href={lastDirectory()} className="text-sm text-muted hover:text-ink">
           ← Directory
         </Link>
         <div className="mt-4 flex items-start gap-4">

@@ -1,0 +1,66 @@
+import { useMemo } from 'react'
+import { useSearchParams } from 'wouter'
+import { oneLine } from '../format/untrusted-text.js'
+import { Notice } from './notice.js'
+
+/** The parameters of a page, each with the values that it takes. An empty value is none. */
+export type SearchSchema<Name extends string> = Record<
+  Name,
+  readonly string[] | ((value: string) => boolean)
+>
+
+/** A parameter with a value that the page does not take, as `method=FOO`. */
+export type OddParameter = string
+
+/**
+ * Keeps the state of a page in its address, so that a link leads to the same. Values that the schema does not take are
+ * left out and told. A change replaces the present entry of the history, and leaves parameters of others alone.
+ */
+export function useSearchState<Name extends string>(schema: SearchSchema<Name>) {
+  const [params, setParams] = useSearchParams()
+  const { values, odd } = useMemo(() => read(params, schema), [params, schema])
+  const set = (next: Partial<Record<Name, string | undefined>>) =>
+    setParams(
+      (before) => {
+        const after = new URLSearchParams(before)
+        for (const name of Object.keys(schema) as Name[]) {
+          const value = next[name]
+          if (value) after.set(name, value)
+          else after.delete(name)
+        }
+        return after
+      },
+      { replace: true },
+    )
+  return { values, odd, set }
+}
+
+function read<Name extends string>(params: URLSearchParams, schema: SearchSchema<Name>) {
+  const values: Partial<Record<Name, string>> = {}
+  const odd: OddParameter[] = []
+  for (const name of Object.keys(schema) as Name[]) {
+    const value = params.get(name)
+    if (!value) continue
+    const rule: SearchSchema<Name>[Name] = schema[name]
+    const isTaken = typeof rule === 'function' ? rule(value) : rule.includes(value)
+    if (isTaken) values[name] = value
+    else odd.push(`${name}=${value}`)
+  }
+  return { values, odd }
+}
+
+/** Says which parameters of the address are left out, because the page does not know their values. */
+export function OddParameters({ odd }: { odd: readonly OddParameter[] }) {
+  if (odd.length === 0) return null
+  return (
+    <div className="mb-4">
+      <Notice tone="warn" title="Part of this address is not understood, and is left out">
+        {odd.map((parameter) => (
+          <p key={parameter}>
+            <bdi className="font-mono text-xs">{oneLine(parameter, 80)}</bdi>
+          </p>
+        ))}
+      </Notice>
+    </div>
+  )
+}

@@ -44,6 +44,12 @@ export const httpCodes = {
     status: 404,
     meaning: 'The merchant has no endpoint with this id.',
   },
+  notCallable: {
+    code: 'not_callable',
+    status: 409,
+    meaning:
+      'Arcus never calls this endpoint, because of its method or transport; the message says why.',
+  },
   methodNotAllowed: {
     code: 'method_not_allowed',
     status: 405,

@@ -169,6 +169,7 @@ export const consoleAnswer = z.object({
   baseUrl: z.string(),
   directoryUrl: z.string(),
   devnet: z.boolean(),
+  tryIt: z.boolean().describe('Whether the page of a merchant calls and pays its endpoints.'),
   networks: z.array(consoleNetwork),
   buybackAddress: address.nullable(),
   identityRegistry: address,

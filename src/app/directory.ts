@@ -43,6 +43,7 @@ import type { OwnCalls } from '../directory/probe/own-calls.js'
 import { createProbe, type Probe } from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
+import { tryAllowance, tryRoutes, tryTimes } from '../directory/probe/try-routes.js'
 import { createValidator, validateRoutes } from '../directory/probe/validate.js'
 import { createFeedbackMaker } from '../directory/ratings/feedback.js'
 import { createRatings, type FindPayment } from '../directory/ratings/ratings.js'
@@ -250,6 +251,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       })
       await app.register(historyRoutes, { store, history: world.stores.history, now })
       await app.register(probeRoutes, { store, schedule, budget })
+      if (config.tryIt) await app.register(tryRoutes, { store, ...probing.tryIt })
       await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
       await app.register(activityRoutes, {
         tokens,
@@ -415,6 +417,13 @@ function composeProbing(world: ProbingWorld) {
     schedule: createProbeSchedule({ store, probe, effectOf, now, pace, log }),
     validator: createValidator({ fetch, rules, network, tokens, now }),
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
+    /** A budget of its own, so that probes and people who wait do not take turns. */
+    tryIt: {
+      fetch: ownCalls.around(
+        createGuardedFetch({ ...rules, baseUrl, limits: tryTimes, signal: stopping.signal }),
+      ),
+      budget: createCallBudget({ now, ...tryAllowance }),
+    },
     /** Aborts every call under way. */
     stop: () => stopping.abort(),
     /** Call it after the last probe. */

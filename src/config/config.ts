@@ -90,6 +90,8 @@ export interface Config {
   readonly rateLimit: { readonly max: number; readonly windowSeconds: number }
   readonly trustProxy: TrustProxy
   readonly probeAllowPrivateHosts: boolean
+  /** Whether pages call and pay endpoints, by themselves or through this service. */
+  readonly tryIt: boolean
   readonly identityRegistry: Address
   readonly reputationRegistry: Address
   /** Origins whose pages may call `/mcp`, beside our own. */
@@ -143,6 +145,7 @@ const settings = z.object({
   RATE_LIMIT_WINDOW_SECONDS: integer(1, 86_400).default(60),
   TRUST_PROXY: trustProxy().default(false),
   PROBE_ALLOW_PRIVATE_HOSTS: boolean().default(false),
+  TRY_IT: boolean().default(true),
   IDENTITY_REGISTRY: address().default(DEFAULT_IDENTITY_REGISTRY),
   REPUTATION_REGISTRY: address().default(DEFAULT_REPUTATION_REGISTRY),
   MCP_ALLOWED_ORIGINS: originList().default([]),
@@ -210,6 +213,7 @@ function toConfig(set: Settings, warnings: string[]): Config {
     }),
     trustProxy: set.TRUST_PROXY,
     probeAllowPrivateHosts: set.PROBE_ALLOW_PRIVATE_HOSTS,
+    tryIt: set.TRY_IT,
     identityRegistry: set.IDENTITY_REGISTRY,
     reputationRegistry: set.REPUTATION_REGISTRY,
     mcpAllowedOrigins: set.MCP_ALLOWED_ORIGINS,

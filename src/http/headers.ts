@@ -27,10 +27,11 @@ export function installSecurityHeaders(app: FastifyInstance, isSecure: boolean):
 
 /**
  * The paths that pages of any origin may call: public reads, and writes that carry a signature. `/verify` and `/settle`
- * are for servers and stay closed. Reads of a session are for the directory's own pages.
+ * are for servers and stay closed. Reads of a session, and calls of
+ * endpoints, are for the directory's own pages.
  */
 const publicPaths =
-  /^\/(supported|health|\.well-known\/x402|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|merchants\/[^/]+\/activity).*)\/?$/
+  /^\/(supported|health|\.well-known\/x402|openapi\.json|payments\/.*|discovery\/.*|api\/(?!session|try|merchants\/[^/]+\/activity).*)\/?$/
 
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400
 

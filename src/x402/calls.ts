@@ -1,3 +1,6 @@
+import { isObject } from './json.js'
+import { parseUrl } from './parse-url.js'
+
 /*
  * How a paid resource is called. The console uses this too, so nothing here may need Node.
  */
@@ -49,6 +52,93 @@ export function targetKey({ url, method, toolName = '' }: CallTarget): string {
 
 /** Names of tools as MCP has them, and of the older servers that are freer with them. */
 export const TOOL_NAME = /^[\x21-\x7e]{1,128}$/
+
+/** Values of a call that a person fills in. */
+export interface FilledCall extends CallExample {
+  pathParams?: Record<string, string>
+}
+
+const place = /(?<=\/):([A-Za-z_]\w{0,63})(?=\/|$)/g
+
+/** Returns the names of the places in the path of a URL that are to be filled in: `id` of `/users/:id`. */
+export function placesIn(url: string): string[] {
+  return [...(parseUrl(url)?.pathname ?? '').matchAll(place)].map(([, name = '']) => name)
+}
+
+/** Fills places of the path. Each value stays one step of it; a place without a value stays as it is. */
+function fillPath(text: string, params: Record<string, string>): string {
+  const url = parseUrl(text)
+  if (url === undefined || Object.keys(params).length === 0) return text
+  url.pathname = url.pathname.replace(place, (whole, name: string) => {
+    const value = Object.hasOwn(params, name) ? params[name] : ''
+    // The parser of URLs reads two dots as a step back.
+    return value === undefined || /^\.{0,2}$/.test(value) ? whole : encodeURIComponent(value)
+  })
+  return url.href
+}
+
+/** Parses JSON of a stranger; `undefined` when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A call over HTTP, without headers of its own. */
+export interface HttpCall {
+  url: string
+  method: CallMethod
+  body?: string
+  contentType?: string
+}
+
+/**
+ * Builds the call of an endpoint of HTTP: the places of its path filled in, the parameters in the query over those of the
+ * URL, and the body by its type.
+ */
+export function toHttpCall(
+  { url, method }: Pick<CallTarget, 'url' | 'method'>,
+  { queryParams = {}, body = {}, bodyType, pathParams = {} }: FilledCall,
+): HttpCall {
+  const target = { url: withParameters(fillPath(url, pathParams), queryParams), method }
+  if (!isBodyMethod(method)) return target
+  if (bodyType === 'text') return { ...target, body: toText(body), contentType: 'text/plain' }
+  if (bodyType === 'form-data' && isObject(body)) return { ...target, ...toForm(body) }
+  return { ...target, body: JSON.stringify(body ?? {}), contentType: 'application/json' }
+}
+
+/** Writes fields as `multipart/form-data`. */
+function toForm(fields: Record<string, unknown>): { body: string; contentType: string } {
+  const random = crypto.getRandomValues(new Uint32Array(4))
+  const boundary = `arcus-${[...random].map((word) => word.toString(16).padStart(8, '0')).join('')}`
+  const parts = Object.entries(fields).map(
+    ([name, value]) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name="${encodeURIComponent(name)}"\r\n\r\n${toText(value)}\r\n`,
+  )
+  return {
+    body: `${parts.join('')}--${boundary}--\r\n`,
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  }
+}
+
+/** Sets parameters over those of the URL. Lists become repeated parameters, nested objects become JSON. */
+export function withParameters(text: string, params: Record<string, unknown>): string {
+  const url = parseUrl(text)
+  if (url === undefined) return text
+  for (const [name, value] of Object.entries(params)) {
+    url.searchParams.delete(name)
+    for (const item of [value].flat()) {
+      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
+    }
+  }
+  return url.href
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
 
 export function isOneOf<const Value>(values: readonly Value[], value: unknown): value is Value {
   return values.includes(value as Value)

@@ -11,6 +11,10 @@ export interface Shop {
   ask(...amounts: string[]): void
   /** Closed, it answers nobody. */
   isOpen: boolean
+  /** Whether pages of other origins may call it and read its headers. */
+  opensToPages: boolean
+  /** How many of the next paid calls it settles and then leaves without an answer. */
+  hangsUp: number
   /** The payments that were sent to it, settled or not. */
   presented: string[]
   stop(): Promise<void>
@@ -27,6 +31,12 @@ export async function startShop(
   const presented: string[] = []
   const server = createServer(async (request, response) => {
     if (!shop.isOpen) return void response.writeHead(503).end()
+    if (shop.opensToPages) {
+      response.setHeader('access-control-allow-origin', '*')
+      response.setHeader('access-control-allow-headers', 'payment-signature, content-type')
+      response.setHeader('access-control-expose-headers', 'payment-required, payment-response')
+      if (request.method === 'OPTIONS') return void response.writeHead(204).end()
+    }
     const accepts = asked.map((amount) => requirement(amount, token))
     const payment = request.headers['payment-signature']
     if (typeof payment !== 'string') {
@@ -39,14 +49,21 @@ export async function startShop(
     const paymentPayload = JSON.parse(Buffer.from(payment, 'base64').toString())
     const paymentRequirements = paymentPayload.accepted
     const { body } = await post('/settle', { x402Version: 2, paymentPayload, paymentRequirements })
+    if (shop.hangsUp > 0) {
+      shop.hangsUp--
+      return void request.socket.destroy()
+    }
     response.writeHead(body.success ? 200 : 402, {
       'payment-response': base64(JSON.stringify(body)),
     })
-    response.end(JSON.stringify({ goods: body.success }))
+    const goods = { goods: body.success, for: request.url }
+    response.end(JSON.stringify(shop.opensToPages ? goods : { goods: body.success }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const shop: Shop = {
     isOpen: true,
+    opensToPages: false,
+    hangsUp: 0,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ask: (...amounts) => {
       asked = amounts

@@ -81,7 +81,8 @@ export function useSigning() {
   }
 }
 
-async function toChain(config: Config, chainId: number): Promise<void> {
+/** Switches the wallet to the chain, because wallets refuse typed data of another one. */
+export async function toChain(config: Config, chainId: number): Promise<void> {
   if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId })
 }
 

@@ -8,6 +8,8 @@ export interface CallBudgetOptions {
   now: () => number
   /** Calls that run at once for all callers together. */
   maxConcurrent?: number
+  /** Calls that run at once for one caller, and to one host; as many as for all unless given. */
+  maxConcurrentEach?: number
   perCaller?: Omit<TokenBucketOptions, 'now'>
   perHost?: Omit<TokenBucketOptions, 'now'>
 }
@@ -21,24 +23,37 @@ export interface CallBudget {
 const BUSY_SECONDS = 5
 
 export function createCallBudget(options: CallBudgetOptions): CallBudget {
-  const { now, maxConcurrent = 4 } = options
+  const { now, maxConcurrent = 4, maxConcurrentEach = maxConcurrent } = options
   const callers = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perCaller, now })
   const hosts = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perHost, now })
+  /** Calls that run now, by the name of their caller and of their host. */
+  const running = new Map<string, number>()
   let underWay = 0
+
+  function count(name: string, by: 1 | -1): void {
+    const left = (running.get(name) ?? 0) + by
+    if (left > 0) running.set(name, left)
+    else running.delete(name)
+  }
+
   return {
     async spend(caller, host, work) {
       const callerWait = callers.take(caller)
       if (callerWait > 0) throw rateLimitFault(callerWait)
-      if (underWay >= maxConcurrent) {
-        throw tooMany('Too many endpoints are being checked at this moment', BUSY_SECONDS)
+      const names = [`from ${caller}`, `to ${host}`]
+      const isBusy = names.some((name) => (running.get(name) ?? 0) >= maxConcurrentEach)
+      if (underWay >= maxConcurrent || isBusy) {
+        throw tooMany('Too many endpoints are being called at this moment', BUSY_SECONDS)
       }
       const hostWait = hosts.take(host)
       if (hostWait > 0) throw tooMany('This host was checked too often just now', hostWait)
       underWay++
+      for (const name of names) count(name, 1)
       try {
         return await work()
       } finally {
         underWay--
+        for (const name of names) count(name, -1)
       }
     },
   }

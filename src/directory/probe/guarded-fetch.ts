@@ -48,6 +48,8 @@ export interface GuardedRequest {
   headers?: Readonly<Record<string, string>>
   /** Longest body of the answer, instead of the usual one. */
   bodyBytes?: number
+  /** Returns the body of the answer as base64, for bytes that are no text. */
+  asBase64?: boolean
   /** Tells whether a body says all that is wanted, though the server may go on. */
   isWhole?: (body: string) => boolean
 }
@@ -128,8 +130,7 @@ async function call(
       response.body.on('error', () => undefined).destroy()
       return redirect
     }
-    const { bodyBytes = limits.bodyBytes, isWhole } = request
-    return await readBody(response.body, head, { bodyBytes, isWhole })
+    return await readBody(response.body, head, { bodyBytes: limits.bodyBytes, ...request })
   } catch (error) {
     return toFailure(error, clock, head, limits.headerBytes)
   }
@@ -154,7 +155,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 async function readBody(
   stream: Dispatcher.ResponseData['body'],
   head: AnswerHead,
-  { bodyBytes: limit, isWhole }: { bodyBytes: number; isWhole: GuardedRequest['isWhole'] },
+  { bodyBytes: limit, isWhole, asBase64 = false }: GuardedRequest & { bodyBytes: number },
 ): Promise<GuardedAnswer> {
   const chunks: Buffer[] = []
   let bodyBytes = 0
@@ -168,7 +169,8 @@ async function readBody(
     if (isWhole?.(Buffer.concat(chunks).toString()) === true) break
   }
   const encoding = head.headers['content-encoding'] ?? 'identity'
-  const body = encoding === 'identity' ? new TextDecoder().decode(Buffer.concat(chunks)) : ''
+  const whole = Buffer.concat(encoding === 'identity' ? chunks : [])
+  const body = asBase64 ? whole.toString('base64') : new TextDecoder().decode(whole)
   return { kind: 'answer', head, body, bodyBytes }
 }
 
@@ -207,7 +209,7 @@ export type GuardedAnswer =
   | {
       kind: 'answer'
       head: AnswerHead
-      /** UTF-8; empty when the server compressed it against the request. */
+      /** UTF-8, or base64 as asked; empty when the server compressed it against the request. */
       body: string
       bodyBytes: number
     }

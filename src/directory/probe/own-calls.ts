@@ -11,6 +11,7 @@ type Inject = (call: {
   statusCode: number
   headers: Record<string, string | number | string[] | undefined>
   body: string
+  rawPayload: Buffer
 }>
 
 /** Calls of hosted endpoints. The guard refuses this service's own addresses, because they lead to other routes too. */
@@ -49,11 +50,11 @@ export function createOwnCalls(origin: string, prefix: string | undefined): OwnC
     })
     const entries = Object.entries(answer.headers).filter(([, value]) => value !== undefined)
     const headers = Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
-    const bodyBytes = Buffer.byteLength(answer.body)
+    const bodyBytes = answer.rawPayload.length
     return {
       kind: 'answer',
       head: { status: answer.statusCode, headers },
-      body: answer.body,
+      body: request.asBase64 === true ? answer.rawPayload.toString('base64') : answer.body,
       bodyBytes,
     }
   }

@@ -10,6 +10,7 @@ import {
   callMethods,
   isOneOf,
   parametersIn,
+  parseJson,
 } from '../../x402/calls.js'
 import { isObject, memberOf } from '../../x402/json.js'
 import { findOutsideReference, schemaKeywords } from '../../x402/json-schema.js'
@@ -87,14 +88,6 @@ function toQuotedPayment(
 function decodeHeader(text: string): unknown {
   if (!/^[\w+/-]*={0,2}$/.test(text)) return undefined
   return parseJson(Buffer.from(text, 'base64').toString('utf8'))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** One requirement of a 402, with the members the protocol knows and no other. */

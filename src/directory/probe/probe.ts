@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Address } from 'viem'
 import type { ListedEndpoint, ProbeRecord, QuotedRequirement } from '../../store/listings.js'
-import { isBodyMethod, uncalledMethods } from '../../x402/calls.js'
-import { isObject } from '../../x402/json.js'
-import { parseUrl } from '../../x402/parse-url.js'
+import { type CallMethod, isBodyMethod, toHttpCall, uncalledMethods } from '../../x402/calls.js'
 import type { GuardedFetch, GuardedRequest } from './guarded-fetch.js'
 import type { QuotedPayment, QuotedTerms } from './payment-required.js'
 import { checkTool, type ListedTool } from './tool-call.js'
@@ -105,43 +102,13 @@ export function whyUncalled({
     : undefined
 }
 
-/** Builds the call of a probe: the example parameters in the query, and the example body. Header values are never sent. */
+/** Builds the call of a probe from the example. Header values are never sent. */
 function toProbeRequest({ url, method, example }: ProbedCall): GuardedRequest {
-  const target = withQuery(url, example.queryParams ?? {})
-  if (!isBodyMethod(method)) return { url: target, method: method === 'HEAD' ? 'HEAD' : 'GET' }
-  const { body = {}, bodyType } = example
-  const call = { url: target, method: 'POST' } as const
-  if (bodyType === 'text') return { ...call, body: toText(body), contentType: 'text/plain' }
-  if (bodyType === 'form-data' && isObject(body)) return { ...call, ...toForm(body) }
-  return { ...call, body: JSON.stringify(body ?? {}) }
+  const { method: _, ...call } = toHttpCall({ url, method }, example)
+  return { ...call, method: sentMethod(method) }
 }
 
-/** Writes fields as `multipart/form-data`. */
-function toForm(fields: Record<string, unknown>): { body: string; contentType: string } {
-  const boundary = `arcus-${randomUUID()}`
-  const parts = Object.entries(fields).map(
-    ([name, value]) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${encodeURIComponent(name)}"\r\n\r\n${toText(value)}\r\n`,
-  )
-  return {
-    body: `${parts.join('')}--${boundary}--\r\n`,
-    contentType: `multipart/form-data; boundary=${boundary}`,
-  }
-}
-
-/** Sets parameters over those of the URL. Lists become repeated parameters, nested objects become JSON. */
-function withQuery(text: string, params: Record<string, unknown>): string {
-  const url = parseUrl(text)
-  if (url === undefined) return text
-  for (const [name, value] of Object.entries(params)) {
-    url.searchParams.delete(name)
-    for (const item of [value].flat()) {
-      if (item !== null && item !== undefined) url.searchParams.append(name, toText(item))
-    }
-  }
-  return url.href
-}
-
-function toText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+/** Returns the method of a call of Arcus; others than these three are never called. */
+export function sentMethod(method: CallMethod): GuardedRequest['method'] {
+  return method === 'HEAD' ? 'HEAD' : isBodyMethod(method) ? 'POST' : 'GET'
 }

@@ -24,7 +24,7 @@ const PROBE_MS = 15_000
 /** Pages of `tools/list` that are read, and tools that are kept of them. */
 const MAX_PAGES = 5
 const MAX_TOOLS = 200
-/** A list holds the schemas of many tools. */
+/** A list holds the schemas of many tools, and a person's call has the whole answer. */
 const LIST_BYTES = 256 * 1024
 const MAX_DESCRIPTION_CHARS = 1_000
 const schemaLimits: CleanLimits = { depth: 16, nodes: 2_000, stringChars: 4_096 }
@@ -54,6 +54,22 @@ export async function checkTool(
   if (!called.ok) return called.verdict
   const hasSchema = expected.hasSchema || tool.inputSchema !== undefined
   return { ...checkResult(called.value, { ...expected, hasSchema }), tool }
+}
+
+/**
+ * Calls a tool for a person, with their payment if there is one, and returns the message that answers. `wasSent` tells
+ * whether the server may have received the call.
+ */
+export async function callTool(
+  fetch: GuardedFetch,
+  target: ToolTarget,
+  payment: unknown,
+): Promise<Step<Record<string, unknown>> & { wasSent: boolean }> {
+  const session = await openSession(fetch, target.url)
+  if (!session.ok) return { ...session, wasSent: false }
+  const paid = payment === undefined ? {} : { _meta: { 'x402/payment': payment } }
+  const params = { name: target.toolName, arguments: target.arguments, ...paid }
+  return { ...(await session.value.request('tools/call', params, LIST_BYTES)), wasSent: true }
 }
 
 /** Lists the tools of an MCP server. */

@@ -54,6 +54,7 @@ describe('readConfig', () => {
       rateLimit: { max: 6000, windowSeconds: 60 },
       trustProxy: false,
       probeAllowPrivateHosts: false,
+      tryIt: true,
       identityRegistry: '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432',
       reputationRegistry: '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63',
       mcpAllowedOrigins: [],
@@ -181,6 +182,7 @@ describe('readConfig', () => {
   it.each([
     ['METRICS', 'metrics'],
     ['PROBE_ALLOW_PRIVATE_HOSTS', 'probeAllowPrivateHosts'],
+    ['TRY_IT', 'tryIt'],
   ] as const)('takes %s as true, false, 1 or 0 only', (name, key) => {
     expect(read({ [name]: 'true' })[key]).toBe(true)
     expect(read({ [name]: '1' })[key]).toBe(true)

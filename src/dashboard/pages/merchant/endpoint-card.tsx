@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import {
   type KeyboardEvent,
+  lazy,
   type ReactNode,
+  Suspense,
   useEffect,
   useId,
   useRef,
@@ -12,7 +14,7 @@ import type { Usage } from '../../../api/fields.js'
 import type { MerchantEndpoint } from '../../../api/listings.js'
 import { healthQuery, pricesQuery, settingsQuery, toolsQuery } from '../../api/queries.js'
 import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
-import { CopyButton } from '../../components/button.js'
+import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
@@ -23,14 +25,19 @@ import { duration, percent, shortCount } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.js'
 
+/** Loaded on demand, because most readers need no wallet. */
+const TryPanel = lazy(async () => ({ default: (await import('./try/try-panel.js')).TryPanel }))
+
 /** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
 export function EndpointCard({
   endpoint,
   merchantId,
+  payTo,
   isOpenAtFirst,
 }: {
   endpoint: MerchantEndpoint
   merchantId: string
+  payTo: string
   isOpenAtFirst: boolean
 }) {
   const { state, title, description, method, url, price, tags } = endpoint
@@ -97,7 +104,8 @@ export function EndpointCard({
           <ProbeReport {...state} />
           {state.usage !== null && <UsageFigures usage={state.usage} />}
           <History merchantId={merchantId} id={state.id} />
-          <TryIt endpoint={endpoint} merchantId={merchantId} />
+          <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
+          <CallCode endpoint={endpoint} merchantId={merchantId} />
           {endpoint.inputSchema !== null && (
             <details className="text-sm">
               <summary className="w-fit font-medium text-muted hover:text-ink">
@@ -169,8 +177,27 @@ function useHash(): string {
   return useSyncExternalStore(subscribe, () => location.hash)
 }
 
-/** Shows code to call an endpoint. Arcus never makes the call itself. */
-function TryIt({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
+/** Opens the panel that calls the endpoint and pays for it. */
+function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: string }) {
+  const { data: settings } = useQuery(settingsQuery)
+  const [isOpen, setIsOpen] = useState(false)
+  if (settings?.tryIt !== true) return null
+  if (!isOpen) {
+    return (
+      <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
+        Try it
+      </Button>
+    )
+  }
+  return (
+    <Suspense fallback={<Skeleton className="h-64 w-full !rounded-xl" />}>
+      <TryPanel {...props} />
+    </Suspense>
+  )
+}
+
+/** Shows code to call an endpoint. */
+function CallCode({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId: string }) {
   const { data: settings } = useQuery(settingsQuery)
   const network = settings?.networks.find(({ listed }) => listed)
   const tool = {

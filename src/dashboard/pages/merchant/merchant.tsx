@@ -87,6 +87,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
                 key={endpoint.state.id}
                 endpoint={endpoint}
                 merchantId={id}
+                payTo={merchant.payTo}
                 isOpenAtFirst={index === 0}
               />
             ))}

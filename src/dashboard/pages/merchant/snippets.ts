@@ -1,7 +1,7 @@
 import type { MerchantEndpoint } from '../../../api/listings.js'
 import type { ToolsAnswer } from '../../../api/merchants.js'
 import type { ConsoleNetwork } from '../../../api/service.js'
-import { isBodyMethod, targetKey } from '../../../x402/calls.js'
+import { isBodyMethod, targetKey, withParameters } from '../../../x402/calls.js'
 import { atomicToUsd } from '../../format/amounts.js'
 
 /*
@@ -86,14 +86,7 @@ export type Callable = Pick<
 
 /** Returns the URL with the example parameters of its query. */
 export function exampleUrl({ url, example }: Callable): string {
-  if (example.queryParams === undefined || !URL.canParse(url)) return url
-  const whole = new URL(url)
-  for (const [name, value] of Object.entries(example.queryParams ?? {})) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      whole.searchParams.append(name, String(each))
-    }
-  }
-  return whole.href
+  return withParameters(url, example.queryParams ?? {})
 }
 
 /** Quotes a text for a shell: inside single quotes only the quote itself is special. */

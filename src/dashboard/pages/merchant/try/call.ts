@@ -1,0 +1,118 @@
+import { ArcusError } from 'arcus-client/calls'
+import type { MerchantEndpoint } from '../../../../api/listings.js'
+import type { TryAnswer, TryInput } from '../../../../api/try.js'
+import { toHttpCall } from '../../../../x402/calls.js'
+import { sendJson } from '../../../api/http.js'
+import { bytesOf } from './terms.js'
+
+/** An endpoint that is called from the page of its merchant. */
+export interface CalledEndpoint {
+  merchantId: string
+  endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'toolName' | 'example'> & {
+    state: Pick<MerchantEndpoint['state'], 'id'>
+  }
+}
+
+/** The answer of an endpoint, or the reason why there is none. */
+export type Reply =
+  | {
+      ok: true
+      status: number
+      /** By lower-case name; only those that can be read. */
+      headers: Partial<Record<string, string>>
+      bytes: Uint8Array<ArrayBuffer>
+      by: Caller
+    }
+  | { ok: false; message: string; wasSent: boolean }
+
+/** `page`: this page by itself. `service`: through Arcus. */
+export type Caller = 'page' | 'service'
+
+/** An endpoint may settle before it answers. */
+const TIMEOUT_MS = 30_000
+/** The service has limits of its own, and this one is above them. */
+const SERVICE_TIMEOUT_MS = 75_000
+const MAX_BYTES = 1024 * 1024
+
+/** Calls by the page itself; `undefined` when the host does not allow it, or there is no whole answer. */
+export async function callByPage(
+  { endpoint }: CalledEndpoint,
+  input: TryInput,
+  payment?: string,
+): Promise<(Reply & { ok: true }) | undefined> {
+  if (endpoint.method === 'MCP') return undefined
+  const { pathParams = {}, queryParams = {}, body, headers = {} } = input
+  const { bodyType } = endpoint.example
+  const filled = { pathParams, queryParams, body, ...(bodyType && { bodyType }) }
+  const call = toHttpCall(endpoint, filled)
+  try {
+    const response = await fetch(call.url, {
+      method: call.method,
+      mode: 'cors',
+      credentials: 'omit',
+      redirect: 'error',
+      cache: 'no-store',
+      referrerPolicy: 'no-referrer',
+      headers: {
+        ...headers,
+        ...(call.contentType === undefined ? {} : { 'content-type': call.contentType }),
+        ...(payment === undefined ? {} : { 'payment-signature': payment }),
+      },
+      ...(call.body === undefined ? {} : { body: call.body }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    const bytes = await readBytes(response)
+    return {
+      ok: true,
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      bytes,
+      by: 'page',
+    }
+  } catch {
+    return undefined
+  }
+}
+
+async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  const reader = response.body?.getReader()
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done || value === undefined) break
+    length += value.length
+    if (length > MAX_BYTES) {
+      await reader?.cancel()
+      throw new RangeError('too long')
+    }
+    chunks.push(value)
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer())
+}
+
+/** Calls through the service. Never rejects. */
+export async function callByService(
+  { merchantId, endpoint }: CalledEndpoint,
+  input: TryInput,
+  payment?: string,
+): Promise<Reply> {
+  const body = {
+    merchantId,
+    endpointId: endpoint.state.id,
+    input,
+    ...(payment === undefined ? {} : { payment }),
+  }
+  try {
+    const signal = AbortSignal.timeout(SERVICE_TIMEOUT_MS)
+    const answer = await sendJson<TryAnswer>('POST', '/api/try', body, { signal })
+    if (answer.outcome === 'unanswered') return { ok: false, ...answer }
+    const { status, headers } = answer
+    return { ok: true, status, headers, bytes: bytesOf(answer.body), by: 'service' }
+  } catch (error) {
+    // A refusal of the service came before the call; without an answer nobody knows.
+    const wasSent = !(error instanceof ArcusError && error.status > 0 && error.status < 500)
+    const message = error instanceof ArcusError ? error.message : 'No answer came in time.'
+    return { ok: false, message, wasSent }
+  }
+}

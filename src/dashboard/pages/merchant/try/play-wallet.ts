@@ -1,0 +1,16 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import type { ConsoleSettings } from '../../../../api/service.js'
+import type { Payer } from './payment.js'
+
+/**
+ * The key of the devnet's payer, who has play money. It is one of the public test mnemonic that every local chain prints
+ * at its start, so it guards nothing.
+ */
+const PLAY_KEY = '0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6'
+
+/** Returns the wallet with play money. Throws where the service does not say that its chain is a local one. */
+export function playWallet({ devnet }: Pick<ConsoleSettings, 'devnet'>): Payer {
+  if (devnet !== true) throw new Error('There is no play money on a real network.')
+  const account = privateKeyToAccount(PLAY_KEY)
+  return { address: account.address, sign: (typedData) => account.signTypedData(typedData) }
+}

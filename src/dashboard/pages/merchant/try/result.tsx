@@ -1,0 +1,242 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import { Link } from 'wouter'
+import type { PaymentStatus } from '../../../../api/payments.js'
+import { paymentsQuery } from '../../../api/queries.js'
+import { Badge } from '../../../components/badge.js'
+import { Button, CopyButton } from '../../../components/button.js'
+import { Fact } from '../../../components/figures.js'
+import { Notice } from '../../../components/notice.js'
+import { Hex } from '../../../components/untrusted-text.js'
+import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
+import { manyLines, oneLine } from '../../../format/untrusted-text.js'
+import type { Reply } from './call.js'
+import type { SignedPayment } from './payment.js'
+import type { Run, RunState } from './run.js'
+import { words } from './words.js'
+
+export function useRun(run: Run): RunState {
+  return useSyncExternalStore(run.subscribe, run.get)
+}
+
+/** How a payment stands: by the journal of the service, else as the seller tells it. */
+export type Standing = 'paid' | 'settling' | 'failed' | 'open' | 'expired'
+
+const standings = {
+  confirmed: 'paid',
+  queued: 'settling',
+  submitted: 'settling',
+  failed: 'failed',
+} as const
+
+const ASK_MS = 2_000
+
+/** Asks the service about a signed payment until it is decided or its time is over. */
+export function useStanding({ signed, settlement }: RunState): {
+  standing: Standing | undefined
+  payment: PaymentStatus | undefined
+} {
+  const { network, payer, nonce, asset, validBefore } = signed ?? noPayment
+  const isLive = () => Date.now() / 1000 < validBefore + 5
+  const query = useQuery({
+    ...paymentsQuery(`${network}/${payer}/${nonce}?asset=${asset}`),
+    enabled: signed !== undefined,
+    retry: false,
+    refetchInterval: ({ state: { data } }) => {
+      // A payment that failed may still be settled by the seller's next try.
+      const isPaid = data?.some(({ state }) => state === 'confirmed')
+      return isPaid === true || !isLive() ? false : ASK_MS
+    },
+  })
+  if (signed === undefined) return { standing: undefined, payment: undefined }
+  const payment = query.data?.[0]
+  const standing =
+    payment !== undefined
+      ? standings[payment.state]
+      : settlement?.success === true
+        ? 'paid'
+        : isLive()
+          ? 'open'
+          : 'expired'
+  return { standing, payment }
+}
+
+const noPayment = { network: '', payer: '', nonce: '', asset: '', validBefore: 0 }
+
+/** Shows how the last run ended: the answer, the cost, the transaction and its proofs. */
+export function Result({ state, symbol }: { state: RunState; symbol: string }) {
+  const { step, refusal, signed, reply } = state
+  const { standing, payment } = useStanding(state)
+  if (step !== 'idle' && signed === undefined) return null
+  if (refusal !== undefined) {
+    return (
+      <Notice tone="warn" title={refusal.title}>
+        <bdi>{oneLine(refusal.text, 600)}</bdi>
+      </Notice>
+    )
+  }
+  if (reply === undefined) return null
+  return (
+    <div className="space-y-4">
+      {signed === undefined && reply.ok ? (
+        <Notice title={words.free}>{words.freeText(reply.status)}</Notice>
+      ) : (
+        signed !== undefined &&
+        standing !== undefined && <Outcome standing={standing} signed={signed} reply={reply} />
+      )}
+      {signed !== undefined && <Money {...{ state, signed, standing, payment, symbol }} />}
+      {reply.ok && <Answer reply={reply} />}
+    </div>
+  )
+}
+
+function Outcome({
+  standing,
+  signed,
+  reply,
+}: {
+  standing: Standing
+  signed: SignedPayment
+  reply: Reply
+}) {
+  const isServed = reply.ok && reply.status < 400
+  if (standing === 'paid') {
+    return isServed ? (
+      <Notice tone="ok" title={words.paid} />
+    ) : (
+      <Notice tone="warn" title={words.paidButRefused} />
+    )
+  }
+  if (standing === 'settling') return <Notice title={words.settling} />
+  if (standing === 'failed') return <Notice tone="bad" title={words.failed} />
+  if (standing === 'expired') return <Notice tone="warn" title={words.expired} />
+  const until = new Date(signed.validBefore * 1000).toLocaleTimeString()
+  return (
+    <Notice tone="warn" title={reply.ok ? words.notTaken : words.unknown}>
+      {reply.ok ? words.notTakenText(until) : `${oneLine(reply.message, 300)} ${words.unknownText}`}
+    </Notice>
+  )
+}
+
+const linkStyle = 'underline decoration-line-strong underline-offset-4 hover:text-accent'
+
+function Money({
+  state: { settlement },
+  signed,
+  standing,
+  payment,
+  symbol,
+}: {
+  state: RunState
+  signed: SignedPayment
+  standing: Standing | undefined
+  payment: PaymentStatus | undefined
+  symbol: string
+}) {
+  const { network, payer, nonce, asset, amount } = signed
+  const transaction = payment?.transaction ?? settlement?.transaction
+  const isFree = standing === 'failed' || standing === 'expired'
+  return (
+    <dl className="divide-y divide-line text-sm">
+      <Fact name={words.cost}>
+        {isFree ? words.nothing : exactAmount(atomicToUsd(amount), symbol)}
+      </Fact>
+      {transaction != null && (
+        <Fact name={words.transaction}>
+          <Hex hex={transaction} kind="tx" network={network} />
+        </Fact>
+      )}
+      <Fact name={words.receipt}>
+        <span className="flex flex-wrap gap-x-4 gap-y-1">
+          {payment?.state === 'confirmed' && (
+            <a
+              className={linkStyle}
+              target="_blank"
+              rel="noopener"
+              href={`/payments/${network}/${payer}/${nonce}/receipt?asset=${asset}`}
+            >
+              {words.receipt}
+            </a>
+          )}
+          <Link className={linkStyle} href={`/lookup?payer=${payer}&nonce=${nonce}`}>
+            {words.lookUp}
+          </Link>
+        </span>
+      </Fact>
+      {settlement?.attestation !== undefined && (
+        <Fact name={words.proof}>
+          <span className="inline-flex items-center gap-2">
+            <CopyButton text={JSON.stringify(settlement.attestation)} name={words.proof} />
+            <Link className={linkStyle} href="/lookup/attestation">
+              {words.checkProof}
+            </Link>
+          </span>
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+/** Longest text that is shown; the download has all. */
+const MAX_SHOWN_CHARS = 20_000
+
+/** Shows the body as text, or offers the bytes. Nothing of it becomes markup. */
+function Answer({ reply }: { reply: Reply & { ok: true } }) {
+  const type = oneLine(reply.headers['content-type'] ?? 'unknown type', 80)
+  const text = textOf(reply.bytes)
+  const isCut = text !== undefined && text.length > MAX_SHOWN_CHARS
+  const download = () => {
+    // Never the type of the seller: the browser must not open it under this origin.
+    const url = URL.createObjectURL(new Blob([reply.bytes], { type: 'application/octet-stream' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = 'answer'
+    link.click()
+    URL.revokeObjectURL(url)
+  }
+  return (
+    <section aria-label={words.answer} className="space-y-2">
+      <div className="flex flex-wrap items-center gap-3">
+        <h5 className="text-sm font-medium">{words.answer}</h5>
+        <Badge tone={reply.status < 400 ? 'ok' : 'warn'}>{reply.status}</Badge>
+        <span className="text-xs text-muted">
+          {reply.by === 'page' ? words.bySeller : words.byService}
+        </span>
+        {reply.bytes.length > 0 && (
+          <Button size="sm" className="ml-auto" onClick={download}>
+            {words.download}
+          </Button>
+        )}
+      </div>
+      {reply.bytes.length === 0 ? (
+        <p className="text-sm text-muted">{words.empty}</p>
+      ) : text === undefined ? (
+        <p className="text-sm text-muted">{words.binary(reply.bytes.length, type)}</p>
+      ) : (
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+          tabIndex={0}
+          className="max-h-96 overflow-auto rounded-lg border border-line bg-sunken p-4 font-mono text-xs leading-5 break-words whitespace-pre-wrap"
+        >
+          <bdi dir="ltr">{manyLines(text, MAX_SHOWN_CHARS)}</bdi>
+        </pre>
+      )}
+      {isCut && <p className="text-xs text-muted">{words.cut}</p>}
+    </section>
+  )
+}
+
+/** Returns bytes as text, JSON with indents; `undefined` for bytes that are no text. */
+function textOf(bytes: Uint8Array<ArrayBuffer>): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (text.includes('\0')) return undefined
+    try {
+      return JSON.stringify(JSON.parse(text), null, 2)
+    } catch {
+      return text
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,148 @@
+import { requiredIn } from 'arcus-client/tool-messages'
+import type { TryInput } from '../../../../api/try.js'
+import { parseJson } from '../../../../x402/calls.js'
+import { isObject, memberOf } from '../../../../x402/json.js'
+import { describeError } from '../../../wallet/wallet-error.js'
+import { type CalledEndpoint, type Caller, callByPage, callByService, type Reply } from './call.js'
+import { type Payer, type SignedPayment, signPayment } from './payment.js'
+import { choose, fromBase64, readTerms, type ShownTerms } from './terms.js'
+import { words } from './words.js'
+
+/** The settlement as the seller tells it. */
+export interface Settlement {
+  success: boolean
+  transaction: string | undefined
+  /** The signed statement of the facilitator. */
+  attestation: unknown
+}
+
+export interface RunState {
+  step: 'idle' | 'asking' | 'signing' | 'paying'
+  /** The reason why nothing was signed, if the last run ended so. */
+  refusal?: { title: string; text: string }
+  /** The payment of the last run. While it may still be taken, no other one is signed. */
+  signed?: SignedPayment
+  /** The last answer to a whole call: after the payment, or without one where none was asked for. */
+  reply?: Reply
+  settlement?: Settlement | undefined
+}
+
+/** One endpoint that a person tries. It outlives the panel, so that a payment is not forgotten when that is closed. */
+export interface Run {
+  get(): RunState
+  subscribe(listener: () => void): () => void
+  /** Calls, signs once within the shown terms, and calls with the payment. Does nothing while it runs. */
+  start(input: TryInput, payer: Payer, shown: ShownTerms): Promise<void>
+  /** Sends the payment that was signed once more. */
+  sendAgain(): Promise<void>
+}
+
+/** Creates the run of an endpoint. */
+export function createRun(called: CalledEndpoint): Run {
+  let state: RunState = { step: 'idle' }
+  let paid: { input: TryInput; caller: Caller } | undefined
+  const listeners = new Set<() => void>()
+
+  function set(next: RunState): void {
+    state = next
+    for (const listener of listeners) listener()
+  }
+
+  async function ask(input: TryInput): Promise<Reply> {
+    const direct = await callByPage(called, input)
+    // Terms in a header that the host does not expose are read through the service.
+    const isReadable = direct?.status !== 402 || isObject(termsOf(direct))
+    return direct !== undefined && isReadable ? direct : callByService(called, input)
+  }
+
+  async function pay(signed: SignedPayment): Promise<void> {
+    if (paid === undefined) return
+    const { input, caller } = paid
+    set({ ...state, step: 'paying', signed })
+    const direct = caller === 'page' ? await callByPage(called, input, signed.header) : undefined
+    // The same payment goes through the service where the page could not send it, or got no answer.
+    const reply = direct ?? (await callByService(called, input, signed.header))
+    const told = reply.ok ? settlementOf(reply) : undefined
+    // A success that was told once stays known, though a second answer may say less.
+    const settlement = told?.success === true ? told : (state.settlement ?? told)
+    set({ step: 'idle', signed, reply, settlement })
+  }
+
+  return {
+    get: () => state,
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async start(input, payer, shown) {
+      if (state.step !== 'idle') return
+      set({ step: 'asking' })
+      const first = await ask(input)
+      if (!first.ok) {
+        return set({ step: 'idle', refusal: { title: words.notCalled, text: first.message } })
+      }
+      const terms = termsOf(first)
+      if (first.status !== 402 && !isObject(terms)) return set({ step: 'idle', reply: first })
+      const choice = choose(terms, shown)
+      if (!choice.ok) {
+        return set({ step: 'idle', refusal: { title: words.refused, text: choice.why } })
+      }
+      set({ step: 'signing' })
+      let signed: SignedPayment
+      try {
+        signed = await signPayment(payer, choice, shown)
+      } catch (error) {
+        const refusal = { title: words.refused, text: describeError(error) }
+        return set({ step: 'idle', refusal })
+      }
+      paid = { input, caller: first.by }
+      await pay(signed)
+    },
+    async sendAgain() {
+      if (state.step === 'idle' && state.signed !== undefined) await pay(state.signed)
+    },
+  }
+}
+
+/** Returns what an answer asks to be paid, as it came; of a tool only where it has terms. */
+function termsOf(reply: Reply & { ok: true }): unknown {
+  const text = new TextDecoder().decode(reply.bytes)
+  if (reply.status === 402) return readTerms(reply.headers['payment-required'], text)
+  const terms = requiredIn(memberOf(messageIn(text), 'result'))
+  return isObject(terms) && 'accepts' in terms ? terms : undefined
+}
+
+/** Returns the message of JSON-RPC in a text, if it is one. */
+function messageIn(text: string): unknown {
+  const message = parseJson(text)
+  return memberOf(message, 'jsonrpc') === '2.0' ? message : undefined
+}
+
+/** Reads what the seller says of the payment: the header of its answer, or the metadata of a tool's result. */
+function settlementOf(reply: Reply & { ok: true }): Settlement | undefined {
+  const header = reply.headers['payment-response']
+  const text = new TextDecoder().decode(reply.bytes)
+  const told =
+    header === undefined
+      ? memberOf(memberOf(memberOf(messageIn(text), 'result'), '_meta'), 'x402/payment-response')
+      : parseJson(fromBase64(header))
+  if (!isObject(told)) return undefined
+  const { success, transaction, extensions } = told
+  const info = memberOf(memberOf(extensions, 'facilitator-attestation'), 'info')
+  const isHash = typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)
+  return {
+    success: success === true,
+    transaction: isHash ? transaction : undefined,
+    attestation: memberOf(info, 'attestation'),
+  }
+}
+
+const runs = new Map<string, Run>()
+
+/** Returns the run of an endpoint for the life of the page. */
+export function runOf(called: CalledEndpoint): Run {
+  const name = `${called.merchantId} ${called.endpoint.state.id}`
+  const run = runs.get(name) ?? createRun(called)
+  runs.set(name, run)
+  return run
+}

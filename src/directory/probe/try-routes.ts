@@ -1,0 +1,193 @@
+import type { FastifyInstance } from 'fastify'
+import type { z } from 'zod'
+import { httpCodes } from '../../api/errors.js'
+import { type TryAnswer, type TryInput, tryAnswer, tryBody } from '../../api/try.js'
+import { RequestFault } from '../../http/errors.js'
+import { describedAs, type Operation } from '../../http/operation.js'
+import { callerOf } from '../../http/rate-limit.js'
+import type { CatalogEntry, ListedEndpoint, ListingReader } from '../../store/listings.js'
+import { toHttpCall } from '../../x402/calls.js'
+import { presentInPublic, unknownMerchant, writeCodes } from '../listings/faults.js'
+import { type CallBudget, type CallBudgetOptions, hostKey } from './call-limits.js'
+import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
+import { sentMethod, whyUncalled } from './probe.js'
+import { callTool } from './tool-call.js'
+
+/** A person waits for the answer, and a seller settles before it gives one. */
+export const tryTimes = { headersMs: 25_000, bodyMs: 10_000, totalMs: 30_000 }
+
+/** One call for each person at a time, with room for the answer of a 402 and the next try. */
+export const tryAllowance = {
+  maxConcurrent: 12,
+  maxConcurrentEach: 3,
+  perCaller: { capacity: 12, refillMs: 5_000 },
+  perHost: { capacity: 30, refillMs: 2_000 },
+} satisfies Partial<CallBudgetOptions>
+
+const MAX_SENT_BYTES = 64 * 1024
+const MAX_ANSWER_BYTES = 256 * 1024
+/** JSON around the body and the payment. */
+const BODY_LIMIT_BYTES = MAX_SENT_BYTES + 32 * 1024
+
+/** Headers of a listing that a call may have. None names a session, a credential, a method or another address. */
+const openHeader =
+  /^(accept|accept-language|x-(?!forwarded|real-ip|http-method|original|payment)[a-z0-9-]{1,60})$/
+/** Headers of an answer that the page needs. */
+const shownHeaders = ['content-type', 'payment-required', 'payment-response', 'retry-after']
+
+interface TryRoutesOptions {
+  store: Pick<ListingReader, 'findMerchant' | 'entriesById'>
+  /** With the times of `tryTimes`. */
+  fetch: GuardedFetch
+  budget: CallBudget
+}
+
+const tryOperation: Operation = {
+  id: 'tryEndpoint',
+  tag: 'Directory',
+  summary: 'Call a listed endpoint once, with a payment if there is one',
+  description:
+    'For the page of a merchant, where the host of an endpoint does not let pages call it. Only listed endpoints are called, by GET, HEAD, POST or as a tool. Closed to pages of other origins, and absent with `TRY_IT=false`.',
+  body: tryBody,
+  answers: {
+    200: { description: 'What the endpoint answered, or why it did not.', schema: tryAnswer },
+  },
+  codes: [
+    writeCodes.merchantNotFound,
+    writeCodes.merchantDeleted,
+    writeCodes.merchantHidden,
+    httpCodes.endpointNotFound,
+    httpCodes.notCallable,
+  ],
+  examples: {
+    unknown: { ...unknownMerchant, body: { merchantId: 'nobody', endpointId: 1, input: {} } },
+  },
+}
+
+/**
+ * Serves `POST /api/try`: one call of a listed endpoint for a person at a page. The URL is that of the listing, the answer
+ * is data in JSON, so that nothing of it runs under this origin.
+ */
+export async function tryRoutes(
+  app: FastifyInstance,
+  { store, fetch, budget }: TryRoutesOptions,
+): Promise<void> {
+  async function find(merchantId: string, endpointId: number): Promise<CatalogEntry> {
+    presentInPublic(await store.findMerchant(merchantId))
+    const [entry] = await store.entriesById([endpointId])
+    if (entry?.merchant.id === merchantId) return entry
+    throw fault('endpointNotFound', 'endpointId names no endpoint of this merchant.')
+  }
+
+  app.post(
+    '/api/try',
+    { ...describedAs(tryOperation), bodyLimit: BODY_LIMIT_BYTES },
+    async (request, reply) => {
+      const { merchantId, endpointId, input, payment } = parse(request.body)
+      const { endpoint } = await find(merchantId, endpointId)
+      const why = whyUncalled(endpoint)
+      if (why !== undefined) throw fault('notCallable', why)
+      const call = endpoint.method === 'MCP' ? callListedTool : callListedUrl
+      const answer = await budget.spend(callerOf(request.ip), hostKey(endpoint.url), () =>
+        call(fetch, endpoint, input, payment),
+      )
+      return reply.header('cache-control', 'no-store').send(answer)
+    },
+  )
+}
+
+type CallListed = (
+  fetch: GuardedFetch,
+  endpoint: ListedEndpoint,
+  input: TryInput,
+  payment: string | undefined,
+) => Promise<TryAnswer>
+
+const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
+  const { bodyType } = endpoint.example
+  const { queryParams = {}, pathParams = {}, body } = input
+  const filled = { queryParams, pathParams, body, ...(bodyType && { bodyType }) }
+  const call = toHttpCall(endpoint, filled)
+  if (Buffer.byteLength(call.body ?? '') > MAX_SENT_BYTES) throw tooLong()
+  const answer = await fetch({
+    ...call,
+    method: sentMethod(endpoint.method),
+    accept: '*/*',
+    headers: {
+      ...openHeadersOf(endpoint, input.headers ?? {}),
+      ...(payment === undefined ? {} : { 'payment-signature': payment }),
+    },
+    bodyBytes: MAX_ANSWER_BYTES,
+    asBase64: true,
+  })
+  if (answer.kind !== 'answer') return unanswered(answer)
+  const { status, headers } = answer.head
+  const shown = shownHeaders.flatMap((name) => {
+    const value = headers[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { outcome: 'answered', status, headers: Object.fromEntries(shown), body: answer.body }
+}
+
+/** A call that was refused or found no host was not sent. All others may have been. */
+function unanswered(answer: Exclude<GuardedAnswer, { kind: 'answer' }>): TryAnswer {
+  const unsent = ['ECONNREFUSED', 'ENOTFOUND', 'ENODATA', 'EAI_AGAIN', 'ESERVFAIL', 'ETIMEOUT']
+  const wasSent =
+    answer.kind === 'unreachable' ? !unsent.includes(answer.code) : answer.kind !== 'blocked'
+  return { outcome: 'unanswered', message: answer.message, wasSent }
+}
+
+const callListedTool: CallListed = async (fetch, { url, toolName = '' }, input, payment) => {
+  const { arguments: given = {} } = input
+  if (Buffer.byteLength(JSON.stringify(given)) > MAX_SENT_BYTES) throw tooLong()
+  const target = { url, toolName, arguments: given }
+  const answer = await callTool(fetch, target, payment === undefined ? undefined : decode(payment))
+  if (!answer.ok) {
+    return { outcome: 'unanswered', message: answer.verdict.message, wasSent: answer.wasSent }
+  }
+  const body = Buffer.from(JSON.stringify(answer.value)).toString('base64')
+  const headers = { 'content-type': 'application/json' }
+  return { outcome: 'answered', status: 200, headers, body }
+}
+
+/** A tool takes the payment as an object. */
+function decode(payment: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(payment, 'base64').toString())
+  } catch {
+    throw fault('invalidRequest', 'payment must be base64 of JSON.')
+  }
+}
+
+/** Returns the headers that may be sent: those that the listing names, with names that are open. */
+function openHeadersOf(
+  { example }: Pick<ListedEndpoint, 'example'>,
+  given: Record<string, string>,
+): Record<string, string> {
+  const named = new Set(Object.keys(example.headers ?? {}).map((name) => name.toLowerCase()))
+  const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const closed = headers.find(([name]) => !named.has(name) || !openHeader.test(name))
+  if (closed === undefined) return Object.fromEntries(headers)
+  const message = `input.headers: ${JSON.stringify(closed[0].slice(0, 60))} is not a header that the listing names and Arcus sends.`
+  throw fault('invalidRequest', message)
+}
+
+function parse(body: unknown): z.infer<typeof tryBody> {
+  const parsed = tryBody.safeParse(body)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const place = issue?.path.length ? `${issue.path.join('.')}: ` : ''
+  throw fault('invalidRequest', `${place}${issue?.message ?? 'The body is malformed'}.`)
+}
+
+function tooLong(): RequestFault {
+  return fault('bodyTooLarge', `The call may send ${MAX_SENT_BYTES / 1024} KiB at most.`)
+}
+
+function fault(
+  key: 'invalidRequest' | 'endpointNotFound' | 'notCallable' | 'bodyTooLarge',
+  message: string,
+) {
+  const { status, code } = httpCodes[key]
+  return new RequestFault({ statusCode: status, code, message })
+}

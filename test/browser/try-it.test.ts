@@ -1,0 +1,178 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { devnetPayer } from '../../src/devnet/accounts.js'
+import { usdcBalance } from '../../src/devnet/fixtures.js'
+import { type Shop, startShop } from '../support/a-shop.js'
+import { seriousFindings } from './support/accessibility.js'
+import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
+import { reasonToSkip } from './support/chromium.js'
+import { createTestWallet, type TestWallet } from './support/test-wallet.js'
+
+const skipped = reasonToSkip()
+let world: BrowserWorld
+let shop: Shop
+
+beforeAll(async () => {
+  if (skipped !== undefined) return
+  world = await startBrowserWorld()
+  shop = await startShop(world.post)
+  await world.list('corner-shop', {
+    endpoints: [
+      {
+        url: `${shop.url}/goods`,
+        method: 'GET',
+        title: 'Goods',
+        price: '10000',
+        example: { queryParams: { city: 'Lisbon', days: 3 } },
+        inputSchema: {
+          type: 'object',
+          properties: {
+            city: { type: 'string', description: 'A place name' },
+            days: { type: 'integer' },
+            unit: { enum: ['c', 'f'] },
+          },
+          required: ['city'],
+        },
+      },
+    ],
+  })
+})
+afterAll(async () => {
+  await shop?.stop()
+  await world?.stop()
+})
+afterEach(() => {
+  shop?.ask('10000')
+  shop?.presented.splice(0)
+  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0 })
+})
+
+const aWallet = () => createTestWallet({ name: 'Fern', account: devnetPayer.account })
+const balance = () => usdcBalance(world.chainUrl, devnetPayer.address)
+const pay = (page: Page) => page.getByRole('button', { name: /^Call and pay/ }).click()
+
+/** Opens the panel of the endpoint, with the wallet connected if there is one. */
+async function openPanel(wallet?: TestWallet, options = {}) {
+  const opened = await world.open({ ...options, wallets: wallet === undefined ? [] : [wallet] })
+  const { page } = opened
+  await page.goto('/merchants/corner-shop')
+  await page.getByRole('button', { name: 'Try it', exact: true }).click()
+  await page.getByRole('heading', { name: 'Try it here' }).waitFor()
+  if (wallet !== undefined) {
+    await page.getByRole('button', { name: 'My wallet' }).click()
+    await page.getByRole('button', { name: 'Connect wallet' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: wallet.info.name }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+  return opened
+}
+
+describe.skipIf(skipped !== undefined)('Try it', () => {
+  it('pays the listed price with the visitor’s wallet, and shows answer, cost and receipt', async () => {
+    const wallet = aWallet()
+    const { page, faults, close } = await openPanel(wallet)
+    const before = await balance()
+    await page.getByLabel('city').fill('Porto')
+    await pay(page)
+    await page.getByText('Paid', { exact: true }).waitFor()
+    const answer = page.getByRole('region', { name: 'Answer' })
+    expect(await answer.locator('pre').textContent()).toBe('{\n  "goods": true\n}')
+    await page.getByText('Called through Arcus', { exact: false }).waitFor()
+    await page.getByText('0.01 USDC', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(10_000n)
+    expect(shop.presented).toHaveLength(1)
+    expect(wallet.signed.map(({ message }) => message.value)).toEqual(['10000'])
+
+    const link = page.getByRole('link', { name: 'Receipt' })
+    const [receipt] = await Promise.all([page.waitForEvent('popup'), link.click()])
+    await receipt.getByRole('heading', { name: /receipt/i }).waitFor()
+    await receipt.close()
+    const isForeign = (fault: string) => !/CORS|ERR_FAILED|called elsewhere/.test(fault)
+    expect(faults.filter(isForeign)).toEqual([])
+    await close()
+  })
+
+  it('is called by the page itself where the host lets it, with what was typed', async () => {
+    shop.opensToPages = true
+    const { page, close } = await openPanel(aWallet())
+    await page.getByLabel('city').fill('Évora')
+    await page.getByLabel('days').fill('x')
+    await page.getByText('Write a number.').waitFor()
+    await page.getByLabel('days').fill('2')
+    await page.getByLabel('unit').selectOption('f')
+    await pay(page)
+    await page.getByText('Paid', { exact: true }).waitFor()
+    await page.getByText('Called from this page.').waitFor()
+    const answer = page.getByRole('region', { name: 'Answer' })
+    expect(await answer.locator('pre').textContent()).toContain(
+      '/goods?city=%C3%89vora&days=2&unit=f',
+    )
+    await page.getByRole('button', { name: 'JSON' }).click()
+    expect(JSON.parse(await page.getByLabel('JSON').inputValue())).toEqual({
+      queryParams: { city: 'Évora', days: 2, unit: 'f' },
+    })
+    await close()
+  })
+
+  it('signs nothing for a 402 that asks for more, and nothing that the person refuses', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const before = await balance()
+    shop.ask('10001')
+    await pay(page)
+    await page.getByText('Nothing was signed, nothing was paid').waitFor()
+    await page.getByText('signs nothing above it', { exact: false }).waitFor()
+    shop.ask('10000')
+    wallet.rejectNext('eth_signTypedData_v4')
+    await pay(page)
+    await page.getByText('You refused in the wallet', { exact: false }).waitFor()
+    expect(wallet.signed).toEqual([])
+    expect(shop.presented).toEqual([])
+    expect(await balance()).toBe(before)
+    await close()
+  })
+
+  it('sends the same payment again after a lost answer, and signs no other one', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const before = await balance()
+    // The page's journal is silent too, so that nothing is known but the silence.
+    await page.route('**/payments/**', (route) => route.abort())
+    shop.hangsUp = 1
+    await pay(page)
+    await page.getByText('It is not known whether the payment went through').waitFor()
+    expect(await page.getByRole('button', { name: /^Call/ }).count()).toBe(0)
+    await page.unroute('**/payments/**')
+    await page.getByRole('button', { name: 'Send the same payment again' }).click()
+    await page.getByText('Paid, and the endpoint answered with an error').waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(new Set(shop.presented).size).toBe(1)
+    expect(shop.presented).toHaveLength(2)
+    expect(before - (await balance())).toBe(10_000n)
+    await close()
+  })
+
+  it('has a play wallet where the service is a devnet, and nowhere else', async () => {
+    const before = await balance()
+    const { page, close } = await openPanel(undefined, { width: 390, theme: 'dark' })
+    await page.getByText('Play money of this devnet', { exact: false }).waitFor()
+    await pay(page)
+    await page.getByText('Paid', { exact: true }).waitFor()
+    expect(before - (await balance())).toBe(10_000n)
+    expect(await seriousFindings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await close()
+
+    const real = await world.open()
+    await real.page.route('**/api/console', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), devnet: false } })
+    })
+    await real.page.goto('/merchants/corner-shop')
+    await real.page.getByRole('button', { name: 'Try it', exact: true }).click()
+    await real.page.getByText('Connect a wallet to pay.').waitFor()
+    expect(await real.page.getByText(/play/i).count()).toBe(0)
+    expect([...real.received.keys()].filter((path) => path.includes('play-wallet'))).toEqual([])
+    await real.close()
+  })
+})

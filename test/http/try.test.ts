@@ -1,0 +1,286 @@
+import type { RequestListener } from 'node:http'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type CallBudgetOptions, createCallBudget } from '../../src/directory/probe/call-limits.js'
+import { tryAllowance, tryRoutes } from '../../src/directory/probe/try-routes.js'
+import type { Endpoint, Merchant } from '../../src/store/listings.js'
+import { startToolShop } from '../support/a-tool-shop.js'
+import { ask } from '../unit/directory/probe/a-402.js'
+import { aMerchant, anEndpoint } from '../unit/directory/probe/a-listing-store.js'
+import { aLocalFetch, aTarget } from '../unit/directory/probe/a-target.js'
+import { anEdgesServer } from './edges-server.js'
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((close) => close()))
+})
+
+interface Setting {
+  endpoint?: Partial<Endpoint>
+  merchant?: Partial<Merchant>
+  budget?: Partial<CallBudgetOptions>
+  allowPrivateHosts?: boolean
+}
+
+/** Serves the route over one listed endpoint with the id 7 of the merchant `weather`. */
+async function aServer({ endpoint, merchant, budget, allowPrivateHosts = true }: Setting) {
+  const listed = { endpoint: anEndpoint({ ...endpoint, id: 7 }), merchant: aMerchant(merchant) }
+  const edges = await anEdgesServer({
+    routes: (app) => {
+      void app.register(tryRoutes, {
+        store: {
+          findMerchant: async (id) => (id === 'weather' ? listed.merchant : undefined),
+          entriesById: async ([id]) => (id === 7 ? [{ ...listed, usage: null }] : []),
+        },
+        fetch: aLocalFetch({ allowPrivateHosts }),
+        budget: createCallBudget({ now: () => Date.now(), ...tryAllowance, ...budget }),
+      })
+    },
+  })
+  open.push(() => edges.app.close())
+  const send = (body: object) =>
+    edges.app.inject({ method: 'POST', url: '/api/try', payload: { ...body } })
+  const call = (input: object = {}, more: object = {}) =>
+    send({ merchantId: 'weather', endpointId: 7, input, ...more })
+  return { app: edges.app, send, call }
+}
+
+interface Seen {
+  method: string | undefined
+  url: string | undefined
+  headers: Record<string, unknown>
+  body: string
+}
+
+/** Starts a host that keeps what it saw and then answers. */
+async function aHost(answer: RequestListener) {
+  const seen: Seen[] = []
+  const host = await aTarget(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    seen.push({ method: request.method, url: request.url, headers: request.headers, body })
+    answer(request, response)
+  })
+  open.push(host.close)
+  return { url: host.url, seen, connections: host.connections }
+}
+
+const payment = Buffer.from('{"x402Version":2}').toString('base64')
+
+describe('POST /api/try', () => {
+  it('calls the listed URL with the input, and gives the 402 as data', async () => {
+    const host = await aHost((_, response) => ask(response))
+    const { call } = await aServer({
+      endpoint: { url: `${host.url}/w?unit=c`, example: { headers: { 'X-Style': 'short' } } },
+    })
+    const answer = await call({
+      queryParams: { city: 'Évora', days: [1, 2] },
+      headers: { 'X-Style': 'long' },
+    })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.json()).toMatchObject({
+      outcome: 'answered',
+      status: 402,
+      headers: { 'payment-required': expect.any(String) },
+    })
+    const [request] = host.seen
+    expect(request?.url).toBe('/w?unit=c&city=%C3%89vora&days=1&days=2')
+    expect(request?.headers).toMatchObject({ 'x-style': 'long' })
+    expect(request?.headers).not.toHaveProperty('payment-signature')
+    expect(request?.headers).not.toHaveProperty('cookie')
+  })
+
+  it('hands the payment on, and gives bytes of any type back as base64', async () => {
+    const bytes = Buffer.from([0, 255, 128, 60, 115])
+    const host = await aHost((_, response) => {
+      const headers = {
+        'content-type': 'image/png',
+        'payment-response': 'e30=',
+        'set-cookie': 'a=b',
+      }
+      response.writeHead(200, headers).end(bytes)
+    })
+    const { call } = await aServer({ endpoint: { url: host.url, method: 'POST' } })
+    const answer = await call({ body: { city: 'Faro' } }, { payment })
+    expect(answer.json()).toEqual({
+      outcome: 'answered',
+      status: 200,
+      headers: { 'content-type': 'image/png', 'payment-response': 'e30=' },
+      body: bytes.toString('base64'),
+    })
+    expect(host.seen).toMatchObject([
+      {
+        method: 'POST',
+        body: '{"city":"Faro"}',
+        headers: { 'payment-signature': payment, 'content-type': 'application/json' },
+      },
+    ])
+  })
+
+  it('calls a tool with the payment as an object', async () => {
+    const shop = await startToolShop()
+    open.push(shop.stop)
+    const { call } = await aServer({
+      endpoint: { url: shop.url, method: 'MCP', toolName: 'forecast' },
+    })
+    const input = { arguments: { city: 'Lagos' } }
+    const [unpaid, paid] = [await call(input), await call(input, { payment })]
+    for (const answer of [unpaid, paid]) {
+      const { outcome, body } = answer.json()
+      expect(outcome).toBe('answered')
+      const { result } = JSON.parse(Buffer.from(body, 'base64').toString())
+      expect(result.structuredContent.accepts).toHaveLength(1)
+    }
+    expect(shop.calls).toEqual([
+      { name: 'forecast', args: { city: 'Lagos' }, isPaid: false },
+      { name: 'forecast', args: { city: 'Lagos' }, isPaid: true },
+    ])
+    expect((await call(input, { payment: 'bm90IEpTT04=' })).json().error).toBe('invalid_request')
+  })
+
+  it('calls no other address than a listed one', async () => {
+    const host = await aHost((_, response) => ask(response))
+    const { send, call } = await aServer({ endpoint: { url: host.url } })
+    const wrong = [
+      [{ merchantId: 'nobody', endpointId: 7, input: {} }, 404, 'merchant_not_found'],
+      [{ merchantId: 'weather', endpointId: 8, input: {} }, 404, 'endpoint_not_found'],
+      [{ url: host.url, input: {} }, 400, 'invalid_request'],
+      [{ merchantId: 'weather', endpointId: 7, input: {}, url: host.url }, 400, 'invalid_request'],
+    ] as const
+    for (const [body, status, code] of wrong) {
+      const answer = await send(body)
+      expect([answer.statusCode, answer.json().error]).toEqual([status, code])
+    }
+    const foreign = await aServer({ endpoint: { url: host.url }, merchant: { id: 'other' } })
+    expect((await foreign.call()).json().error).toBe('endpoint_not_found')
+    expect(host.connections()).toBe(0)
+    expect((await call()).statusCode).toBe(200)
+  })
+
+  it.each([
+    [{ merchant: { hiddenReason: 'Fraud' } }, 403, 'merchant_hidden'],
+    [{ merchant: { deletedAt: 5 } }, 410, 'merchant_deleted'],
+    [{ endpoint: { method: 'DELETE' } }, 409, 'not_callable'],
+    [{ endpoint: { method: 'PUT' } }, 409, 'not_callable'],
+    [{ endpoint: { method: 'MCP', transport: 'sse' } }, 409, 'not_callable'],
+  ] as const)('calls nothing for %j', async (setting, status, code) => {
+    const host = await aHost((_, response) => ask(response))
+    const { endpoint = {}, merchant = {} } = setting as Setting
+    const { call } = await aServer({ merchant, endpoint: { url: host.url, ...endpoint } })
+    const answer = await call()
+    expect([answer.statusCode, answer.json().error]).toEqual([status, code])
+    expect(host.connections()).toBe(0)
+  })
+
+  it.each([
+    'X-Unnamed',
+    'Cookie',
+    'Authorization',
+    'Host',
+    'X-Forwarded-For',
+    'X-Payment',
+    'X-HTTP-Method-Override',
+    'Payment-Signature',
+  ])('sends no header %s', async (name) => {
+    const host = await aHost((_, response) => ask(response))
+    const named = name === 'X-Unnamed' ? {} : { [name]: 'text' }
+    const { call } = await aServer({ endpoint: { url: host.url, example: { headers: named } } })
+    const answer = await call({ headers: { [name]: 'x' } })
+    expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
+    expect(host.connections()).toBe(0)
+  })
+
+  it('bounds what is sent', async () => {
+    const host = await aHost((_, response) => ask(response))
+    const { call } = await aServer({
+      endpoint: { url: host.url, method: 'POST', example: { headers: { 'X-A': '' } } },
+    })
+    const refusals = [
+      await call({ body: 'x'.repeat(65_535) }),
+      await call({ body: 'x'.repeat(100_000) }),
+      await call({}, { payment: 'A'.repeat(16_388) }),
+      await call({}, { payment: 'not base64!' }),
+      await call({ headers: { 'X-A': 'a\r\nCookie: b' } }),
+    ]
+    const codes = refusals.map((answer) => answer.json().error)
+    expect(codes).toEqual([
+      'body_too_large',
+      'body_too_large',
+      'invalid_request',
+      'invalid_request',
+      'invalid_request',
+    ])
+    expect(host.connections()).toBe(0)
+    expect((await call({ body: 'x'.repeat(65_534) })).statusCode).toBe(200)
+  })
+
+  it('follows no redirect, cuts long answers off, and says whether a call was sent', async () => {
+    const moved = await aHost((_, response) =>
+      response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+    )
+    const long = await aHost((_, response) => response.end(Buffer.alloc(256 * 1024 + 1)))
+    const closing = await aHost((request) => request.socket.destroy())
+    const gone = await aTarget(() => {})
+    await gone.close()
+    const outcome = async (url: string, allowPrivateHosts = true) => {
+      const { call } = await aServer({ endpoint: { url }, allowPrivateHosts })
+      const { outcome, wasSent, message } = (await call()).json()
+      expect([outcome, typeof message]).toEqual(['unanswered', 'string'])
+      return wasSent
+    }
+    expect(await outcome(moved.url)).toBe(true)
+    expect(await outcome(long.url)).toBe(true)
+    expect(await outcome(closing.url)).toBe(true)
+    expect(await outcome(gone.url)).toBe(false)
+    expect(await outcome(moved.url, false)).toBe(false)
+    expect(moved.seen).toHaveLength(1)
+  })
+
+  it('runs few calls of a caller at once, and soon asks them to wait', async () => {
+    const waiting: (() => void)[] = []
+    let arrive = () => {}
+    const host = await aHost((_, response) => {
+      waiting.push(() => response.end())
+      arrive()
+    })
+    const budget = { maxConcurrentEach: 2, perCaller: { capacity: 4, refillMs: 60_000 } }
+    const { call } = await aServer({ endpoint: { url: host.url }, budget })
+    const both = new Promise<void>((resolve) => {
+      arrive = () => waiting.length === 2 && resolve()
+    })
+    const running = [call(), call()]
+    await both
+    const third = await call()
+    expect([third.statusCode, third.headers['retry-after']]).toEqual([429, '5'])
+    for (const end of waiting) end()
+    for (const answer of await Promise.all(running)) expect(answer.statusCode).toBe(200)
+    arrive = () => waiting.at(-1)?.()
+    expect((await call()).statusCode).toBe(200)
+    const fifth = await call()
+    expect([fifth.statusCode, Number(fifth.headers['retry-after'])]).toEqual([429, 60])
+    expect(host.seen).toHaveLength(3)
+  })
+
+  it('is closed to pages of other origins', async () => {
+    const { app, call } = await aServer({ endpoint: { url: 'https://api.example.com/' } })
+    const preflight = await app.inject({
+      method: 'OPTIONS',
+      url: '/api/try',
+      headers: {
+        origin: 'https://other.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    })
+    expect(preflight.statusCode).toBe(405)
+    expect(preflight.headers).not.toHaveProperty('access-control-allow-origin')
+    const simple = await app.inject({
+      method: 'POST',
+      url: '/api/try',
+      headers: { 'content-type': 'text/plain', origin: 'https://other.example' },
+      payload: JSON.stringify({ merchantId: 'weather', endpointId: 7, input: {} }),
+    })
+    expect(simple.statusCode).toBeGreaterThanOrEqual(400)
+    expect((await call({ no: 1 })).headers).not.toHaveProperty('access-control-allow-origin')
+  })
+})

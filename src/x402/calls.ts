@@ -109,14 +109,16 @@ export function toHttpCall(
   return { ...target, body: JSON.stringify(body ?? {}), contentType: 'application/json' }
 }
 
-/** Writes fields as `multipart/form-data`. */
+/** Writes fields as `multipart/form-data`, with a boundary that occurs in none of them. */
 function toForm(fields: Record<string, unknown>): { body: string; contentType: string } {
-  const random = crypto.getRandomValues(new Uint32Array(4))
-  const boundary = `arcus-${[...random].map((word) => word.toString(16).padStart(8, '0')).join('')}`
-  const parts = Object.entries(fields).map(
+  const entries = Object.entries(fields).map(
     ([name, value]) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${encodeURIComponent(name)}"\r\n\r\n${toText(value)}\r\n`,
+      `content-disposition: form-data; name="${encodeURIComponent(name)}"\r\n\r\n${toText(value)}\r\n`,
   )
+  let number = 0
+  while (entries.some((entry) => entry.includes(`arcus-form-${number}`))) number++
+  const boundary = `arcus-form-${number}`
+  const parts = entries.map((entry) => `--${boundary}\r\n${entry}`)
   return {
     body: `${parts.join('')}--${boundary}--\r\n`,
     contentType: `multipart/form-data; boundary=${boundary}`,

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { type Shop, startShop } from '../support/a-shop.js'
+import { startToolShop, type ToolShop } from '../support/a-tool-shop.js'
 import { seriousFindings } from './support/accessibility.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
@@ -11,11 +12,25 @@ import { createTestWallet, type TestWallet } from './support/test-wallet.js'
 const skipped = reasonToSkip()
 let world: BrowserWorld
 let shop: Shop
+let tools: ToolShop
 
 beforeAll(async () => {
   if (skipped !== undefined) return
   world = await startBrowserWorld()
   shop = await startShop(world.post)
+  tools = await startToolShop({ facilitatorUrl: world.url })
+  await world.list('tool-shop', {
+    endpoints: [
+      {
+        url: tools.url,
+        method: 'MCP',
+        toolName: 'forecast',
+        title: 'Forecast',
+        price: '10000',
+        example: { arguments: { city: 'Lisbon' } },
+      },
+    ],
+  })
   await world.list('corner-shop', {
     endpoints: [
       {
@@ -39,6 +54,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await shop?.stop()
+  tools?.stop()
   await world?.stop()
 })
 afterEach(() => {
@@ -52,10 +68,10 @@ const balance = () => usdcBalance(world.chainUrl, devnetPayer.address)
 const pay = (page: Page) => page.getByRole('button', { name: /^Call and pay/ }).click()
 
 /** Opens the panel of the endpoint, with the wallet connected if there is one. */
-async function openPanel(wallet?: TestWallet, options = {}) {
+async function openPanel(wallet?: TestWallet, options = {}, merchant = 'corner-shop') {
   const opened = await world.open({ ...options, wallets: wallet === undefined ? [] : [wallet] })
   const { page } = opened
-  await page.goto('/merchants/corner-shop')
+  await page.goto(`/merchants/${merchant}`)
   await page.getByRole('button', { name: 'Try it', exact: true }).click()
   await page.getByRole('heading', { name: 'Try it here' }).waitFor()
   if (wallet !== undefined) {
@@ -149,6 +165,18 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     expect(new Set(shop.presented).size).toBe(1)
     expect(shop.presented).toHaveLength(2)
     expect(before - (await balance())).toBe(10_000n)
+    await close()
+  })
+
+  it('calls a tool of an MCP server with the payment', async () => {
+    const { page, close } = await openPanel(aWallet(), {}, 'tool-shop')
+    await page.getByLabel('city').fill('Sines')
+    await pay(page)
+    await page.getByText('Paid', { exact: true }).waitFor()
+    const answer = page.getByRole('region', { name: 'Answer' })
+    expect(await answer.locator('pre').textContent()).toContain('"text": "Fair"')
+    const call = { name: 'forecast', args: { city: 'Sines' }, isPaid: true }
+    expect(tools.calls.at(-1)).toEqual(call)
     await close()
   })
 

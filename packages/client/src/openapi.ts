@@ -59,6 +59,7 @@ export interface routes {
   "POST /api/merchants/{id}/rating-answer": operations["answerRating"];
   "POST /api/ratings": operations["ratePayment"];
   "POST /api/session": operations["signIn"];
+  "POST /api/try": operations["tryEndpoint"];
   "POST /discovery/validate": operations["validateEndpoint"];
   "POST /settle": operations["settlePayment"];
   "POST /verify": operations["verifyPayment"];
@@ -801,6 +802,24 @@ export interface components {
       /** @description Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day. */
       successRate: number | null;
     };
+    TryAnswer: {
+      /** @description Base64. Of a tool the JSON-RPC message. */
+      body: string;
+      /** @description Lower-case: the type of the body, the terms and the outcome of a payment. */
+      headers: {
+        [key: string]: string;
+      };
+      /** @constant */
+      outcome: "answered";
+      status: number;
+    } | {
+      /** @description One sentence. */
+      message: string;
+      /** @constant */
+      outcome: "unanswered";
+      /** @description Whether the server may have received the call. */
+      wasSent: boolean;
+    };
     /** @description Unix time in seconds. */
     UnixSeconds: number;
     /** @description Payments for the endpoint that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner. */
@@ -933,6 +952,8 @@ export interface operations {
               network: components["schemas"]["Network"];
               walletRpcUrls: string[];
             }[];
+            /** @description Whether the page of a merchant calls and pays its endpoints. */
+            tryIt: boolean;
             version: string;
           };
         };
@@ -2346,6 +2367,50 @@ export interface operations {
             /** @description Share of the minutes since then in which payments could settle, 0 to 1. Minutes in which nothing was noted count as if they could not. */
             uptime: number | null;
           };
+        };
+      };
+    };
+  };
+  tryEndpoint: {
+    parameters: {
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description The id in the `state` of the endpoint. */
+          endpointId: number;
+          /** @description What stands in the place of the example of the listing. */
+          input: {
+            /** @description Of a tool. */
+            arguments?: {
+              [key: string]: unknown;
+            };
+            /** @description Sent in the `bodyType` of the listing. */
+            body?: unknown;
+            /** @description Of those that the listing names, `Accept`, `Accept-Language` and `X-…`. */
+            headers?: {
+              [key: string]: string;
+            };
+            /** @description For the places of the path, such as `:id`. */
+            pathParams?: {
+              [key: string]: string;
+            };
+            queryParams?: {
+              [key: string]: unknown;
+            };
+          };
+          /** @description Merchant id. */
+          merchantId: string;
+          /** @description Base64, as the header `PAYMENT-SIGNATURE` has it. */
+          payment?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description What the endpoint answered, or why it did not. */
+      200: {
+        content: {
+          "application/json": components["schemas"]["TryAnswer"];
         };
       };
     };

@@ -1,14 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createListingClient, type ListingClient } from 'arcus-client/listing-client'
 import { createSiweMessage } from 'viem/siwe'
-import { type Config, useConfig } from 'wagmi'
-import { getConnection, signMessage, signTypedData, switchChain } from 'wagmi/actions'
+import { useConfig } from 'wagmi'
+import { getConnection, signMessage, signTypedData } from 'wagmi/actions'
 import type { NonceAnswer, SessionAnswer } from '../../api/session.js'
 import { boundedFetch, requestJson, sendJson } from '../api/http.js'
 import { settingsQuery } from '../api/queries.js'
 import { sameAddress } from '../format/untrusted-text.js'
 import { endSession, whenEnded } from './session.js'
-import { useListedNetwork } from './wallet-provider.js'
+import { toChain, useListedNetwork } from './wallet-provider.js'
 
 /** No connected wallet can sign. */
 export class NoWalletError extends Error {
@@ -79,11 +79,6 @@ export function useSigning() {
       throw new NoWalletError('The wallet changed its account meanwhile. Sign in again.')
     },
   }
-}
-
-/** Switches the wallet to the chain, because wallets refuse typed data of another one. */
-export async function toChain(config: Config, chainId: number): Promise<void> {
-  if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId })
 }
 
 /** Returns the origin for which the directory takes signatures, if the page was opened at another one. */

@@ -2,6 +2,7 @@ import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-quer
 import { createContext, type ReactNode, useContext } from 'react'
 import { defineChain } from 'viem'
 import { type Config, createConfig, injected, unstable_connector, WagmiProvider } from 'wagmi'
+import { getConnection, switchChain } from 'wagmi/actions'
 import type { ConsoleNetwork } from '../../api/service.js'
 import { settingsQuery } from '../api/queries.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
@@ -81,4 +82,9 @@ function createWalletConfig(network: ConsoleNetwork): Config {
     connectors: [injected()],
     transports: { [chain.id]: unstable_connector(injected) },
   })
+}
+
+/** Switches the wallet to the chain, because wallets refuse typed data of another one. */
+export async function toChain(config: Config, chainId: number): Promise<void> {
+  if (getConnection(config).chainId !== chainId) await switchChain(config, { chainId })
 }

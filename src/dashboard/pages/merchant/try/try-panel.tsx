@@ -13,9 +13,8 @@ import { Notice } from '../../../components/notice.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { sameAddress } from '../../../format/untrusted-text.js'
-import { toChain } from '../../../wallet/signing.js'
 import { WalletPicker } from '../../../wallet/wallet-picker.js'
-import { useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
+import { toChain, useListedNetwork, WalletProvider } from '../../../wallet/wallet-provider.js'
 import {
   exampleJson,
   type Filled,

@@ -259,3 +259,18 @@ describe('the call of an endpoint with places in its path', () => {
     expect(urlOf({ other: 'x' })).toBe(target.url)
   })
 })
+
+describe('a body of fields', () => {
+  it('has a boundary that none of them contains', () => {
+    const body = { city: 'Faro', note: '\r\n--arcus-form-0--', deep: { a: 1 } }
+    const call = toHttpCall(
+      { url: 'https://a.example/', method: 'POST' },
+      { body, bodyType: 'form-data' },
+    )
+    expect(call.contentType).toBe('multipart/form-data; boundary=arcus-form-1')
+    const parts = call.body?.split('--arcus-form-1') ?? []
+    expect(parts).toHaveLength(5)
+    expect(parts[2]).toContain('name="note"\r\n\r\n\r\n--arcus-form-0--')
+    expect(parts[3]).toContain('{"a":1}')
+  })
+})

@@ -158,7 +158,7 @@ function Money({
               {words.receipt}
             </a>
           )}
-          <Link className={linkStyle} href={`/lookup?payer=${payer}&nonce=${nonce}`}>
+          <Link className={linkStyle} href={`/payments/${network}/${payer}/${nonce}?asset=${asset}`}>
             {words.lookUp}
           </Link>
         </span>
@@ -167,7 +167,7 @@ function Money({
         <Fact name={words.proof}>
           <span className="inline-flex items-center gap-2">
             <CopyButton text={JSON.stringify(settlement.attestation)} name={words.proof} />
-            <Link className={linkStyle} href="/lookup/attestation">
+            <Link className={linkStyle} href="/payments/attestation">
               {words.checkProof}
             </Link>
           </span>

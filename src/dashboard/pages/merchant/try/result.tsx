@@ -158,7 +158,10 @@ function Money({
               {words.receipt}
             </a>
           )}
-          <Link className={linkStyle} href={`/payments/${network}/${payer}/${nonce}?asset=${asset}`}>
+          <Link
+            className={linkStyle}
+            href={`/payments/${network}/${payer}/${nonce}?asset=${asset}`}
+          >
             {words.lookUp}
           </Link>
         </span>

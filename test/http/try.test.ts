@@ -29,7 +29,7 @@ async function aServer({ endpoint, merchant, budget, allowPrivateHosts = true }:
       void app.register(tryRoutes, {
         store: {
           findMerchant: async (id) => (id === 'weather' ? listed.merchant : undefined),
-          entriesById: async ([id]) => (id === 7 ? [{ ...listed, usage: null }] : []),
+          entriesById: async ([id]) => (id === 7 ? [{ ...listed, usage: null, rating: null }] : []),
         },
         fetch: aLocalFetch({ allowPrivateHosts }),
         budget: createCallBudget({ now: () => Date.now(), ...tryAllowance, ...budget }),

@@ -55,7 +55,7 @@ describe.skipIf(skipped !== undefined)('listing an API', () => {
     expect(await page.getByLabel('Payout address').inputValue()).toBe(devnetMerchant.address)
     await page.getByLabel('Name').fill('Head House')
     await page.getByLabel('Title').fill('A head')
-    expect(await page.getByLabel('Id').inputValue()).toBe('head-house')
+    expect(await page.getByLabel('Id', { exact: true }).inputValue()).toBe('head-house')
     await review(page)
     await page.getByText('Head House').first().waitFor()
     await page.getByRole('button', { name: 'Sign and list' }).click()

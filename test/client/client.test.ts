@@ -5,7 +5,7 @@ import { createArcusClient } from 'arcus-client'
 import { ArcusError } from 'arcus-client/calls'
 import type { PayOptions } from 'arcus-client/pay'
 import fastify, { type FastifyInstance } from 'fastify'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -341,6 +341,32 @@ describe('watch', () => {
       expect.arrayContaining(['weather-house', 'second-house']),
     ])
     await pages.return(undefined as never)
+  })
+
+  it('asks a service that is away less and less often, and once a minute at least', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: number[] = []
+    const away = createArcusClient({
+      url: world.url,
+      fetch: () => {
+        asked.push(Date.now())
+        return Promise.reject(new Error('gone'))
+      },
+    })
+    const stopping = new AbortController()
+    const idle = away.watch({ signal: stopping.signal }).next()
+    const ended = expect(idle).rejects.toThrow('enough')
+    await vi.advanceTimersByTimeAsync(600_000)
+    stopping.abort(new Error('enough'))
+    await ended
+    const pauses = asked.slice(1).map((at, i) => (at - (asked[i] as number)) / 1_000)
+    expect(pauses.length).toBeGreaterThan(12)
+    for (const [i, pause] of pauses.entries()) {
+      const longest = Math.min(2 ** i, 60)
+      expect(pause).toBeLessThanOrEqual(longest + 0.01)
+      expect(pause).toBeGreaterThanOrEqual(longest * 0.74)
+    }
   })
 
   it('ends with a refusal that does not pass', async () => {

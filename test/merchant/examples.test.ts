@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { ListingEndpoint } from 'arcus-client/listing'
 import { createListingClient } from 'arcus-client/listing-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { usdcBalance } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
+import { startToolShop } from '../support/a-tool-shop.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World
@@ -69,7 +71,7 @@ it('the buyer of the examples prints why the payment was refused', async () => {
 })
 
 describe('the agent of the examples', () => {
-  const listAs = (url: string, price: string) =>
+  const listAs = (endpoint: ListingEndpoint) =>
     createListingClient({
       directoryUrl: world.url,
       // The service has no BASE_URL, so its public name is the default one.
@@ -79,16 +81,7 @@ describe('the agent of the examples', () => {
       name: 'Weather house',
       description: '',
       payTo: devnetMerchant.address,
-      endpoints: [
-        {
-          url,
-          method: 'GET',
-          title: 'Weather of a city',
-          price,
-          example: { queryParams: { city: 'Lisbon' } },
-          inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
-        },
-      ],
+      endpoints: [endpoint],
     })
   const ask = async (...args: string[]) => {
     const agent = run('agent', args, { ARCUS_URL: world.url })
@@ -99,7 +92,14 @@ describe('the agent of the examples', () => {
   it('finds, pays and calls within its limit, and does not pay above it or with unknown parameters', async () => {
     const port = await startMerchant('fastify-merchant')
     const url = `http://127.0.0.1:${port}/weather`
-    await listAs(url, '10000')
+    await listAs({
+      url,
+      method: 'GET',
+      title: 'Weather of a city',
+      price: '10000',
+      example: { queryParams: { city: 'Lisbon' } },
+      inputSchema: { type: 'object', properties: { city: { type: 'string' } } },
+    })
     const before = await balanceOf()
     const bought = await ask('weather', '--param', 'city=Porto')
     expect(bought.output).toMatch(
@@ -114,5 +114,28 @@ describe('the agent of the examples', () => {
     expect(dear.output).toMatch(/Nothing for at most \$0.009/)
     expect(odd.output).toMatch(/It takes city, not planet/)
     expect(odd.balance).toBe(bought.balance)
+  }, 90_000)
+
+  it('finds a tool of an MCP server by MCP, and pays it in the same way', async () => {
+    const shop = await startToolShop({ facilitatorUrl: world.url })
+    try {
+      await listAs({
+        url: shop.url,
+        method: 'MCP',
+        toolName: 'tides',
+        title: 'Tides of a port',
+        price: '10000',
+        example: { arguments: { port: 'Sines' } },
+      })
+      const before = await balanceOf()
+      const bought = await ask('tides', '--mcp', '--param', 'port=Faro')
+      expect(bought.output).toMatch(
+        /Found +tool tides of .*\nAsked for +10000 .*\nAnswer +200 .*Fair.*\nPaid in +0x/,
+      )
+      expect(bought.balance - before).toBe(10_000n)
+      expect(shop.calls.at(-1)).toEqual({ name: 'tides', args: { port: 'Faro' }, isPaid: true })
+    } finally {
+      shop.stop()
+    }
   }, 90_000)
 })

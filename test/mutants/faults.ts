@@ -1173,6 +1173,28 @@ const hooks = faultsOf(
   ],
 )
 
+const buyer = faultsOf(
+  true,
+  ['test/client/client.test.ts', 'test/client/pay.test.ts'],
+  [
+    [
+      'a limit is for one token, that of the listing',
+      'isSame(offer.asset, terms.asset) &&',
+      'terms.asset !== undefined &&',
+    ],
+    [
+      'a tool that succeeded asks for nothing',
+      'hasFailed ? requiredIn(result) : undefined',
+      'hasFailed !== undefined ? requiredIn(result) : undefined',
+    ],
+    [
+      'a settlement on another network is not believed',
+      'settlement?.network === network && { settlement }',
+      'settlement !== undefined && { settlement }',
+    ],
+  ],
+)
+
 export const faults: readonly Fault[] = [
   ...signers,
   ...watchedSigners,
@@ -1206,5 +1228,6 @@ export const faults: readonly Fault[] = [
   ...ratings,
   ...writes,
   ...hooks,
+  ...buyer,
   ...probe,
 ]

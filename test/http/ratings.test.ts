@@ -263,6 +263,12 @@ describe('a rating', () => {
     const confirmation = { owner: lower(stranger), payTo: lower(seller) }
     const ownedBy = { id: 'weather', owner: lower(stranger), payTo: lower(seller), confirmation }
     await save(stores.listings, ownedBy, [{ url }])
+    // The owner is another key now, and the key that is paid is still the payer.
+    const byRecipient = pay({ payer: seller.address })
+    expect(await refusal(byRecipient, { payer: seller.address }, seller)).toEqual([
+      403,
+      'self_rating',
+    ])
     const byOwner = pay({ payer: stranger.address })
     expect(await refusal(byOwner, { payer: stranger.address }, stranger)).toEqual([
       403,

@@ -13,6 +13,7 @@ import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
 import type { PaymentStatus, ReceiptAnswer } from '../../api/payments.js'
+import type { EndpointRatingsAnswer } from '../../api/ratings.js'
 import type { ConsoleSettings, ServiceStatus, StatusHistory } from '../../api/service.js'
 import type { SessionAnswer } from '../../api/session.js'
 import type { Attestation } from '../../x402/attestation.js'
@@ -72,6 +73,14 @@ export const pricesQuery = (merchantId: string, id: number) =>
     queryKey: ['prices', merchantId, id],
     queryFn: ({ signal }) =>
       requestJson<PricesAnswer>(ofEndpoint(merchantId, id, 'prices'), { signal }),
+    staleTime: 60_000,
+  })
+
+export const ratingsQuery = (merchantId: string, id: number) =>
+  queryOptions({
+    queryKey: ['ratings', merchantId, id],
+    queryFn: ({ signal }) =>
+      requestJson<EndpointRatingsAnswer>(ofEndpoint(merchantId, id, 'ratings'), { signal }),
     staleTime: 60_000,
   })
 

@@ -23,6 +23,7 @@ import { Moment } from '../../components/moment.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { duration, percent, shortCount } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
+import { Ratings } from './ratings.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.js'
 
 /** Loaded on demand, because most readers need no wallet. */
@@ -103,6 +104,9 @@ export function EndpointCard({
           </div>
           <ProbeReport {...state} />
           {state.usage !== null && <UsageFigures usage={state.usage} />}
+          {state.rating !== null && (
+            <Ratings merchantId={merchantId} id={state.id} rating={state.rating} />
+          )}
           <History merchantId={merchantId} id={state.id} />
           <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
           <CallCode endpoint={endpoint} merchantId={merchantId} />

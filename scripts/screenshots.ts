@@ -32,7 +32,8 @@ interface Shot {
 }
 
 const shots: readonly Shot[] = [
-  { name: 'directory', path: '/' },
+  { name: 'explore', path: '/' },
+  { name: 'directory', path: '/directory' },
   { name: 'merchant', path: '/merchants/penny-weather' },
   { name: 'status', path: '/status' },
   { name: 'payment', path: '/payments', prepare: findPayment },

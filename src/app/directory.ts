@@ -13,6 +13,9 @@ import { activityRoutes } from '../directory/activity/routes.js'
 import { activityStreamRoutes } from '../directory/activity/stream-routes.js'
 import { createPublicTotals } from '../directory/activity/summary.js'
 import { createUsageRefresh } from '../directory/activity/usage-refresh.js'
+import { createExploreFigures } from '../directory/explore/figures.js'
+import { exploreRoutes } from '../directory/explore/routes.js'
+import { createSettlementFeed } from '../directory/explore/settlement-feed.js'
 import { feedRoutes } from '../directory/exports/feeds.js'
 import { exportRoutes } from '../directory/exports/routes.js'
 import { createAutoCatalog } from '../directory/found/auto-catalog.js'
@@ -174,6 +177,19 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   })
   const usage = createUsageRefresh({ activity, store: world.stores.usage, now, log })
   const readTotals = createPublicTotals({ store: activity, now })
+  const settlements = createSettlementFeed({
+    store: world.stores.settlements,
+    listings: store,
+    tokens,
+    checksum,
+    log,
+  })
+  const readFigures = createExploreFigures({
+    activity,
+    listings: store,
+    readOverview: discovery.answers.overview,
+    now,
+  })
   const sessions = createSessions(world.stores.sessions, now)
   const events = composeEvents({
     ...world,
@@ -263,6 +279,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
         now,
       })
       await app.register(activityStreamRoutes, { feed, listings: store, sessions })
+      await app.register(exploreRoutes, { read: readFigures, feed: settlements })
       await events.routes(app)
       await app.register(ratingRoutes, {
         ...{ ratings, feedback, checksum },
@@ -284,7 +301,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       probing.stop()
       stopFollowing()
       identities.stop()
-      await events.stop()
+      await Promise.all([events.stop(), settlements.stop()])
       await Promise.all([schedule.stop(), bazaar.stop(), discovery.stop(), recorder.stop()])
       await usage.stop()
       await Promise.all([schemas.close(), probing.close()])

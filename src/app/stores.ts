@@ -26,6 +26,7 @@ export interface ComposedStores {
     | 'usage'
     | 'history'
     | 'sessions'
+    | 'settlements'
     | 'threadSource'
   >
 }
@@ -71,6 +72,7 @@ export async function composeStores(
       sessions,
       history: stores.history,
       ratings: stores.ratings,
+      settlements: stores.settlements,
       threadSource: stores.threadSource,
       listings: {
         ...listings,

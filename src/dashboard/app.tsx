@@ -1,11 +1,12 @@
 import { Suspense } from 'react'
-import { Redirect, Route, Switch, useLocation } from 'wouter'
+import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Skeleton } from './components/loaded.js'
 import { lazyPage, NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
-import { Directory } from './pages/directory/directory.js'
+import { Explore } from './pages/explore/explore.js'
 
 const Merchant = lazyPage(async () => (await import('./pages/merchant/merchant.js')).MerchantPage)
+const Directory = lazyPage(async () => (await import('./pages/directory/directory.js')).Directory)
 const FindPayment = lazyPage(
   async () => (await import('./pages/payment/find-payment.js')).FindPayment,
 )
@@ -39,7 +40,7 @@ export function App() {
         <Suspense fallback={<PageSkeleton />}>
           <Switch>
             <Route path="/">
-              <Directory />
+              <Home />
             </Route>
             <Route path="/directory">
               <Directory />
@@ -89,6 +90,16 @@ export function App() {
       </PageBoundary>
     </Shell>
   )
+}
+
+const FORMER_FILTERS =
+  /(?:^|&)(?:query|method|pricing|maxPrice|currency|verified|official|hasSchema|tag|sort)=/
+
+/** A search of the directory used to be at the address of the home page. */
+function Home() {
+  const search = useSearch()
+  if (!FORMER_FILTERS.test(search)) return <Explore />
+  return <Redirect to={`/directory?${search}`} replace />
 }
 
 function PageSkeleton() {

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { openEventStream } from '../http/event-stream.js'
 import type { CatalogAnswers } from './catalog-answers.js'
 
 /** A silent connection gets a comment after so long, which is below what load balancers allow. */
 const HEARTBEAT_SECONDS = '15'
-/** The time that a browser waits before it connects again. */
-const RETRY_MS = 5_000
 
 /** Tells whether the caller wants a stream of events instead of one page. */
 export function wantsStream({ headers }: FastifyRequest): boolean {
@@ -27,19 +26,7 @@ export async function streamChanges(
   let query: Record<string, unknown> = { ...request.query, ...begin, wait: '0' }
   // A wrong parameter is still answered with its code.
   let page = await answers.changes(query, from)
-  reply.hijack()
-  const response = reply.raw
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) response.setHeader(name, value)
-  }
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-    // A kept connection would keep the server from closing.
-    connection: 'close',
-  })
-  response.write(`retry: ${RETRY_MS}\n\n`)
+  const response = openEventStream(reply)
   try {
     while (!signal.aborted) {
       const text = Buffer.from(page.bytes).toString()

@@ -12,6 +12,7 @@ import type { RequestCountStore } from './request-counts.js'
 import type { ServiceHistory } from './service-history.js'
 import type { SessionStore } from './sessions.js'
 import type { JobSharing, SettlementJournal } from './settlement-journal.js'
+import type { SettlementReader } from './settlements.js'
 import type { AuditStore } from './sql/audit.js'
 import type { BlockStore } from './sql/blocks.js'
 import type { HostedRecords } from './sql/hosted-records.js'
@@ -35,6 +36,7 @@ export interface Stores {
   activity: ActivityStore
   events: EventStore
   usage: UsageStore
+  settlements: SettlementReader
   service: ServiceHistory
   hooks: HookStore
   ratings: RatingStore

@@ -51,12 +51,12 @@ describe.skipIf(skipped !== undefined)('an endpoint priced in euros', () => {
     expect(body.endpoints).toMatchObject([{ price: '50000', asset: eurc, currency: 'EUR' }])
 
     const row = page.getByRole('listitem').filter({ hasText: 'Rates of the day' })
-    for (const path of ['/', '/?currency=EUR&maxPrice=100000', '/merchants/euro-house']) {
+    for (const path of ['/', '/directory?currency=EUR&maxPrice=100000', '/merchants/euro-house']) {
       await page.goto(path)
       await row.getByText('€0.05').waitFor()
       expect(await row.textContent()).not.toContain('$')
     }
-    await page.goto('/?currency=EUR')
+    await page.goto('/directory?currency=EUR')
     expect(await page.getByLabel('Price').textContent()).toContain('up to €0.01')
     await page.getByLabel('Currency').selectOption('USD')
     await row.waitFor({ state: 'detached' })

@@ -85,7 +85,7 @@ describe.skipIf(skipped !== undefined)('an official merchant', () => {
 
   it('is found by the filter for official merchants', async () => {
     const { page, close } = await world.open()
-    await page.goto('/')
+    await page.goto('/directory')
     await page.getByRole('button', { name: 'Official' }).click()
     await page.getByText('1 endpoint', { exact: false }).waitFor()
     await page.getByRole('link', { name: 'Fees of the last hour' }).waitFor()

@@ -31,8 +31,9 @@ async function signInAt(page: Page) {
 }
 
 const publicPages = [
-  ['the directory', '/'],
-  ['a search without a result', '/?query=zzzz'],
+  ['the home page', '/'],
+  ['the directory', '/directory'],
+  ['a search without a result', '/directory?query=zzzz'],
   ['a merchant', '/merchants/penny-weather'],
   ['an official merchant', '/merchants/arc-index'],
   ['a merchant that is not there', '/merchants/nobody-here'],
@@ -99,7 +100,7 @@ describe.skipIf(skipped !== undefined)('every page', () => {
   it('has its own title and one main heading', async () => {
     const { page, close } = await world.open()
     const titles = new Set<string>()
-    for (const path of ['/', '/merchants/penny-weather', '/payments', '/status', '/console']) {
+    for (const path of ['/', '/directory', '/merchants/penny-weather', '/payments', '/status']) {
       await page.goto(path)
       await settled(page)
       titles.add(await page.title())
@@ -255,7 +256,9 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
 
   it('narrows the list while typing, and keeps the search in the address', async () => {
     const { page, close } = await world.open()
-    await page.goto('/')
+    // The former address of the directory leads on.
+    await page.goto('/?pricing=fixed')
+    await page.waitForURL('**/directory?pricing=fixed')
     await page.getByRole('searchbox').fill('tides')
     await page.getByText('Tides today').waitFor()
     await page.getByText('Paper by DOI').waitFor({ state: 'detached' })

@@ -93,7 +93,7 @@ describe.skipIf(skipped !== undefined)('with the chain unreachable', () => {
     try {
       await page.getByText('Payments cannot settle at this moment').waitFor({ timeout: 45_000 })
       await page.getByText('failing').first().waitFor()
-      await page.goto('/')
+      await page.goto('/directory')
       await settled(page)
       await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
       await page.goto('/status')

@@ -9,6 +9,7 @@ export interface routes {
   "GET /.well-known/x402": operations["getFacilitator"];
   "GET /api/console": operations["getConsoleSettings"];
   "GET /api/endpoints": operations["browseEndpoints"];
+  "GET /api/explore": operations["explore"];
   "GET /api/merchants": operations["listMerchants"];
   "GET /api/merchants/{id}": operations["getMerchant"];
   "GET /api/merchants/{id}/activity": operations["getActivity"];
@@ -32,6 +33,7 @@ export interface routes {
   "GET /api/ratings/{id}/feedback/{agent}": operations["getFeedbackFile"];
   "GET /api/session": operations["getSession"];
   "GET /api/session/nonce": operations["getSignInNonce"];
+  "GET /api/settlements/stream": operations["followSettlements"];
   "GET /api/signing": operations["getSigningTerms"];
   "GET /api/stats": operations["getStats"];
   "GET /api/status": operations["getStatus"];
@@ -708,6 +710,25 @@ export interface components {
       /** @description Empty until there is a transaction; every later answer names it. */
       transaction: components["schemas"]["Hash"] | "";
     };
+    /** @description A payment that settled here, as the chain shows it. */
+    Settlement: {
+      amount: components["schemas"]["Amount"];
+      /** @description `null` where only dollars were settled then. */
+      asset: components["schemas"]["Address"] | null;
+      at: components["schemas"]["Time"];
+      /** @description Currency of the token, ISO 4217; `null` if not known. */
+      currency: string | null;
+      /** @description Rises with time. */
+      id: number;
+      /** @description The listing that is proven to be paid at the address; `null` if there is none. */
+      merchant: {
+        id: string;
+        name: string;
+      } | null;
+      network: components["schemas"]["Network"];
+      symbol: string | null;
+      transaction: components["schemas"]["Hash"];
+    };
     /** @description Settles since a full hour. */
     Settling: {
       /** @description Payments that were found valid and did not settle. Failures that a payer causes count once a day. */
@@ -1015,6 +1036,44 @@ export interface operations {
             next: string | null;
             /** @description Number of items of all pages together; `null` when words rank them. */
             total: number | null;
+          };
+        };
+      };
+    };
+  };
+  explore: {
+    parameters: {
+    };
+    responses: {
+      /** @description For everybody. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description The tags that most merchants use for what is listed now. */
+            categories: {
+              merchants: number;
+              tag: string;
+            }[];
+            /** @description Thirty days with today, oldest first. */
+            days: {
+              /** @description Start of the day (UTC). */
+              at: components["schemas"]["UnixSeconds"];
+              /** @description Paid calls without those that were refunded in full. */
+              settled: number;
+              /** @description Net of refunds. */
+              usd: components["schemas"]["Usd"];
+            }[];
+            /** @description Those with the most payers, of the merchants whose address stands behind them. */
+            merchants: {
+              /** @description Paid calls in 30 days. */
+              calls: number;
+              id: string;
+              name: string;
+              /** @description Different payers in 30 days. */
+              payers: number;
+            }[];
+            /** @description The latest, newest first. */
+            settlements: components["schemas"]["Settlement"][];
           };
         };
       };
@@ -2175,6 +2234,18 @@ export interface operations {
             /** @constant */
             version: "1";
           };
+        };
+      };
+    };
+  };
+  followSettlements: {
+    parameters: {
+    };
+    responses: {
+      /** @description The data of `settlements` is a list as in `GET /api/explore`, oldest first. */
+      200: {
+        content: {
+          "text/event-stream": string;
         };
       };
     };

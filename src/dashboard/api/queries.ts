@@ -9,6 +9,7 @@ import type {
 } from '../../api/activity.js'
 import type { BrowseAnswer } from '../../api/discovery.js'
 import type { HooksAnswer } from '../../api/events.js'
+import type { ExploreAnswer } from '../../api/explore.js'
 import type { HealthAnswer, PricesAnswer } from '../../api/history.js'
 import type { MerchantView, OwnedAnswer } from '../../api/listings.js'
 import type { ToolsAnswer } from '../../api/merchants.js'
@@ -109,6 +110,13 @@ export const totalsQuery = queryOptions({
   queryKey: ['totals'],
   queryFn: ({ signal }) => requestJson<PublicTotals>('/api/stats', { signal }),
   staleTime: 30_000,
+})
+
+export const exploreQuery = queryOptions({
+  queryKey: ['explore'],
+  queryFn: ({ signal }) => requestJson<ExploreAnswer>('/api/explore', { signal }),
+  staleTime: 15_000,
+  refetchInterval: 60_000,
 })
 
 export const toolsQuery = (id: string) =>

@@ -105,7 +105,7 @@ export function NotFound() {
     <Empty
       isPage
       title="There is no such page"
-      action={<ButtonLink href="/">To the directory</ButtonLink>}
+      action={<ButtonLink href="/directory">To the directory</ButtonLink>}
     >
       The address is mistyped, or the listing was deleted.
     </Empty>

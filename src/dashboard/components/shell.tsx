@@ -16,9 +16,9 @@ import { Toasts } from './toast.js'
 
 const places = [
   {
-    href: '/',
+    href: '/directory',
     name: 'Directory',
-    isHere: (path: string) => path === '/' || path.startsWith('/merchants'),
+    isHere: (path: string) => path.startsWith('/directory') || path.startsWith('/merchants'),
   },
   { href: '/payments', name: 'Payments', isHere: (path: string) => path.startsWith('/payments') },
   { href: '/status', name: 'Status', isHere: (path: string) => path.startsWith('/status') },

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { httpCodes } from '../../api/errors.js'
-import { RequestFault } from '../../http/errors.js'
+import { openEventStream, refuseCrowd } from '../../http/event-stream.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
 import { blockOf, callerOf } from '../../http/rate-limit.js'
@@ -39,12 +39,10 @@ const bounds = [
   { member: 'caller', most: 32, label: 'from one address' },
   { member: 'block', most: 64, label: 'from neighbouring addresses' },
 ] as const
+const crowd = { inAll: MAX_STREAMS, bounds, verb: 'follow activity' }
 
 /** An open page: its merchant, its owner and its origin. */
 type Follower = Record<(typeof bounds)[number]['member'], string>
-
-/** The time that a browser waits before it connects again. */
-const RETRY_MS = 5_000
 
 /**
  * Serves server-sent events for the page of an owner. The event `activity` only says that there is new activity to read.
@@ -70,22 +68,9 @@ export async function activityStreamRoutes(
       const { id, owner } = await requireOwner(request, options)
       const from = { caller: callerOf(request.ip), block: blockOf(request.ip) }
       const follower = { merchant: id, owner: owner ?? '', ...from }
-      refuseCrowd([...open.values()], follower)
-      reply.hijack()
-      const response = reply.raw
+      refuseCrowd([...open.values()], follower, crowd)
+      const response = openEventStream(reply)
       open.set(response, follower)
-      for (const [name, value] of Object.entries(reply.getHeaders())) {
-        if (value !== undefined) response.setHeader(name, value)
-      }
-      response.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-accel-buffering': 'no',
-        'x-content-type-options': 'nosniff',
-        // A kept connection would keep the server from closing.
-        connection: 'close',
-      })
-      response.write(`retry: ${RETRY_MS}\n\n`)
       if (isClosing) response.end()
 
       const send = (text: string) => {
@@ -113,18 +98,4 @@ export async function activityStreamRoutes(
       })
     },
   )
-}
-
-function refuseCrowd(open: readonly Follower[], newcomer: Follower): void {
-  const full = bounds.find(
-    ({ member, most }) => open.filter((one) => one[member] === newcomer[member]).length >= most,
-  )
-  if (full === undefined && open.length < MAX_STREAMS) return
-  const what = full === undefined ? `${MAX_STREAMS} pages` : `${full.most} pages ${full.label}`
-  throw new RequestFault({
-    statusCode: 503,
-    code: 'busy',
-    message: `At most ${what} may follow activity at once.`,
-    headers: { 'retry-after': '5' },
-  })
 }

@@ -88,7 +88,7 @@ function summarizeOwn(sums: readonly ActivitySum[]) {
 }
 
 /** Returns the buckets, oldest first, without hours or days that have no answer. */
-function toSeries(all: readonly ActivitySum[]) {
+export function toSeries(all: readonly ActivitySum[]) {
   const buckets = new Map<number, ActivitySum[]>()
   for (const sum of all) {
     const bucket = buckets.get(sum.bucket)

@@ -12,6 +12,7 @@ import { createListingStore } from '../sql/listings.js'
 import { createRatingStore } from '../sql/ratings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import { createServiceHistory } from '../sql/service-history.js'
+import { createSettlementReader } from '../sql/settlements.js'
 import { createUsageStore } from '../sql/usage.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
@@ -60,6 +61,7 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Stor
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),
+    settlements: createSettlementReader(sql),
     service: createServiceHistory(sql),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),

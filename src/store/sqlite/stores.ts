@@ -14,6 +14,7 @@ import { createListingStore } from '../sql/listings.js'
 import { createRatingStore } from '../sql/ratings.js'
 import { createRebuiltJobs } from '../sql/rebuilt-jobs.js'
 import { createServiceHistory } from '../sql/service-history.js'
+import { createSettlementReader } from '../sql/settlements.js'
 import { createUsageStore } from '../sql/usage.js'
 import type { Stores } from '../stores.js'
 import { createBudgetStore } from './budgets.js'
@@ -53,6 +54,7 @@ export function openSqliteStores(
     activity: createActivityStore(sql),
     events: createEventStore(sql),
     usage: createUsageStore(sql),
+    settlements: createSettlementReader(sql),
     service: createServiceHistory(sql),
     hooks: createHookStore(sql),
     ratings: createRatingStore(sql),

@@ -5,6 +5,7 @@ import { useConnection } from 'wagmi'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
+import { type Connection, useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
@@ -236,68 +237,12 @@ function FiguresSkeleton() {
   )
 }
 
-const AGAIN_MS = 5_000
-/** The service says something every 15 seconds. */
-const SILENT_MS = 20_000
-
-type Connection = 'connecting' | 'live' | 'lost'
-
 /** Follows the payments of a merchant: reads everything that is shown again when the service announces a change. */
 function useLiveActivity(merchantId: string): Connection {
   const client = useQueryClient()
-  const [connection, setConnection] = useState<Connection>('connecting')
-
-  useEffect(() => {
-    const path = `/api/merchants/${encodeURIComponent(merchantId)}/activity/stream`
-    let stream: EventSource
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
-    let wasLost = false
-    const lose = () => {
-      wasLost = true
-      setConnection('lost')
-    }
-    /** A connection that says nothing any more looks open to the browser for ever. */
-    const listen = () => {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
-        lose()
-        stream.close()
-        follow()
-      }, SILENT_MS)
-    }
-    const follow = () => {
-      stream = new EventSource(path)
-      listen()
-      stream.addEventListener('open', () => {
-        listen()
-        setConnection('live')
-        // Nothing was announced while the connection was lost.
-        if (wasLost) readAgain()
-        wasLost = false
-      })
-      stream.addEventListener('beat', listen)
-      stream.addEventListener('activity', () => {
-        listen()
-        readAgain()
-      })
-      stream.addEventListener('error', () => {
-        lose()
-        if (stream.readyState !== EventSource.CLOSED) return
-        // A browser gives up after an error answer. Reading once shows whether the session has ended.
-        readAgain()
-        clearTimeout(timer)
-        timer = setTimeout(follow, AGAIN_MS)
-      })
-    }
-    follow()
-    return () => {
-      clearTimeout(timer)
-      stream.close()
-    }
-  }, [client, merchantId])
-
-  return connection
+  const readAgain = () => void client.invalidateQueries({ queryKey: ['activity', merchantId] })
+  const path = `/api/merchants/${encodeURIComponent(merchantId)}/activity/stream`
+  return useStream(path, 'activity', { onNews: readAgain, onGap: readAgain })
 }
 
 function revenueNote({ refunds, selfPayments }: ActivitySummary): string {

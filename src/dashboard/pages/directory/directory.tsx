@@ -1,34 +1,29 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import {
-  type EndpointFilters,
-  endpointsQuery,
-  merchantQuery,
-  totalsQuery,
-} from '../../api/queries.js'
+import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/queries.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
-import { Latency, Stat, Usd } from '../../components/figures.js'
-import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
+import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { useTitle } from '../../components/page.js'
+import { PageTitle } from '../../components/page.js'
 import { OddParameters } from '../../components/search-state.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
-import { exactCount, percent, shortCount } from '../../format/amounts.js'
+import { exactCount } from '../../format/amounts.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
 import { EndpointRow } from './endpoint-row.js'
 import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
 
 /** Lists all endpoints, to browse and search. The address of the page holds every filter. */
 export function Directory() {
-  useTitle(undefined)
   const { filters, odd, setFilters } = useFilters()
   const query = useInfiniteQuery(endpointsQuery(filters))
   const filtered = isFiltered(filters)
 
   return (
     <>
-      <Hero />
+      <PageTitle title="Directory">
+        Paid APIs by price, use and uptime. Their owners list them, and nobody reviews them.
+      </PageTitle>
       <search className="top-14 z-10 sm:sticky -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
@@ -157,82 +152,5 @@ function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: ()
     >
       Any HTTP API that answers 402 and takes a stablecoin on Arc can be listed with one signature.
     </Empty>
-  )
-}
-
-/** Introduces the directory, with the totals of the last 30 days. */
-function Hero() {
-  return (
-    <div className="relative mb-6 sm:mb-8">
-      <Arcs />
-      <h1 className="relative max-w-3xl text-display font-semibold tracking-[-0.035em]">
-        APIs that are paid
-        <br className="max-sm:hidden" /> by the call.
-      </h1>
-      <p className="relative mt-4 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
-        Programs pay for each call, in dollars or euros, straight to the people who sell it. No
-        account, no API key.{' '}
-        <Link
-          href="/how-it-works"
-          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
-        >
-          How it works
-        </Link>{' '}
-        ·{' '}
-        <Link
-          href="/console/new"
-          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
-        >
-          List yours →
-        </Link>
-      </p>
-      <Totals />
-    </div>
-  )
-}
-
-function Totals() {
-  const { data, error } = useQuery(totalsQuery)
-  if (error !== null && data === undefined) return null
-  const month = data?.['30d']
-  if (month === undefined) return <Skeleton className="mt-8 h-[4.5rem] w-full max-w-2xl" />
-  return (
-    <dl className="relative mt-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:grid-cols-4">
-      <Stat
-        name="Paid calls, 30 days"
-        value={shortCount(month.settled)}
-        title={exactCount(month.settled)}
-      />
-      <Stat
-        name="Paid to merchants"
-        value={<Usd usd={month.revenue.usd} />}
-        note="net of refunds"
-      />
-      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
-      <Stat name="Success rate" value={percent(month.successRate)} />
-    </dl>
-  )
-}
-
-function Arcs() {
-  return (
-    <svg
-      viewBox="0 0 400 200"
-      fill="none"
-      className="pointer-events-none absolute -top-12 -right-10 hidden h-60 text-accent lg:block"
-      aria-hidden="true"
-    >
-      {[190, 160, 130, 100, 70, 40].map((radius, index) => (
-        <path
-          key={radius}
-          d={`M${200 - radius} 200a${radius} ${radius} 0 0 1 ${radius * 2} 0`}
-          stroke="currentColor"
-          strokeWidth={1 + index * 0.7}
-          opacity={0.07 + index * 0.055}
-          strokeLinecap="round"
-        />
-      ))}
-      <circle cx="200" cy="196" r="5" fill="currentColor" opacity=".6" />
-    </svg>
   )
 }

@@ -43,7 +43,7 @@ export function ForAgents() {
               number of different buyers.
             </p>
             <p>
-              <TextLink href="/">Browse the directory</TextLink>
+              <TextLink href="/directory">Browse the directory</TextLink>
             </p>
           </Part>
           <TestMoney settings={settings} network={network} />

@@ -75,7 +75,7 @@ export function HowItWorks() {
           </Part>
           <Part title="Go on">
             <p>
-              <TextLink href="/">Browse paid APIs</TextLink>, or{' '}
+              <TextLink href="/directory">Browse paid APIs</TextLink>, or{' '}
               <TextLink href="/for/merchants">sell your own</TextLink>, or{' '}
               <TextLink href="/for/agents">let an agent buy</TextLink>.
             </p>

@@ -32,7 +32,7 @@ export function MerchantPage({ id }: { id: string }) {
         <Empty
           isPage
           title="There is no such merchant"
-          action={<ButtonLink href="/">To the directory</ButtonLink>}
+          action={<ButtonLink href="/directory">To the directory</ButtonLink>}
         >
           The id is mistyped, or the owner deleted the listing.
         </Empty>

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import {
+  type AnswerOf,
+  address,
+  amount,
+  currency,
+  hash,
+  network,
+  seconds,
+  time,
+  usd,
+} from './fields.js'
+
+const settlement = z
+  .object({
+    id: z.int().describe('Rises with time.'),
+    at: time,
+    network,
+    amount,
+    asset: address.nullable().describe('`null` where only dollars were settled then.'),
+    symbol: z.string().nullable(),
+    currency,
+    transaction: hash,
+    merchant: z
+      .object({ id: z.string(), name: z.string() })
+      .nullable()
+      .describe('The listing that is proven to be paid at the address; `null` if there is none.'),
+  })
+  .meta({ id: 'Settlement', description: 'A payment that settled here, as the chain shows it.' })
+
+export type Settlement = AnswerOf<typeof settlement>
+
+export const exploreAnswer = z.object({
+  days: z
+    .array(
+      z.object({
+        at: seconds.describe('Start of the day (UTC).'),
+        settled: z.int().describe('Paid calls without those that were refunded in full.'),
+        usd: usd.describe('Net of refunds.'),
+      }),
+    )
+    .describe('Thirty days with today, oldest first.'),
+  merchants: z
+    .array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        payers: z.int().describe('Different payers in 30 days.'),
+        calls: z.int().describe('Paid calls in 30 days.'),
+      }),
+    )
+    .describe('Those with the most payers, of the merchants whose address stands behind them.'),
+  categories: z
+    .array(z.object({ tag: z.string(), merchants: z.int() }))
+    .describe('The tags that most merchants use for what is listed now.'),
+  settlements: z.array(settlement).describe('The latest, newest first.'),
+})
+
+export type ExploreAnswer = AnswerOf<typeof exploreAnswer>

@@ -1,0 +1,392 @@
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import type { ExploreAnswer, Settlement } from '../../../api/explore.js'
+import { endpointsQuery, exploreQuery, totalsQuery } from '../../api/queries.js'
+import { useStream } from '../../api/use-stream.js'
+import { Dot } from '../../components/badge.js'
+import { type Bar, Bars } from '../../components/bars.js'
+import { ButtonLink } from '../../components/button.js'
+import { Card } from '../../components/card.js'
+import { Segmented } from '../../components/choices.js'
+import { AskedPrice, Latency, Money, Stat, Usd } from '../../components/figures.js'
+import { Glyph } from '../../components/icons.js'
+import { Loaded, Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { useTitle } from '../../components/page.js'
+import { SearchBox } from '../../components/search-box.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
+import { exactCount, exactUsdc, percent, shortCount, shortUsd } from '../../format/amounts.js'
+import { oneLine } from '../../format/untrusted-text.js'
+
+/** The home page: what is paid here, by how many, and what is new. */
+export function Explore() {
+  useTitle(undefined)
+  const query = useQuery(exploreQuery)
+  return (
+    <>
+      <Hero />
+      <Loaded query={query} skeleton={<ExploreSkeleton />}>
+        {(answer) => (
+          <div className="space-y-8">
+            <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+              <PaymentsByDay days={answer.days} />
+              <LatestPayments known={answer.settlements} />
+            </div>
+            <div className="grid gap-6 lg:grid-cols-2">
+              <TopMerchants merchants={answer.merchants} />
+              <JustListed />
+            </div>
+            <Categories categories={answer.categories} />
+          </div>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** As high as what comes, so that nothing moves. */
+function ExploreSkeleton() {
+  return (
+    <div className="space-y-8" role="status" aria-label="Loading the figures">
+      <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Skeleton className="h-[22rem] w-full !rounded-2xl" />
+        <Skeleton className="h-[22rem] w-full !rounded-2xl" />
+      </div>
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Skeleton className="h-[21rem] w-full !rounded-2xl" />
+        <Skeleton className="h-[21rem] w-full !rounded-2xl" />
+      </div>
+    </div>
+  )
+}
+
+function Hero() {
+  return (
+    <div className="relative mb-8 sm:mb-10">
+      <Arcs />
+      <h1 className="relative max-w-3xl text-display font-semibold tracking-[-0.035em]">
+        APIs that are paid
+        <br className="max-sm:hidden" /> by the call.
+      </h1>
+      <p className="relative mt-4 mb-6 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
+        Programs pay for each call, in dollars or euros, straight to the people who sell it. No
+        account, no API key.{' '}
+        <Link
+          href="/how-it-works"
+          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
+        >
+          How it works
+        </Link>{' '}
+        ·{' '}
+        <Link
+          href="/console/new"
+          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
+        >
+          List yours →
+        </Link>
+      </p>
+      <div className="relative">
+        <SearchBox />
+      </div>
+      <Totals />
+    </div>
+  )
+}
+
+/** The totals of the last 30 days. */
+function Totals() {
+  const { data, error } = useQuery(totalsQuery)
+  if (error !== null && data === undefined) return null
+  const month = data?.['30d']
+  if (month === undefined)
+    return <Skeleton className="mt-8 h-[9.5rem] w-full max-w-2xl sm:h-[4.125rem]" />
+  return (
+    <dl className="relative mt-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:grid-cols-4">
+      <Stat
+        name="Paid calls, 30 days"
+        value={shortCount(month.settled)}
+        title={exactCount(month.settled)}
+      />
+      <Stat
+        name="Paid to merchants"
+        value={<Usd usd={month.revenue.usd} />}
+        note="net of refunds"
+      />
+      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
+      <Stat name="Success rate" value={percent(month.successRate)} />
+    </dl>
+  )
+}
+
+const measures = [
+  ['payments', 'Payments'],
+  ['volume', 'Volume'],
+] as const
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
+  const [measure, setMeasure] = useState<(typeof measures)[number][0]>('payments')
+  const [shown, setShown] = useState<number | null>(null)
+  const isVolume = measure === 'volume'
+  const bars = days.map(({ at, settled, usd }): Bar => {
+    const name = day.format(at * 1_000)
+    const text = `${name}: ${exactCount(settled)} paid calls, ${exactUsdc(usd)}`
+    return { key: at, name, values: [isVolume ? Number(usd) : settled], text }
+  })
+  return (
+    <Panel
+      title="By day"
+      aside={
+        <Segmented
+          legend="The figures in the chart"
+          value={measure}
+          options={measures}
+          onChange={setMeasure}
+        />
+      }
+    >
+      <p className="px-5 pt-3 text-xs text-muted tabular" aria-hidden="true">
+        {shown === null
+          ? `30 days, net of refunds${isVolume ? ', payments in dollars' : ''}`
+          : bars[shown]?.text}
+      </p>
+      <div className="h-56 px-5 pt-2">
+        <Bars
+          label={isVolume ? 'Volume by day' : 'Payments by day'}
+          bars={bars}
+          tones={['accent']}
+          formatValue={(value) =>
+            isVolume ? shortUsd(value.toFixed(6)) : Number.isInteger(value) ? shortCount(value) : ''
+          }
+          onShow={setShown}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+const SHOWN = 30
+const connections = {
+  connecting: ['plain', 'Connecting'],
+  live: ['ok', 'Live'],
+  lost: ['warn', 'Not live, connecting again'],
+} as const
+
+/** Shows payments as they settle. */
+function LatestPayments({ known }: { known: readonly Settlement[] }) {
+  const client = useQueryClient()
+  const [news, setNews] = useState<readonly Settlement[]>([])
+  const connection = useStream('/api/settlements/stream', 'settlements', {
+    onNews: (data) =>
+      setNews((before) =>
+        [...(JSON.parse(data) as Settlement[]).reverse(), ...before].slice(0, SHOWN),
+      ),
+    onGap: () => void client.invalidateQueries(exploreQuery),
+  })
+  const [tone, name] = connections[connection]
+  const all = new Map([...news, ...known].map((it) => [it.id, it]))
+  const shown = [...all.values()].sort((a, b) => b.id - a.id).slice(0, SHOWN)
+  return (
+    <Panel title="Latest payments" aside={<Dot tone={tone}>{name}</Dot>}>
+      {shown.length === 0 ? (
+        <p className="px-5 py-4 text-sm text-muted">Nobody paid yet. New payments appear here.</p>
+      ) : (
+        <ol
+          aria-label="Latest payments"
+          className="h-[18.4rem] divide-y divide-line overflow-y-auto"
+        >
+          {shown.map((one) => (
+            <PaymentLine key={one.id} settlement={one} />
+          ))}
+        </ol>
+      )}
+    </Panel>
+  )
+}
+
+function PaymentLine({ settlement }: { settlement: Settlement }) {
+  const { merchant, transaction, at } = settlement
+  return (
+    <li className="arriving relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60">
+      <Link
+        href={`/payments/${transaction}`}
+        className="w-20 shrink-0 font-medium after:absolute after:inset-0"
+      >
+        <Money {...settlement} />
+      </Link>
+      <span className="min-w-0 flex-1 truncate text-muted">
+        {merchant === null ? (
+          'to an address that is not listed'
+        ) : (
+          <>
+            to{' '}
+            <Link
+              href={`/merchants/${encodeURIComponent(merchant.id)}`}
+              className="relative text-ink hover:text-accent hover:underline"
+            >
+              <UntrustedText text={merchant.name} max={60} />
+            </Link>
+          </>
+        )}
+      </span>
+      <span className="shrink-0 text-xs text-faint">
+        <Moment at={at} />
+      </span>
+    </li>
+  )
+}
+
+function TopMerchants({ merchants }: Pick<ExploreAnswer, 'merchants'>) {
+  return (
+    <Panel title="Merchants with the most payers" note="Different payers in 30 days.">
+      {merchants.length === 0 ? (
+        <p className="px-5 py-4 text-sm text-muted">No listed merchant was paid in 30 days.</p>
+      ) : (
+        <ol className="divide-y divide-line">
+          {merchants.map(({ id, name, payers, calls }) => (
+            <li
+              key={id}
+              className="relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60"
+            >
+              <Glyph of={id} size={32} />
+              <Link
+                href={`/merchants/${encodeURIComponent(id)}`}
+                className="min-w-0 flex-1 truncate font-medium after:absolute after:inset-0"
+              >
+                <UntrustedText text={name} max={60} />
+              </Link>
+              <span className="shrink-0 text-right text-xs text-muted tabular">
+                {shortCount(payers)} {payers === 1 ? 'payer' : 'payers'}, {shortCount(calls)}{' '}
+                {calls === 1 ? 'call' : 'calls'}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  )
+}
+
+const NEW_SHOWN = 5
+
+function JustListed() {
+  const { data } = useInfiniteQuery(endpointsQuery({ sort: 'new' }))
+  const items = data?.pages[0]?.items.slice(0, NEW_SHOWN)
+  return (
+    <Panel
+      title="Just listed"
+      note="Listed by their owners, and not reviewed."
+      aside={
+        <ButtonLink href="/directory?sort=new" size="sm">
+          All endpoints
+        </ButtonLink>
+      }
+    >
+      {items === undefined ? (
+        <Skeleton className="m-5 h-52" />
+      ) : items.length === 0 ? (
+        <p className="px-5 py-4 text-sm text-muted">Nothing is listed yet.</p>
+      ) : (
+        <ol className="divide-y divide-line">
+          {items.map((endpoint) => (
+            <li
+              key={endpoint.id}
+              className="relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60"
+            >
+              <Glyph of={endpoint.merchant.id} size={32} />
+              <span className="min-w-0 flex-1">
+                <Link
+                  href={`/merchants/${encodeURIComponent(endpoint.merchant.id)}#endpoint-${endpoint.id}`}
+                  className="block truncate font-medium after:absolute after:inset-0"
+                >
+                  <UntrustedText text={endpoint.title} />
+                </Link>
+                <span className="block truncate text-xs text-muted">
+                  by <UntrustedText text={endpoint.merchant.name} max={60} />
+                </span>
+              </span>
+              <span className="shrink-0 font-medium">
+                <AskedPrice {...endpoint} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
+  )
+}
+
+function Categories({ categories }: Pick<ExploreAnswer, 'categories'>) {
+  if (categories.length === 0) return null
+  return (
+    <section>
+      <h2 className="mb-3 text-sm font-medium">Categories</h2>
+      <ul className="flex flex-wrap gap-2">
+        {categories.map(({ tag, merchants }) => (
+          <li key={tag}>
+            <Link
+              href={`/directory?${new URLSearchParams({ tag })}`}
+              className="inline-flex h-9 items-center gap-2 rounded-lg border border-line-strong bg-raised px-3 text-sm text-muted hover:text-ink"
+            >
+              <bdi>{oneLine(tag, 32)}</bdi>
+              <span className="text-xs text-faint tabular">
+                {exactCount(merchants)}
+                <span className="sr-only"> {merchants === 1 ? 'merchant' : 'merchants'}</span>
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** A card with a heading, as high as its neighbour. */
+function Panel({
+  title,
+  note,
+  aside,
+  children,
+}: {
+  title: string
+  note?: string
+  aside?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <Card className="min-h-[21rem] overflow-hidden">
+      <div className="flex min-h-13 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b border-line px-5 py-2.5">
+        <div>
+          <h2 className="text-sm font-medium">{title}</h2>
+          {note !== undefined && <p className="text-xs text-muted">{note}</p>}
+        </div>
+        {aside}
+      </div>
+      {children}
+    </Card>
+  )
+}
+
+function Arcs() {
+  return (
+    <svg
+      viewBox="0 0 400 200"
+      fill="none"
+      className="pointer-events-none absolute -top-12 -right-10 hidden h-60 text-accent lg:block"
+      aria-hidden="true"
+    >
+      {[190, 160, 130, 100, 70, 40].map((radius, index) => (
+        <path
+          key={radius}
+          d={`M${200 - radius} 200a${radius} ${radius} 0 0 1 ${radius * 2} 0`}
+          stroke="currentColor"
+          strokeWidth={1 + index * 0.7}
+          opacity={0.07 + index * 0.055}
+          strokeLinecap="round"
+        />
+      ))}
+      <circle cx="200" cy="196" r="5" fill="currentColor" opacity=".6" />
+    </svg>
+  )
+}

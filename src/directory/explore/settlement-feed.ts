@@ -1,0 +1,141 @@
+import type { Address } from 'viem'
+import type { Settlement } from '../../api/explore.js'
+import type { ListingReader } from '../../store/listings.js'
+import { payToProofOf } from '../../store/ownership.js'
+import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
+
+/** A token as answers name it. */
+interface NamedToken {
+  /** In lower case. */
+  address: Address
+  symbol: string
+  /** ISO 4217; `null` if not known. */
+  currency: string | null
+}
+
+interface SettlementFeedOptions {
+  store: SettlementReader
+  listings: Pick<ListingReader, 'findMerchants'>
+  tokens: readonly NamedToken[]
+  checksum: (address: Address) => Address
+  log: { warn(details: object, message: string): void }
+}
+
+/** The latest settlements of all processes, with nothing but what the chain and the directory show anyway. */
+export interface SettlementFeed {
+  /** Newest first. */
+  latest(): Promise<readonly Settlement[]>
+  /** Calls `listener` with new settlements, oldest first. Returns how to stop that. */
+  subscribe(listener: (news: readonly Settlement[]) => void): () => void
+  /** Resolves when nothing is read any more. */
+  stop(): Promise<void>
+}
+
+/** The store is read so often while somebody listens, and never without a reader. */
+const LOOK_MS = 1_000
+const KEPT = 30
+const ROWS_AT_ONCE = 1_000
+/** Rows that are looked through at the first read. Most are checks of payments. */
+const FIRST_ROWS = 5_000
+/** A row of another process may become visible after one with a higher number. */
+const LOOK_BACK = 200
+
+export function createSettlementFeed(options: SettlementFeedOptions): SettlementFeed {
+  const { store, listings, tokens, checksum, log } = options
+  const listeners = new Set<(news: readonly Settlement[]) => void>()
+  let kept: Settlement[] = []
+  let seen = new Set<number>()
+  let last: number | undefined
+  let reading: Promise<void> | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+
+  async function read(): Promise<void> {
+    last ??= Math.max(0, (await store.newestRow()) - FIRST_ROWS)
+    const news: SettledPayment[] = []
+    let row = Math.max(0, last - LOOK_BACK)
+    for (let isMore = true; isMore && !isStopped; ) {
+      const page = await store.settledAfter(row, ROWS_AT_ONCE)
+      news.push(...page.settled.filter(({ id }) => !seen.has(id)))
+      isMore = page.last > row
+      row = page.last
+      // What more there is would push these out again.
+      if (news.length > KEPT) news.splice(0, news.length - KEPT)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    last = row
+    const from = row - LOOK_BACK
+    seen = new Set([...seen, ...news.map(({ id }) => id)].filter((id) => id > from))
+    if (news.length === 0) return
+    const told = await tell(news)
+    kept = [...kept, ...told].sort((a, b) => a.id - b.id).slice(-KEPT)
+    for (const listener of listeners) listener(told)
+  }
+
+  async function tell(payments: readonly SettledPayment[]): Promise<Settlement[]> {
+    const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
+    const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
+    const names = new Map(
+      found
+        .filter(
+          (it) => it.hiddenReason === null && it.deletedAt === null && payToProofOf(it) !== null,
+        )
+        .map(({ id, name }) => [id, { id, name }]),
+    )
+    return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
+      const token = tokens.find(({ address, currency }) =>
+        asset === null ? currency === 'USD' : address === asset,
+      )
+      return {
+        id,
+        at: new Date(at).toISOString(),
+        network,
+        amount: amount.toString(),
+        asset: asset && checksum(asset),
+        symbol: token?.symbol ?? null,
+        currency: token?.currency ?? null,
+        transaction,
+        merchant: names.get(merchantId ?? '') ?? null,
+      }
+    })
+  }
+
+  /** Reads at most once in the interval, however many ask. */
+  function look(): Promise<void> {
+    if (reading === undefined && performance.now() - readAt >= LOOK_MS && !isStopped) {
+      reading = read().finally(() => {
+        readAt = performance.now()
+        reading = undefined
+      })
+    }
+    return reading ?? Promise.resolve()
+  }
+
+  function follow(): void {
+    timer = undefined
+    if (isStopped || listeners.size === 0) return
+    look()
+      .catch((err) => log.warn({ err }, 'settlements could not be read; trying again'))
+      .finally(() => {
+        timer ??= setTimeout(follow, LOOK_MS)
+      })
+  }
+
+  return {
+    async latest() {
+      await look()
+      return [...kept].reverse()
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      timer ??= setTimeout(follow, LOOK_MS)
+      return () => void listeners.delete(listener)
+    },
+    async stop() {
+      isStopped = true
+      clearTimeout(timer)
+      await reading?.catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,204 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { exploreAnswer } from '../../src/api/explore.js'
+import { createExploreFigures } from '../../src/directory/explore/figures.js'
+import { exploreRoutes } from '../../src/directory/explore/routes.js'
+import { createSettlementFeed } from '../../src/directory/explore/settlement-feed.js'
+import { createCatalogList } from '../../src/discovery/catalog-list.js'
+import { readOverview } from '../../src/discovery/overview.js'
+import { installErrorHandling } from '../../src/http/errors.js'
+import type { NewActivity } from '../../src/store/activity.js'
+import { openSqliteStores } from '../../src/store/sqlite/stores.js'
+import type { Stores } from '../../src/store/stores.js'
+import { activityAsset, activityPayTo, anActivity } from '../support/an-activity.js'
+import { save } from '../unit/discovery/a-catalog.js'
+
+const DAY = 86_400
+const noon = anActivity().at
+const buyer = (number: number) => `0x${number.toString(16).padStart(40, '0')}` as const
+const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}` as const
+const own = { owner: activityPayTo }
+
+let stores: Stores
+let app: FastifyInstance
+let base: string
+let overviews: number
+
+beforeEach(async () => {
+  stores = openSqliteStores(':memory:')
+  overviews = 0
+  const { activity, listings, settlements } = stores
+  const tokens = [{ address: activityAsset, symbol: 'USDC', currency: 'USD' }]
+  const log = { warn() {} }
+  const feed = createSettlementFeed({
+    ...{ store: settlements, listings, tokens, log },
+    checksum: (it) => it,
+  })
+  const read = createExploreFigures({
+    activity,
+    listings,
+    now: () => noon + 1_000,
+    async readOverview() {
+      overviews++
+      return {
+        categories: [{ tag: 'weather', merchants: 2 }],
+        mostPaid: ['shops', 'strange', 'one'],
+      }
+    },
+  })
+  app = fastify({ trustProxy: true })
+  installErrorHandling(app)
+  await app.register(exploreRoutes, { read, feed, heartbeatMs: 100 })
+  app.addHook('onClose', () => feed.stop())
+  base = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterEach(async () => {
+  await app.close()
+  await stores.close()
+})
+
+const explore = async () => exploreAnswer.parse(await (await fetch(`${base}/api/explore`)).json())
+const pay = (...rows: Partial<NewActivity>[]) =>
+  stores.activity.append(rows.map((row) => anActivity(row)))
+
+/** Follows the stream; `text` is what came so far. */
+async function follow(from = '192.0.2.1') {
+  const stop = new AbortController()
+  const headers = { 'x-forwarded-for': from }
+  const response = await fetch(`${base}/api/settlements/stream`, { headers, signal: stop.signal })
+  const heard = { response, text: '', isOver: false, stop: () => stop.abort() }
+  const read = async () => {
+    for await (const bytes of response.body ?? []) heard.text += Buffer.from(bytes).toString()
+  }
+  read()
+    .catch(() => {})
+    .finally(() => {
+      heard.isOver = true
+    })
+  return heard
+}
+
+it('tells payments by day, net of refunds and of payments to oneself', async () => {
+  await save(stores.listings, { id: 'shops', ...own }, [{}])
+  await pay(
+    { merchantId: 'shops', at: noon - 2 * DAY * 1_000 },
+    { merchantId: 'shops', payer: buyer(2) },
+    { merchantId: 'shops', isSelf: true },
+    { merchantId: 'shops', kind: 'verify', state: 'valid', settlementId: null },
+    { merchantId: 'shops', state: 'failed', settlementId: null },
+  )
+  const { days } = await explore()
+  expect(days).toHaveLength(30)
+  expect(days.map(({ settled }) => settled).slice(-3)).toEqual([1, 0, 1])
+  expect(days.at(-1)).toEqual({ at: noon / 1_000 - DAY / 2, settled: 1, usd: '0.01' })
+})
+
+it('counts each payer of a merchant once, and names nobody whose address is not proven', async () => {
+  await save(stores.listings, { id: 'one', ...own }, [{}])
+  await save(stores.listings, { id: 'shops', ...own }, [{}, {}])
+  await save(stores.listings, { id: 'strange', owner: buyer(9) }, [{}])
+  const [first, second] = await stores.listings.endpointsOf('shops')
+  await pay(
+    { merchantId: 'one', payer: buyer(1) },
+    ...[first, second].flatMap((endpoint) =>
+      [1, 2].map((number) => ({
+        merchantId: 'shops',
+        endpointId: endpoint?.id ?? 0,
+        payer: buyer(number),
+      })),
+    ),
+    ...[1, 2, 3].map((number) => ({ merchantId: 'strange', payer: buyer(number) })),
+  )
+  const [{ merchants, settlements }] = await Promise.all([explore(), explore(), explore()])
+  expect(merchants.map(({ id, payers, calls }) => [id, payers, calls])).toEqual([
+    ['shops', 2, 4],
+    ['one', 1, 1],
+  ])
+  expect(settlements.map(({ merchant }) => merchant?.id ?? null)).toEqual([
+    ...[null, null, null],
+    ...Array(4).fill('shops'),
+    'one',
+  ])
+  // Many who ask at once cost one read.
+  expect(overviews).toBe(1)
+})
+
+it('tells nothing of a payment but what the chain and the directory show', async () => {
+  await pay({ merchantId: null, resource: 'https://secret.example/path', payer: buyer(7) })
+  await pay({ isSelf: true }, { kind: 'verify', state: 'valid' }, { state: 'failed' })
+  const { settlements } = await explore()
+  expect(settlements).toEqual([
+    {
+      id: 1,
+      at: new Date(noon).toISOString(),
+      network: 'eip155:5042',
+      amount: '10000',
+      asset: activityAsset,
+      symbol: 'USDC',
+      currency: 'USD',
+      transaction: anActivity().transaction,
+      merchant: null,
+    },
+  ])
+})
+
+it('sends payments as they settle to everybody who listens, and beats', async () => {
+  const [here, there] = await Promise.all([follow(), follow('198.51.100.1')])
+  await vi.waitFor(() => expect(here.text).toContain('event: beat'))
+  await pay({ transaction: hash(1) }, { transaction: hash(2) })
+  for (const { text: before } of [here, there]) expect(before).not.toContain(hash(1))
+  await vi.waitFor(
+    () => {
+      for (const { text } of [here, there]) {
+        const [, data = '[]'] = /event: settlements\ndata: (.*)\n\n/.exec(text) ?? []
+        const told = JSON.parse(data).map(({ transaction }: { transaction: string }) => transaction)
+        expect(told).toEqual([hash(1), hash(2)])
+      }
+    },
+    { timeout: 10_000 },
+  )
+  await pay({ transaction: hash(3) })
+  await vi.waitFor(() => expect(here.text).toContain(hash(3)), { timeout: 10_000 })
+  // Each payment comes once.
+  expect(here.text.split(hash(1))).toHaveLength(2)
+  here.stop()
+  there.stop()
+})
+
+it('refuses the ninth stream of one address, and ends all when the service stops', async () => {
+  const open = await Promise.all(Array.from({ length: 8 }, () => follow()))
+  const refused = await follow()
+  expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
+  await vi.waitFor(() => expect(refused.text).toContain('At most 8 pages from one address'))
+  const other = await follow('198.51.100.1')
+  expect(other.response.status).toBe(200)
+  open[0]?.stop()
+  await vi.waitFor(async () => {
+    const again = await follow()
+    expect(again.response.status).toBe(200)
+    open.push(again)
+  })
+  await app.close()
+  await vi.waitFor(() => expect([...open, other].every(({ isOver }) => isOver)).toBe(true))
+})
+
+it('counts a merchant once for each tag of what is listed, and finds those that are paid', async () => {
+  const endpoints = [
+    ['a', 'live', ['weather', 'sea'], 3],
+    ['a', 'live', ['weather'], 2],
+    ['b', 'live', ['weather'], 4],
+    ['c', 'failing', ['weather', 'spam'], 90],
+  ] as const
+  const merchant = (id: string) => ({ id, mustBeLive: true })
+  const list = endpoints.map(([id, status, tags, payers], i) => ({
+    ...{ id: i + 1, status, tags, merchant: merchant(id), evidence: { payers } },
+  }))
+  const catalog = { ...createCatalogList(0), endpoints: list as never }
+  expect(await readOverview(catalog, { share: (work) => work() })).toEqual({
+    categories: [
+      { tag: 'weather', merchants: 2 },
+      { tag: 'sea', merchants: 1 },
+    ],
+    mostPaid: ['a', 'b'],
+  })
+})

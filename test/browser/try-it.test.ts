@@ -201,6 +201,19 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await real.page.getByText('Connect a wallet to pay.').waitFor()
     expect(await real.page.getByText(/play/i).count()).toBe(0)
     expect([...real.received.keys()].filter((path) => path.includes('play-wallet'))).toEqual([])
+
+    // Without a wallet in the browser, the picker leads to those of a phone.
+    await real.page.getByRole('button', { name: 'Connect wallet' }).click()
+    await real.page.getByRole('img', { name: 'Code with the address of this page' }).waitFor()
+    const links = real.page.getByRole('dialog').locator('a')
+    const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+    const here = `${world.origin}/merchants/corner-shop`
+    expect(hrefs).toEqual([
+      `https://link.metamask.io/dapp/${here.replace('http://', '')}`,
+      `https://go.cb-w.com/dapp?cb_url=${encodeURIComponent(here)}`,
+      `https://link.trustwallet.com/open_url?coin_id=60&url=${encodeURIComponent(here)}`,
+    ])
+    expect(await seriousFindings(real.page)).toEqual([])
     await real.close()
   })
 })

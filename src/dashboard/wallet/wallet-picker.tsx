@@ -4,6 +4,7 @@ import { Dialog } from '../components/dialog.js'
 import { Glyph } from '../components/icons.js'
 import { Notice } from '../components/notice.js'
 import { oneLine } from '../format/untrusted-text.js'
+import { PhoneWallets } from './phone-wallets.js'
 import { describeError } from './wallet-error.js'
 
 const OLD_PROVIDER = 'injected'
@@ -16,8 +17,8 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
     <Dialog title="Connect a wallet" onClose={onClose}>
       {connectors.length === 0 ? (
         <p className="text-sm text-pretty text-muted">
-          No wallet was found in this browser. Install one as an extension, or open this page in the
-          browser of your wallet app, and load it again.
+          No wallet was found in this browser. Install one as an extension and load this page again,
+          or open the page in the browser of a wallet app.
         </p>
       ) : (
         <ul className="space-y-2">
@@ -49,6 +50,7 @@ export function WalletPicker({ onClose }: { onClose: () => void }) {
           <Notice tone="bad">{describeError(error)}</Notice>
         </div>
       )}
+      <PhoneWallets isOpen={connectors.length === 0} />
       <p className="mt-4 text-xs text-pretty text-muted">
         Arcus sees your address and asks for signatures. It never asks for a transaction.
       </p>

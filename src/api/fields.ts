@@ -95,7 +95,7 @@ export const usage = z
   .meta({
     id: 'Usage',
     description:
-      'Payments for the endpoint that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner.',
+      'Payments for the endpoint, or for the merchant as a whole, that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner.',
   })
 
 export type Usage = AnswerOf<typeof usage>

@@ -126,6 +126,7 @@ export const merchantView = z
     offer,
     createdAt: seconds,
     updatedAt: seconds,
+    usage: usage.nullable(),
     endpoints: z.array(listedEndpoint),
     warnings: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })),
   })

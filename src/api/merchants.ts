@@ -10,6 +10,7 @@ import {
   network,
   ofTool,
   pricing,
+  usage,
 } from './fields.js'
 
 /** Prices as catalogs have them: dollars as the nearest number. */
@@ -46,6 +47,7 @@ const catalogMerchant = z.object({
   partner: z.boolean(),
   claimed: z.boolean(),
   identity: z.object({ agentId: z.string() }).nullable(),
+  usage: usage.nullable(),
 })
 
 /** The catalog of the directory. It is streamed merchant by merchant. */

@@ -1,8 +1,8 @@
+import { type Evidence, evidenceOf, NO_EVIDENCE } from '../store/evidence.js'
 import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.js'
 import { dearestAsked } from '../store/live-price.js'
 import { speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { currencyOf } from '../x402/currencies.js'
-import { type Evidence, evidenceOf, NO_EVIDENCE } from './evidence.js'
 import { fold, foldUrl } from './fold.js'
 import { createWordCounts, type WordCounts } from './spelling.js'
 

@@ -10,10 +10,10 @@ import {
 } from '../http/query.js'
 import { callMethods } from '../x402/calls.js'
 import type { ChangesQuery } from './changes.js'
-import { sorts } from './evidence.js'
 import type { CatalogFilter } from './filters.js'
 import { wordsOf } from './fold.js'
 import { type ListQuery, MAX_QUERY_CHARS, type RankedPlace, type RankedQuery } from './search.js'
+import { sorts } from './sorting.js'
 
 const MAX_LIMIT = 100
 

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import { TOP_LEVEL } from '../store/evidence.js'
 import {
   type CatalogList,
   type ListedEndpoint,
   type ListedMerchant,
   lowerBound,
 } from './catalog-list.js'
-import { type Sort, sortedIds, TOP_LEVEL } from './evidence.js'
 import {
   type CatalogFilter,
   type EndpointTest,
@@ -15,6 +15,7 @@ import {
   testOf,
 } from './filters.js'
 import { fold, tokensOf, urlPieces, wordsOf } from './fold.js'
+import { type Sort, sortedIds } from './sorting.js'
 import { findCorrections, rewrite } from './spelling.js'
 
 export interface ListQuery {

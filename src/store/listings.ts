@@ -243,6 +243,8 @@ export interface UsageChange {
   figures: JsonText
 }
 
+export type MerchantUsageChange = Omit<UsageChange, 'endpointId'> & { merchantId: string }
+
 /** The parts of a discovery item. */
 export interface PublishedEntry {
   endpoint: PublishedEndpoint
@@ -282,6 +284,9 @@ export interface ListingReader {
   ): Promise<Pick<RatingFigures, 'average' | 'count'> | undefined>
   /** Figures that changed after this version of them, in order. */
   usageAfter(version: number, limit: number): Promise<UsageChange[]>
+  /** The same of merchants as a whole. */
+  merchantUsageOf(merchantIds: readonly string[]): Promise<Map<string, JsonText>>
+  merchantUsageAfter(version: number, limit: number): Promise<MerchantUsageChange[]>
   /** All endpoints of a merchant in order of number, hidden or not. */
   indexedOf(merchantId: string): Promise<IndexedEndpoint[]>
   /** Merchants of the catalog in order of id, a page at a time. */

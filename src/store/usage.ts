@@ -1,4 +1,4 @@
-/** Figures of the payments for one endpoint, net of refunds and without payments of the merchant to itself. */
+/** Figures of the payments for one endpoint, or for a merchant as a whole, net of refunds and without payments of the merchant to itself. */
 export interface Usage {
   calls: Windows
   payers: Windows
@@ -16,10 +16,11 @@ type Windows = Readonly<Record<UsageWindow, number>>
 export const usageWindows = ['24h', '7d', '30d'] as const
 export type UsageWindow = (typeof usageWindows)[number]
 
-/** An endpoint whose figures may have changed. */
-export interface PaidEndpoint {
-  endpointId: number
+/** An endpoint whose figures may have changed, or a merchant as a whole. */
+export interface PaidPlace {
   merchantId: string
+  /** `null` for the merchant. */
+  endpointId: number | null
   /** Unix seconds of the first and the last payment that were found; `null` where none was. */
   first: number | null
   last: number | null
@@ -29,13 +30,13 @@ export interface PaidEndpoint {
 export interface UsageStore {
   /** Returns the row of activity to go on from; `undefined` where nothing has changed. */
   begin(nowSeconds: number): Promise<number | undefined>
-  /** Endpoints of the next rows of activity; `undefined` after the last one. */
-  paidAfter(row: number): Promise<{ last: number; paid: PaidEndpoint[] } | undefined>
-  /** Endpoints whose figures change because time passes, longest due first. */
-  due(nowSeconds: number, limit: number): Promise<PaidEndpoint[]>
-  find(endpointIds: readonly number[]): Promise<Map<number, Usage>>
-  /** Leaves out endpoints that are gone. `dueAt` is in Unix seconds. */
-  save(rows: readonly { endpointId: number; usage: Usage; dueAt: number | null }[]): Promise<void>
+  /** Places that the next rows of activity name; `undefined` after the last one. */
+  paidAfter(row: number): Promise<{ last: number; paid: PaidPlace[] } | undefined>
+  /** Places whose figures change because time passes, longest due first. */
+  due(nowSeconds: number, limit: number): Promise<PaidPlace[]>
+  find(place: PaidPlace): Promise<Usage | undefined>
+  /** Leaves out places that are gone. `dueAt` is in Unix seconds. */
+  save(rows: readonly { place: PaidPlace; usage: Usage; dueAt: number | null }[]): Promise<void>
   /** Ends a refresh that looked at all rows up to this one. */
   finish(seen: number): Promise<void>
 }

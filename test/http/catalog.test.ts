@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { type Address, getAddress } from 'viem'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { exportRoutes } from '../../src/directory/exports/routes.js'
 import { createCatalog } from '../../src/directory/listings/catalog.js'
 import { catalogRoutes } from '../../src/directory/listings/catalog-routes.js'
@@ -35,6 +35,8 @@ afterEach(async () => {
   await listings.close()
 })
 
+let clock = 1_000
+
 async function anApp(maxReadyBytes?: number) {
   const server = createServer({
     logger: pino({ level: 'silent' }),
@@ -49,6 +51,7 @@ async function anApp(maxReadyBytes?: number) {
   const catalog = createCatalog({
     store,
     checksum,
+    now: () => clock,
     ...(maxReadyBytes === undefined ? {} : { maxReadyBytes }),
   })
   await server.register(catalogRoutes, { catalog, store, facilitator, checksum, now: Date.now })
@@ -110,6 +113,80 @@ describe('GET /api/merchants', () => {
         identity: null,
       },
     ])
+  })
+
+  describe('with figures of payments', () => {
+    let version = 0
+    /** Keeps figures of a merchant as a refresh does. */
+    function pay(id: string, count: number, lastPaid: number, topPayerShare = 1 / count) {
+      const windows = { '24h': count, '7d': count, '30d': count }
+      const times = { settleP50Ms: 350, settleP95Ms: 750, firstPaid: 1, lastPaid }
+      const usage = { calls: windows, payers: windows, topPayerShare, ...times }
+      listings.database
+        .prepare('INSERT OR REPLACE INTO merchant_usage VALUES (?, ?, ?, NULL)')
+        .run(id, ++version, JSON.stringify(usage))
+      return usage
+    }
+    const listOfficial = async (...all: string[]) => {
+      for (const id of all) {
+        await listings.list(id)
+        await listings.store.setFlags(id, { isOfficial: true }, 5)
+      }
+    }
+    const sorted = async (query: string, server = app) =>
+      (await server.inject(`/api/merchants?${query}`))
+        .json()
+        .merchants.map(({ id }: { id: string }) => id)
+
+    it('shows them of merchants whose address stands behind their owner', async () => {
+      await listOfficial('a')
+      await listings.list('stranger')
+      const usage = pay('a', 3, 9)
+      pay('stranger', 3, 9)
+      expect(await merchants()).toMatchObject([
+        { id: 'a', usage },
+        { id: 'stranger', usage: null },
+      ])
+    })
+
+    it('takes new ones in once a minute, and changes its tag then', async () => {
+      await listOfficial('a')
+      const etag = (await ask('/api/merchants')).headers.etag as string
+      await ask('/api/merchants')
+      const usage = pay('a', 3, 9)
+      const again = () => ask('/api/merchants', { 'if-none-match': etag })
+      await again()
+      expect((await again()).statusCode).toBe(304)
+      clock += 60_000
+      await vi.waitUntil(async () => (await again()).statusCode === 200)
+      expect((await merchants())[0].usage).toEqual(usage)
+    })
+
+    it('sorts by them and by age, the first merchants alone', async () => {
+      await listOfficial('a', 'b', 'c', 'd')
+      pay('a', 2, 30)
+      pay('b', 9, 10, 0.9)
+      pay('c', 4, 20)
+      expect(await sorted('sort=payers')).toEqual(['b', 'c', 'a', 'd'])
+      // One wallet made nearly all calls of `b`.
+      expect(await sorted('sort=calls')).toEqual(['c', 'a', 'b', 'd'])
+      expect(await sorted('sort=lastPaid&limit=2')).toEqual(['a', 'c'])
+      listings.database.exec("UPDATE merchants SET created_at = 2000 WHERE id = 'c'")
+      await listOfficial('d')
+      await listings.list('c')
+      expect(await sorted('sort=new&limit=1')).toEqual(['c'])
+      expect(await sorted('limit=3')).toEqual(['a', 'b', 'c'])
+      const uncached = await anApp(1)
+      expect(await sorted('sort=payers&limit=2', uncached)).toEqual(['b', 'c'])
+      await uncached.close()
+    })
+
+    it.each(['sort=best', 'limit=0', 'limit=1001', 'sort=calls&sort=new'])(
+      'refuses %s',
+      async (it) => {
+        expect((await ask(`/api/merchants?${it}`)).statusCode).toBe(400)
+      },
+    )
   })
 
   it.each([

@@ -209,9 +209,11 @@ describe('search engines', () => {
     const blocks = Array.from({ length: 171 }, (_, i) => ({
       ids: ids.slice(i * 703, (i + 1) * 703),
       sizes: [],
+      standings: [],
       bytes: undefined,
     }))
-    catalog = { read: async () => ({ sequence: 1, blocks, build: async () => undefined }) }
+    const build = async () => undefined
+    catalog = { read: async () => ({ sequence: 1, usageVersion: 0, blocks, build }) }
     const index = (await get('/sitemap.xml')).body
     const files = [...index.matchAll(/<loc>(.*?)<\/loc>/g)].map(([, url = '']) => url)
     expect(files).toHaveLength(3)

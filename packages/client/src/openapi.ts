@@ -536,6 +536,7 @@ export interface components {
       /** @description The number of the last accepted write. */
       revision: number;
       updatedAt: components["schemas"]["UnixSeconds"];
+      usage: components["schemas"]["Usage"] | null;
       warnings: {
         code: string;
         message: string;
@@ -843,7 +844,7 @@ export interface components {
     };
     /** @description Unix time in seconds. */
     UnixSeconds: number;
-    /** @description Payments for the endpoint that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner. */
+    /** @description Payments for the endpoint, or for the merchant as a whole, that settled here, net of refunds and without payments of the owner or the recipient to themselves. Absent or `null` where none is known, and where the payout address does not stand behind the owner. */
     Usage: {
       /** @description Paid calls that were not refunded in full. */
       calls: {
@@ -1081,6 +1082,12 @@ export interface operations {
   };
   listMerchants: {
     parameters: {
+      query?: {
+        /** @description Only so many merchants; all of them without `sort` and `limit`. */
+        limit?: number;
+        /** @description By the payments of 30 days (`calls` without those of the busiest payer), the last payment, or age; the best 100 unless `limit` says how many. */
+        sort?: "calls" | "payers" | "new" | "lastPaid";
+      };
     };
     responses: {
       /** @description All of it, as a stream. */
@@ -1130,6 +1137,7 @@ export interface operations {
               official: boolean;
               partner: boolean;
               payTo: components["schemas"]["Address"];
+              usage: components["schemas"]["Usage"] | null;
             }[];
           };
         };

@@ -1,5 +1,5 @@
 import type { ActivityStore } from '../../store/activity.js'
-import { type PaidEndpoint, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
+import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
 import { percentiles, sales, spanOf } from './summary.js'
 
 interface UsageRefreshOptions {
@@ -14,7 +14,7 @@ interface UsageRefresh {
   start(): void
   /** Resolves when nothing is read any more. */
   stop(): Promise<void>
-  /** Refreshes everything that changed. Resolves with the number of endpoints. */
+  /** Refreshes everything that changed. Resolves with the number of endpoints and merchants. */
   refresh(): Promise<number>
 }
 
@@ -22,15 +22,15 @@ const LOOK_MS = 2_000
 /** A refresh that took long pauses for so many times as long, because counting payers reads them all. */
 const PAUSE_TIMES = 10
 const MAX_PAUSE_MS = 3_600_000
-/** Endpoints whose hour or day has passed that one refresh takes. */
+/** Places whose hour or day has passed that one refresh takes. */
 const MAX_DUE = 500
 const SAVED_AT_ONCE = 50
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
 
 /**
- * Creates the refresh of the figures that discovery publishes of each endpoint. It reads the sums of those endpoints alone
- * that were paid since, or whose hours have passed.
+ * Creates the refresh of the figures that are published of each endpoint and merchant. It reads the sums of those alone that
+ * were paid since, or whose hours have passed.
  */
 export function createUsageRefresh({
   activity,
@@ -46,45 +46,49 @@ export function createUsageRefresh({
     const seconds = Math.floor(now() / 1000)
     let after = await store.begin(seconds)
     if (after === undefined) return 0
-    const changed = new Map<number, PaidEndpoint>()
+    const changed = new Map<string | number, PaidPlace>()
+    const add = (place: PaidPlace) => {
+      const key = place.endpointId ?? place.merchantId
+      changed.set(key, merged(place, changed.get(key)))
+    }
     for (;;) {
       const page = await store.paidAfter(after)
       if (page === undefined || isStopped) break
-      for (const paid of page.paid) changed.set(paid.endpointId, merged(paid, changed))
+      for (const paid of page.paid) {
+        if (paid.endpointId !== null) add(paid)
+        add({ ...paid, endpointId: null })
+      }
       after = page.last
     }
-    for (const due of await store.due(seconds, MAX_DUE)) {
-      if (!changed.has(due.endpointId)) changed.set(due.endpointId, due)
-    }
-    const endpoints = [...changed.values()]
-    for (let at = 0; at < endpoints.length; at += SAVED_AT_ONCE) {
-      await save(endpoints.slice(at, at + SAVED_AT_ONCE))
+    for (const due of await store.due(seconds, MAX_DUE)) add(due)
+    const places = [...changed.values()]
+    for (let at = 0; at < places.length; at += SAVED_AT_ONCE) {
+      await save(places.slice(at, at + SAVED_AT_ONCE))
       // The next refresh begins where this one began, so nothing is left out.
       if (isStopped) return at
     }
     await store.finish(after)
-    return endpoints.length
+    return places.length
   }
 
-  async function save(endpoints: readonly PaidEndpoint[]): Promise<void> {
-    const known = await store.find(endpoints.map(({ endpointId }) => endpointId))
+  async function save(places: readonly PaidPlace[]): Promise<void> {
     const rows: Parameters<UsageStore['save']>[0][number][] = []
-    for (const paid of endpoints) {
-      const usage = await readUsage(paid, known.get(paid.endpointId))
-      if (usage === undefined) continue
-      rows.push({ endpointId: paid.endpointId, usage, dueAt: dueAfter(usage, now()) })
+    for (const place of places) {
+      const usage = await readUsage(place, await store.find(place))
+      if (usage !== undefined) rows.push({ place, usage, dueAt: dueAfter(usage, now()) })
     }
     if (rows.length > 0) await store.save(rows)
   }
 
   /** Reads the figures; `undefined` where no payment is known, which happens to refunds alone. */
   async function readUsage(
-    { merchantId, endpointId, first, last }: PaidEndpoint,
+    { merchantId, endpointId: id, first, last }: PaidPlace,
     before: Usage | undefined,
   ): Promise<Usage | undefined> {
     const firstPaid = Math.min(...present(first, before?.firstPaid))
     const lastPaid = Math.max(...present(last, before?.lastPaid))
     if (!Number.isFinite(lastPaid)) return undefined
+    const endpointId = id ?? undefined
     const calls: Record<string, number> = {}
     const payers: Record<string, number> = {}
     let topPayerShare: number | null = null
@@ -133,8 +137,7 @@ export function createUsageRefresh({
   }
 }
 
-function merged(paid: PaidEndpoint, known: ReadonlyMap<number, PaidEndpoint>): PaidEndpoint {
-  const before = known.get(paid.endpointId)
+function merged(paid: PaidPlace, before: PaidPlace | undefined): PaidPlace {
   if (before === undefined) return paid
   const first = present(before.first, paid.first)
   const last = present(before.last, paid.last)

@@ -10,16 +10,39 @@ import { isKnown } from '../../http/cached-reply.js'
 import { RequestFault } from '../../http/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { cached, describedAs } from '../../http/operation.js'
+import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
 import type { ListingReader, Merchant } from '../../store/listings.js'
-import { type Catalog, catalogBytes, streamCatalog } from './catalog.js'
+import {
+  type Catalog,
+  catalogBytes,
+  firstOf,
+  MAX_FIRST,
+  merchantSorts,
+  streamCatalog,
+} from './catalog.js'
 import { createPause } from './pause.js'
 
 const tag = 'Directory'
 
+/** Merchants of a sorted answer unless the caller says how many. */
+const USUAL_FIRST = 100
+
+const catalogQuery = z.object({
+  sort: choiceParameter(merchantSorts)
+    .optional()
+    .describe(
+      `By the payments of 30 days (\`calls\` without those of the busiest payer), the last payment, or age; the best ${USUAL_FIRST} unless \`limit\` says how many.`,
+    ),
+  limit: integerParameter({ min: 1, max: MAX_FIRST })
+    .optional()
+    .describe('Only so many merchants; all of them without `sort` and `limit`.'),
+})
+
 const catalogOperation: Operation = {
   id: 'listMerchants',
   tag,
-  summary: 'The directory: every merchant with its endpoints and prices',
+  summary: 'The directory: every merchant with its endpoints, prices and payments',
+  query: catalogQuery,
   answers: cached('All of it, as a stream.', catalogAnswer),
   examples: { all: { summary: 'All of it', status: 200 } },
 }
@@ -65,9 +88,13 @@ export async function catalogRoutes(
   ownerRoutes(app, { store, checksum, now })
 
   app.get('/api/merchants', describedAs(catalogOperation), async (request, reply) => {
-    const snapshot = await catalog.read()
+    const { sort, limit } = readQuery(catalogQuery, request.query)
+    const whole = await catalog.read()
     reply.type('application/json; charset=utf-8')
-    if (isKnown(request, reply, `W/"${boot}-${snapshot.sequence}"`)) return reply
+    const tag = [boot, whole.sequence, whole.usageVersion, sort, limit].join('-')
+    if (isKnown(request, reply, `W/"${tag}"`)) return reply
+    const isWhole = sort === undefined && limit === undefined
+    const snapshot = isWhole ? whole : firstOf(whole, sort, limit ?? USUAL_FIRST)
     const bytes = catalogBytes(snapshot, facilitator)
     if (bytes !== undefined) reply.header('content-length', bytes)
     return reply.send(streamCatalog(snapshot, facilitator))

@@ -2,8 +2,16 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Address } from 'viem'
 import type { CatalogEndpoint, CatalogMerchant } from '../../api/merchants.js'
-import type { Endpoint, ListingReader, Merchant } from '../../store/listings.js'
-import { isUnclaimed } from '../../store/ownership.js'
+import {
+  type Evidence,
+  evidenceKeys,
+  evidenceOf,
+  inOrderOf,
+  NO_EVIDENCE,
+} from '../../store/evidence.js'
+import type { Endpoint, JsonText, ListingReader, Merchant } from '../../store/listings.js'
+import { isUnclaimed, speaksForPayTo } from '../../store/ownership.js'
+import type { Usage } from '../../store/usage.js'
 import { createPause } from './pause.js'
 import {
   catalogPrices,
@@ -16,17 +24,30 @@ import {
 export interface CatalogOptions {
   store: Pick<
     ListingReader,
-    'findMerchant' | 'endpointsOf' | 'scanMerchants' | 'lastChange' | 'changesAfter'
+    | 'findMerchant'
+    | 'endpointsOf'
+    | 'scanMerchants'
+    | 'lastChange'
+    | 'changesAfter'
+    | 'merchantUsageOf'
+    | 'merchantUsageAfter'
   >
   checksum: (address: Address) => Address
   /** JSON that is kept in memory; further merchants are rendered for each answer. 64 MiB by default. */
   maxReadyBytes?: number
+  /** Unix milliseconds. */
+  now?: () => number
 }
+
+export const merchantSorts = ['calls', 'payers', 'new', 'lastPaid'] as const
+export type MerchantSort = (typeof merchantSorts)[number]
 
 /** The catalog at one moment; later changes do not affect it. */
 interface CatalogSnapshot {
   /** The number of the last change in it. */
   sequence: number
+  /** The version of the last figures in it. */
+  usageVersion: number
   blocks: readonly Block[]
   /** Renders a merchant that is not kept; `undefined` when it left the catalog meanwhile. */
   build(id: string): Promise<Buffer | undefined>
@@ -37,31 +58,79 @@ export interface Catalog {
   read(): Promise<CatalogSnapshot>
 }
 
+/** Merchants that an answer in another order has at most. */
+export const MAX_FIRST = 1_000
+/** The first merchants of a catalog in each order. */
+const firsts = new WeakMap<readonly Block[], Map<string, Piece[]>>()
+
+/** Returns a snapshot of the first merchants alone, in the order of `sort`, or else of their ids. */
+export function firstOf(
+  snapshot: CatalogSnapshot,
+  sort: MerchantSort | undefined,
+  limit: number,
+): CatalogSnapshot {
+  const { blocks } = snapshot
+  const known = firsts.get(blocks) ?? new Map<string, Piece[]>()
+  const pieces = known.get(sort ?? '') ?? firstPieces(blocks, sort)
+  firsts.set(blocks, known.set(sort ?? '', pieces))
+  return { ...snapshot, blocks: packBlocks(pieces.slice(0, limit)) }
+}
+
+function firstPieces(blocks: readonly Block[], sort: MerchantSort | undefined): Piece[] {
+  const places = blocks.flatMap((block) =>
+    block.standings.map(({ evidence, since }, i) => ({ evidence, since, block, i })),
+  )
+  const inOrder = sort === undefined ? places : inOrderOf(places, evidenceKeys[sort])
+  return inOrder.slice(0, MAX_FIRST).map(({ block, i }) => toPieces(block)[i] as Piece)
+}
+
 const MAX_READY_BYTES = 64 * 1024 * 1024
 const PAGE = 100
+/** New figures are taken in so often, for each makes the whole list another one to those who read it again and again. */
+const USAGE_MS = 60_000
 
 /** Creates the catalog: it keeps the JSON of every merchant, and renders again only the merchants that changed. */
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { store, checksum, maxReadyBytes = MAX_READY_BYTES } = options
+  const { store, checksum, maxReadyBytes = MAX_READY_BYTES, now = Date.now } = options
   let blocks: readonly Block[] = []
   let sequence = -1
+  let usageVersion = 0
+  let usageAt = 0
   let refreshing: Promise<void> | undefined
 
   /** Renders a merchant; `undefined` for an unclaimed one without a live endpoint. */
-  async function fragmentOf(merchant: Merchant): Promise<Buffer | undefined> {
+  async function fragmentOf(merchant: Merchant, usage: Usage | null): Promise<Buffer | undefined> {
     const shown = shownEndpoints(merchant, await store.endpointsOf(merchant.id))
     if (shown.length === 0 && isUnclaimed(merchant)) return undefined
-    return toFragment(merchant, shown, checksum)
+    return toFragment(merchant, shown, usage, checksum)
   }
 
-  async function build(id: string): Promise<Buffer | undefined> {
+  async function pieceOf(id: string): Promise<Required<Piece> | undefined> {
     const merchant = await store.findMerchant(id)
-    return merchant !== undefined && isPublished(merchant) ? fragmentOf(merchant) : undefined
+    if (merchant === undefined || !isPublished(merchant)) return undefined
+    const usage = shownUsage(merchant, (await store.merchantUsageOf([id])).get(id))
+    const bytes = await fragmentOf(merchant, usage)
+    return bytes && { id, bytes, standing: standingOf(merchant, usage) }
+  }
+
+  const build = async (id: string) => (await pieceOf(id))?.bytes
+
+  /** Reads the figures of all merchants, and from now on those that change. */
+  async function readAllUsage(): Promise<Map<string, JsonText>> {
+    const figures = new Map<string, JsonText>()
+    usageVersion = 0
+    for (;;) {
+      const page = await store.merchantUsageAfter(usageVersion, PAGE)
+      for (const { merchantId, figures: json } of page) figures.set(merchantId, json)
+      usageVersion = page.at(-1)?.version ?? usageVersion
+      if (page.length < PAGE) return figures
+    }
   }
 
   async function load(): Promise<void> {
     const pause = createPause()
     const target = await store.lastChange()
+    const figures = await readAllUsage()
     const loaded: Block[] = []
     let readyBytes = 0
     for (let after = ''; ; ) {
@@ -70,10 +139,13 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (last === undefined) break
       const pieces: Piece[] = []
       for (const merchant of page) {
+        const { id } = merchant
         const isKept = readyBytes < maxReadyBytes
-        const bytes = isKept ? await fragmentOf(merchant) : undefined
+        const usage = shownUsage(merchant, figures.get(id))
+        const bytes = isKept ? await fragmentOf(merchant, usage) : undefined
         readyBytes += bytes?.length ?? 0
-        if (!isKept || bytes !== undefined) pieces.push({ id: merchant.id, bytes })
+        const standing = standingOf(merchant, usage)
+        if (!isKept || bytes !== undefined) pieces.push({ id, bytes, standing })
         await pause()
       }
       loaded.push(...packBlocks(pieces))
@@ -84,19 +156,40 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   async function follow(): Promise<void> {
-    const pause = createPause()
     const changes = await store.changesAfter(sequence, PAGE)
+    await renderAgain(changes)
+    sequence = changes.at(-1)?.sequence ?? (await store.lastChange())
+  }
+
+  async function followUsage(): Promise<void> {
+    const changes = await store.merchantUsageAfter(usageVersion, PAGE)
+    await renderAgain(changes)
+    usageVersion = changes.at(-1)?.version ?? usageVersion
+    if (changes.length < PAGE) usageAt = now() + USAGE_MS
+  }
+
+  async function renderAgain(merchants: readonly { merchantId: string }[]): Promise<void> {
+    const pause = createPause()
     const readyBytes = blocks.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0)
     const changed = new Map<string, Piece | undefined>()
-    for (const { merchantId: id } of changes) {
+    for (const { merchantId: id } of merchants) {
       if (changed.has(id)) continue
-      const bytes = await build(id)
+      const piece = await pieceOf(id)
       const isKept = readyBytes < maxReadyBytes
-      changed.set(id, bytes === undefined ? undefined : { id, bytes: isKept ? bytes : undefined })
+      changed.set(id, piece === undefined || isKept ? piece : { ...piece, bytes: undefined })
       await pause()
     }
     blocks = changeBlocks(blocks, changed)
-    sequence = changes.at(-1)?.sequence ?? (await store.lastChange())
+  }
+
+  /** Takes new figures in beside the answers; those that could not be read are read at the next one. */
+  function refreshUsage(): void {
+    if (refreshing !== undefined || now() < usageAt) return
+    refreshing = followUsage()
+      .catch(() => {})
+      .finally(() => {
+        refreshing = undefined
+      })
   }
 
   return {
@@ -108,7 +201,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
         })
         await refreshing
       }
-      return { sequence, blocks, build }
+      const snapshot = { sequence, usageVersion, blocks, build }
+      refreshUsage()
+      return snapshot
     },
   }
 }
@@ -117,6 +212,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 function toFragment(
   merchant: Merchant,
   endpoints: readonly Endpoint[],
+  usage: Usage | null,
   checksum: (address: Address) => Address,
 ): Buffer {
   const { id, name, network } = merchant
@@ -132,8 +228,18 @@ function toFragment(
     partner: merchant.isPartner,
     claimed: merchant.owner !== null,
     identity: publishedIdentity(merchant),
+    usage,
   }
   return Buffer.from(`,${JSON.stringify(published)}`)
+}
+
+/** Reads the figures of a merchant; `null` where payments to its address do not count for it. */
+function shownUsage(merchant: Merchant, figures: JsonText | undefined): Usage | null {
+  return figures === undefined || !speaksForPayTo(merchant) ? null : JSON.parse(figures)
+}
+
+function standingOf({ createdAt }: Merchant, usage: Usage | null): Standing {
+  return { since: createdAt, evidence: usage === null ? NO_EVIDENCE : evidenceOf(usage) }
 }
 
 function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpoint {
@@ -153,11 +259,19 @@ function toCatalogEndpoint(endpoint: Endpoint, merchant: Merchant): CatalogEndpo
   }
 }
 
+/** The facts by which a merchant is sorted. */
+export interface Standing {
+  evidence: Evidence
+  /** Unix seconds of its creation. */
+  since: number
+}
+
 /** One merchant of the catalog. */
 export interface Piece {
   id: string
   /** A comma and the merchant's JSON; `undefined` where it is not kept. */
   bytes: Buffer | undefined
+  standing: Standing
 }
 
 /**
@@ -168,6 +282,7 @@ export interface Block {
   ids: readonly string[]
   /** Bytes of each merchant within `bytes`. */
   sizes: readonly number[]
+  standings: readonly Standing[]
   /** `undefined` when one of them is not kept. */
   bytes: Buffer | undefined
 }
@@ -240,15 +355,17 @@ function toBlock(pieces: readonly Piece[]): Block {
   return {
     ids,
     sizes: parts.map(({ length }) => length),
+    standings: pieces.map(({ standing }) => standing),
     bytes: isReady ? Buffer.concat(parts) : undefined,
   }
 }
 
-function toPieces({ ids, sizes, bytes }: Block): Piece[] {
+function toPieces({ ids, sizes, standings, bytes }: Block): Piece[] {
   let from = 0
   return ids.map((id, i) => {
     const size = sizes[i] ?? 0
-    const piece = { id, bytes: bytes?.subarray(from, from + size) }
+    const standing = standings[i] as Standing
+    const piece = { id, standing, bytes: bytes?.subarray(from, from + size) }
     from += size
     return piece
   })

@@ -24,7 +24,7 @@ export type ViewMerchant = (merchant: Merchant) => Promise<MerchantView>
 export function createMerchantView(
   listings: Pick<
     ListingReader,
-    'findMerchant' | 'endpointsOf' | 'usageOf' | 'ratingsOf' | 'ratingsPaidTo'
+    'findMerchant' | 'endpointsOf' | 'usageOf' | 'merchantUsageOf' | 'ratingsOf' | 'ratingsPaidTo'
   >,
   checksum: (address: Address) => Address,
   now: () => number,
@@ -37,6 +37,9 @@ export function createMerchantView(
       ids.length > 0
         ? ((await listings.ratingsPaidTo(merchant.network, merchant.payTo)) ?? null)
         : null
+    const whole = speaksForPayTo(merchant)
+      ? (await listings.merchantUsageOf([merchant.id])).get(merchant.id)
+      : undefined
     const nameWarning = await findNameWarning(merchant, listings)
     const warnings = endpoints.flatMap(warningsOf)
     if (merchant.owner !== null && payToProofOf(merchant) === null) {
@@ -46,7 +49,7 @@ export function createMerchantView(
     if (nameWarning !== undefined) {
       warnings.unshift({ path: 'name', code: 'confusable_name', message: nameWarning })
     }
-    const facts = { checksum, usage, ratings, rating, nowSeconds: now() / 1000 }
+    const facts = { checksum, usage, whole, ratings, rating, nowSeconds: now() / 1000 }
     return toView(merchant, endpoints, warnings, facts)
   }
 }
@@ -55,6 +58,8 @@ interface ViewFacts {
   checksum: (address: Address) => Address
   /** By id of the endpoint. */
   usage: ReadonlyMap<number, JsonText>
+  /** The figures of the merchant as a whole. */
+  whole: JsonText | undefined
   ratings: ReadonlyMap<number, JsonText>
   rating: MerchantView['rating']
   nowSeconds: number
@@ -64,7 +69,7 @@ function toView(
   merchant: Merchant,
   endpoints: Endpoint[],
   warnings: ListingWarning[],
-  { checksum, usage, ratings, rating, nowSeconds }: ViewFacts,
+  { checksum, usage, whole, ratings, rating, nowSeconds }: ViewFacts,
 ): MerchantView {
   const { owner, offer } = merchant
   return {
@@ -93,6 +98,7 @@ function toView(
         : null,
     createdAt: merchant.createdAt,
     updatedAt: merchant.updatedAt,
+    usage: whole === undefined ? null : JSON.parse(whole),
     endpoints: endpoints.map((endpoint) => ({
       ...toListed(endpoint),
       state: toState(endpoint, merchant, usage.get(endpoint.id), ratings.get(endpoint.id)),

@@ -52,6 +52,7 @@ const copiedTables: readonly CopiedTable[] = [
   { name: 'activity_payers', key: ['span', 'merchant_id', 'bucket', 'endpoint_id', 'payer'] },
   { name: 'activity_buyers', key: ['pay_to', 'payer'] },
   { name: 'endpoint_usage', key: ['endpoint_id'] },
+  { name: 'merchant_usage', key: ['merchant_id'] },
   { name: 'usage_refresh', key: ['id'] },
   { name: 'service_hours', key: ['hour'] },
   { name: 'service_incidents', key: ['started_at'] },

@@ -3,6 +3,7 @@ import type {
   JsonText,
   ListingReader,
   MerchantRoster,
+  MerchantUsageChange,
   OutlinedEndpoint,
   PublishedEndpoint,
   UsageChange,
@@ -111,6 +112,17 @@ export function createListingReader(sql: SqlReader): ListingReader {
       )
       return sums && { count: sums.count, average: meanOf(sums.total, sums.count) }
     },
+    async merchantUsageOf(ids) {
+      const text = `SELECT merchant_id AS id, figures FROM merchant_usage WHERE ${sql.among('merchant_id', 1)}`
+      const rows = await sql.all<{ id: string; figures: string }>(text, [ids])
+      return new Map(rows.map(({ id, figures }) => [id, figures]))
+    },
+    merchantUsageAfter: (version, limit) =>
+      sql.all<MerchantUsageChange>(
+        `SELECT merchant_id AS "merchantId", version, figures FROM merchant_usage
+         WHERE version > $1 ORDER BY version LIMIT $2`,
+        [version, limit],
+      ),
     usageAfter: (version, limit) =>
       sql.all<UsageChange>(
         `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage

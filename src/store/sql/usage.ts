@@ -1,4 +1,4 @@
-import type { PaidEndpoint, Usage, UsageStore } from '../usage.js'
+import type { PaidPlace, Usage, UsageStore } from '../usage.js'
 import { get, run, type Sql } from './sql.js'
 
 /** Rows of activity that one step looks through, few enough for a turn of the event loop. */
@@ -15,7 +15,8 @@ export function createUsageStore(sql: Sql): UsageStore {
       const after = (sql.runsHere ? state?.seen : state?.seen_before) ?? 0
       const news = await sql.get(
         `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM activity WHERE id > $1)
-           OR EXISTS (SELECT 1 FROM endpoint_usage WHERE due_at <= $2)`,
+           OR EXISTS (SELECT 1 FROM endpoint_usage WHERE due_at <= $2)
+           OR EXISTS (SELECT 1 FROM merchant_usage WHERE due_at <= $2)`,
         [after, nowSeconds],
       )
       return news === undefined ? undefined : after
@@ -27,30 +28,32 @@ export function createUsageStore(sql: Sql): UsageStore {
       )
       const last = end?.last ?? null
       if (last === null) return undefined
-      const paid = await sql.all<PaidEndpoint>(
+      const paid = await sql.all<PaidPlace>(
         `SELECT endpoint_id AS "endpointId", merchant_id AS "merchantId",
            min(CASE state WHEN 'settled' THEN at END) / 1000 AS "first",
            max(CASE state WHEN 'settled' THEN at END) / 1000 AS "last"
          FROM activity WHERE id > $1 AND id <= $2 AND state IN ('settled', 'refunded') AND is_self = 0
-           AND merchant_id IS NOT NULL AND endpoint_id IS NOT NULL
+           AND merchant_id IS NOT NULL
          GROUP BY endpoint_id, merchant_id`,
         [row, last],
       )
       return { last, paid }
     },
     due: (nowSeconds, limit) =>
-      sql.all<PaidEndpoint>(
-        `SELECT u.endpoint_id AS "endpointId", e.merchant_id AS "merchantId", NULL AS "first", NULL AS "last"
-         FROM endpoint_usage u JOIN endpoints e ON e.id = u.endpoint_id
-         WHERE u.due_at <= $1 ORDER BY u.due_at LIMIT $2`,
+      sql.all<PaidPlace>(
+        `SELECT * FROM (
+           SELECT u.endpoint_id AS "endpointId", e.merchant_id AS "merchantId", NULL AS "first", NULL AS "last", u.due_at
+           FROM endpoint_usage u JOIN endpoints e ON e.id = u.endpoint_id WHERE u.due_at <= $1
+           UNION ALL
+           SELECT NULL, merchant_id, NULL, NULL, due_at FROM merchant_usage WHERE due_at <= $1
+         ) AS places ORDER BY due_at LIMIT $2`,
         [nowSeconds, limit],
       ),
-    async find(endpointIds) {
-      const rows = await sql.all<{ id: number; figures: string }>(
-        `SELECT endpoint_id AS id, figures FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`,
-        [endpointIds],
-      )
-      return new Map(rows.map(({ id, figures }) => [id, JSON.parse(figures) as Usage]))
+    async find(place) {
+      const { table, key, id } = rowOf(place)
+      const text = `SELECT figures FROM ${table} WHERE ${key} = $1`
+      const row = await sql.get<{ figures: string }>(text, [id])
+      return row && (JSON.parse(row.figures) as Usage)
     },
     async save(rows) {
       await sql.transaction(function* () {
@@ -61,14 +64,15 @@ export function createUsageStore(sql: Sql): UsageStore {
           [rows.length],
         )
         let version = (counted?.version ?? 0) - rows.length
-        for (const { endpointId, usage, dueAt } of rows) {
+        for (const { place, usage, dueAt } of rows) {
+          const { table, key, id, owner } = rowOf(place)
           yield* run(
-            `INSERT INTO endpoint_usage (endpoint_id, version, figures, due_at)
-             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM endpoints WHERE id = $1
-             ON CONFLICT (endpoint_id) DO UPDATE SET figures = excluded.figures, due_at = excluded.due_at,
-               version = CASE WHEN endpoint_usage.figures = excluded.figures THEN endpoint_usage.version
+            `INSERT INTO ${table} (${key}, version, figures, due_at)
+             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM ${owner} WHERE id = $1
+             ON CONFLICT (${key}) DO UPDATE SET figures = excluded.figures, due_at = excluded.due_at,
+               version = CASE WHEN ${table}.figures = excluded.figures THEN ${table}.version
                  ELSE excluded.version END`,
-            [endpointId, ++version, JSON.stringify(usage), dueAt],
+            [id, ++version, JSON.stringify(usage), dueAt],
           )
         }
       }, lazily)
@@ -85,4 +89,11 @@ export function createUsageStore(sql: Sql): UsageStore {
       )
     },
   }
+}
+
+/** Names the row of a place, and the table without whose row it does not exist. */
+function rowOf({ endpointId, merchantId }: PaidPlace) {
+  return endpointId === null
+    ? { table: 'merchant_usage', key: 'merchant_id', id: merchantId, owner: 'merchants' }
+    : { table: 'endpoint_usage', key: 'endpoint_id', id: endpointId, owner: 'endpoints' }
 }

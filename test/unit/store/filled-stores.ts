@@ -73,7 +73,10 @@ export async function fillStores(stores: Stores): Promise<void> {
     ...{ firstPaid: 1_000, lastPaid: 1_000 },
   }
   await stores.service.note({ at: 1_200, standing: 'down', reason: 'kein Gas 💸' })
-  await stores.usage.save([{ endpointId: 1, usage, dueAt: 2_000 }])
+  const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))
+  await stores.usage.save(
+    places.map((it) => ({ place: { ...it, first: 1, last: 1 }, usage, dueAt: 2_000 })),
+  )
   await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
   await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })
 }

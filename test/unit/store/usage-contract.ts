@@ -57,7 +57,7 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
         paid({ endpointId: first, at: noon + 500 }),
         paid({ endpointId: second, payer: buyer(3) }),
       )
-      expect(await refresh()).toBe(2)
+      expect(await refresh()).toBe(3)
       expect(await usageOf(first)).toEqual({
         calls: { '24h': 2, '7d': 3, '30d': 4 },
         payers: { '24h': 2, '7d': 2, '30d': 2 },
@@ -68,6 +68,35 @@ export function describeUsage(name: string, open: () => Promise<Engine>): void {
         lastPaid: noon / 1000,
       })
       expect(await usageOf(second)).toMatchObject({ calls: { '24h': 1 }, topPayerShare: 1 })
+    })
+
+    it('counts a merchant as a whole: each payer once, and payments for no endpoint too', async () => {
+      const wholeOf = async () => {
+        const figures = (await stores.listings.merchantUsageOf(['weather', 'nobody'])).get(
+          'weather',
+        )
+        return figures === undefined ? null : JSON.parse(figures)
+      }
+      await append(
+        paid({ endpointId: first, at: noon - 3 * day }),
+        paid({ endpointId: second }),
+        paid({ endpointId: null, payer: buyer(2) }),
+        paid({ endpointId: null, merchantId: null }),
+      )
+      expect(await refresh()).toBe(3)
+      expect(await wholeOf()).toMatchObject({
+        calls: { '24h': 2, '7d': 3, '30d': 3 },
+        payers: { '24h': 2, '7d': 2, '30d': 2 },
+        topPayerShare: 0.6667,
+        firstPaid: (noon - 3 * day) / 1000,
+      })
+      const [change, ...others] = await stores.listings.merchantUsageAfter(0, 10)
+      expect(others).toEqual([])
+      expect(change).toMatchObject({ merchantId: 'weather' })
+      expect(await stores.listings.merchantUsageAfter(change?.version ?? 0, 10)).toEqual([])
+      clock += day + hour
+      await refresh()
+      expect(await wholeOf()).toMatchObject({ calls: { '24h': 0, '7d': 3 } })
     })
 
     it('counts payments in another money, whose amounts it cannot compare', async () => {

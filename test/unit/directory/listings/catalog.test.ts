@@ -8,6 +8,7 @@ import {
   type Piece,
   packBlocks,
 } from '../../../../src/directory/listings/catalog.js'
+import { NO_EVIDENCE } from '../../../../src/store/evidence.js'
 import { openListings } from '../listed-merchants.js'
 
 let listings: ReturnType<typeof openListings>
@@ -25,6 +26,8 @@ function aCatalog(changes: Partial<CatalogOptions['store']> = {}, maxReadyBytes?
     scanMerchants: store.scanMerchants,
     lastChange: store.lastChange,
     changesAfter: store.changesAfter,
+    merchantUsageOf: store.merchantUsageOf,
+    merchantUsageAfter: store.merchantUsageAfter,
     async endpointsOf(id) {
       built.push(id)
       return store.endpointsOf(id)
@@ -157,7 +160,12 @@ describe('the catalog', () => {
   })
 })
 
-const aPiece = (id: string, bytes = 1_000): Piece => ({ id, bytes: Buffer.alloc(bytes, `,${id}`) })
+const standing = { evidence: NO_EVIDENCE, since: 0 }
+const aPiece = (id: string, bytes = 1_000): Piece => ({
+  id,
+  bytes: Buffer.alloc(bytes, `,${id}`),
+  standing,
+})
 const numbered = (count: number, bytes?: number) =>
   Array.from({ length: count }, (_, i) => aPiece(String(i).padStart(5, '0'), bytes))
 const whole = (blocks: readonly Block[]) =>

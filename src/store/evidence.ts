@@ -1,0 +1,63 @@
+import type { Usage } from './usage.js'
+
+/** The figures of an endpoint or a merchant by which lists are sorted and search results are ranked. All are of 30 days. */
+export interface Evidence {
+  /** Calls without those of the busiest payer, so that one wallet alone gains nothing. */
+  othersCalls: number
+  payers: number
+  /** Unix seconds; 0 is never. */
+  lastPaid: number
+  /** 0 to `TOP_LEVEL`. */
+  level: number
+}
+
+export const TOP_LEVEL = 7
+
+export const NO_EVIDENCE: Evidence = { othersCalls: 0, payers: 0, lastPaid: 0, level: 0 }
+
+/**
+ * Weighs the figures. The level is the binary logarithm of the geometric mean of two counts: the payers, and the payers
+ * that there would be if each made as many calls as the busiest. It needs twice as many payers for each step, and calls
+ * of one wallet lower it.
+ */
+export function evidenceOf({ calls, payers, topPayerShare, lastPaid }: Usage): Evidence {
+  const share = topPayerShare ?? 1
+  const even = payers['30d'] === 0 ? 0 : Math.sqrt(payers['30d'] / share)
+  return {
+    othersCalls: Math.round(calls['30d'] * (1 - share)),
+    payers: payers['30d'],
+    lastPaid,
+    // An exact power of two must not fall short by the last digit of a fraction.
+    level: even < 1 ? 0 : Math.min(TOP_LEVEL, Math.floor(Math.log2(even) + 1e-6)),
+  }
+}
+
+/** The largest number to sort by, and the most members: one number holds both, because those are sorted fast. */
+const MAX_KEY = 2 ** 32 - 1
+const PLACES = 2 ** 21
+
+/** A member of a list, with a number that is higher in a newer one. */
+interface Weighed {
+  evidence: Evidence
+  since: number
+}
+
+/** Numbers that put the first one first when they rise. */
+export const evidenceKeys = {
+  calls: ({ evidence }: Weighed) => MAX_KEY - evidence.othersCalls,
+  payers: ({ evidence }: Weighed) => MAX_KEY - evidence.payers,
+  lastPaid: ({ evidence }: Weighed) => MAX_KEY - evidence.lastPaid,
+  new: ({ since }: Weighed) => MAX_KEY - since,
+}
+
+/** Returns the members as their numbers rise; members with the same number stay as they are. */
+export function inOrderOf<Member>(
+  members: readonly Member[],
+  keyOf: (member: Member) => number,
+): Member[] {
+  const packed = Float64Array.from(
+    members,
+    (member, place) => Math.min(MAX_KEY, Math.max(0, keyOf(member))) * PLACES + place,
+  ).sort()
+  return Array.from(packed, (key) => members[key % PLACES] as Member)
+}

@@ -219,6 +219,7 @@ describe.skipIf(skipped !== undefined)('what a check found', () => {
       .not.toBe('title')
     expect(await page.getByLabel('Name').evaluate((it) => it === document.activeElement)).toBe(true)
     expect(await page.getByLabel(/^URL of/).inputValue()).toBe('https://another.example')
+    expect(await page.getByLabel('Name').inputValue()).toBe('Late')
     await close()
   })
 })

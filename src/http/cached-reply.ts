@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** An answer that anybody may keep for a minute and revalidate by its tag. */
@@ -27,6 +28,35 @@ export function sendCached(
   if (isKnown(request, reply, etag, cacheControl)) return reply
   if (!reply.hasHeader('content-type')) reply.type('application/json; charset=utf-8')
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+}
+
+/** An answer with its compressed form. */
+export interface PackedBody {
+  plain: CachedBody
+  gzip: CachedBody
+}
+
+export function toPackedBody(text: string): PackedBody {
+  const plain = toCachedBody(text)
+  return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
+}
+
+/** Matches `gzip` in a list of encodings, unless its weight is zero. */
+const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
+
+/** Sends as `sendCached` does, compressed to a caller that takes gzip. */
+export function sendPacked(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { plain, gzip }: PackedBody,
+  cacheControl?: string,
+): FastifyReply {
+  reply.header('vary', 'accept-encoding')
+  if (!TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')) {
+    return sendCached(request, reply, plain, cacheControl)
+  }
+  reply.header('content-encoding', 'gzip')
+  return sendCached(request, reply, gzip, cacheControl)
 }
 
 /** Sets the headers of an answer that anybody may keep for a minute unless said, and answers 304 to a caller that has it. */

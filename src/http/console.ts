@@ -6,7 +6,7 @@ import { getAddress } from 'viem'
 import { type ConsoleSettings, consoleAnswer } from '../api/service.js'
 import type { Config } from '../config/config.js'
 import { networks } from '../x402/networks.js'
-import { sendCached, toCachedBody } from './cached-reply.js'
+import { sendPacked, toPackedBody } from './cached-reply.js'
 import type { AnswerPage } from './not-found.js'
 import { describedAs, type Operation } from './operation.js'
 import { type PageHead, writeHead } from './page-head.js'
@@ -133,7 +133,7 @@ export function openConsole(options: ConsoleOptions): Console {
     }
     reply.type('text/html; charset=utf-8')
     const page = head === undefined ? built : writeHead(built, head)
-    if (status === 200) return sendCached(request, reply, toCachedBody(page), REVALIDATE)
+    if (status === 200) return sendPacked(request, reply, toPackedBody(page), REVALIDATE)
     return reply.code(status).header('cache-control', 'no-store').send(page)
   }
 

@@ -1,7 +1,6 @@
-import { gzipSync } from 'node:zlib'
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
-import { type CachedBody, sendCached, toCachedBody } from './cached-reply.js'
+import { sendPacked, toPackedBody } from './cached-reply.js'
 import { escapeHtml, staticPageHeaders } from './html.js'
 import {
   type DescribedRoute,
@@ -37,8 +36,8 @@ export function installOpenApi(app: FastifyInstance, { servers }: { servers: rea
   app.addHook('onRoute', (route) => void routes.push(...describe(route)))
 
   const write = once(() => writeDocument(routes, servers))
-  const json = once(() => toPacked(JSON.stringify(write())))
-  const page = once(() => toPacked(renderPage(write())))
+  const json = once(() => toPackedBody(JSON.stringify(write())))
+  const page = once(() => toPackedBody(renderPage(write())))
 
   app.get('/openapi.json', describedAs(openApiOperation), (request, reply) =>
     sendPacked(request, reply, json()),
@@ -48,30 +47,6 @@ export function installOpenApi(app: FastifyInstance, { servers }: { servers: rea
     return sendPacked(request, reply, page())
   })
 }
-
-/** A large answer that never changes, compressed once. */
-interface Packed {
-  plain: CachedBody
-  gzip: CachedBody
-}
-
-function toPacked(text: string): Packed {
-  const plain = toCachedBody(text)
-  return { plain, gzip: { bytes: gzipSync(plain.bytes), etag: plain.etag } }
-}
-
-/** Sends the answer compressed to a caller that takes gzip. */
-function sendPacked(request: FastifyRequest, reply: FastifyReply, { plain, gzip }: Packed) {
-  reply.header('vary', 'accept-encoding')
-  if (!TAKES_GZIP.test(request.headers['accept-encoding'] ?? '')) {
-    return sendCached(request, reply, plain)
-  }
-  reply.header('content-encoding', 'gzip')
-  return sendCached(request, reply, gzip)
-}
-
-/** Matches `gzip` in a list of encodings, unless its weight is zero. */
-const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
 
 function describe({ method, url, config }: RouteOptions): DescribedRoute[] {
   const { operation, family = 'plain', limit = 'counted' } = config ?? {}

@@ -107,7 +107,7 @@ function Footer() {
           Listings are self-serve. Arcus settles payments from payer to merchant, holds no funds,
           and does not vouch for the APIs listed here.
         </p>
-        <nav aria-label="Guides and references" className="flex flex-wrap gap-x-4 gap-y-1">
+        <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
           {guides.map(([href, name]) => (
             <Link
               key={href}

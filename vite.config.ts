@@ -15,6 +15,8 @@ export default defineConfig({
     emptyOutDir: true,
     // The policy allows fonts and code from our own origin only, so nothing becomes a data URI.
     assetsInlineLimit: 0,
+    // Every browser that can run the code knows it.
+    modulePreload: { polyfill: false },
     // Not in a folder that the service serves.
     license: { fileName: 'legal/licenses.md' },
   },

@@ -35,6 +35,7 @@ function compressFolder(folder: string): void {
     if (!COMPRESSIBLE.test(name) || statSync(path).size < FROM_BYTES) continue
     const bytes = readFileSync(path)
     const params = {
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     }

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react'
 import type { EndpointState } from '../../api/listings.js'
-import { statusNames } from '../format/verdicts.js'
 
 const tones = {
   plain: 'bg-sunken text-muted',
@@ -42,6 +41,12 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
     </span>
   )
 }
+
+const statusNames = {
+  live: 'Live',
+  unverified: 'Unverified',
+  failing: 'Failing',
+} as const
 
 const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
 

@@ -71,9 +71,3 @@ export function verdictName(verdict: string): string {
 export function warningText(code: string): string {
   return warnings[code] ?? code.replaceAll('_', ' ')
 }
-
-export const statusNames = {
-  live: 'Live',
-  unverified: 'Unverified',
-  failing: 'Failing',
-} as const

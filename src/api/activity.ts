@@ -64,10 +64,20 @@ const point = money.extend({
   failed: z.int(),
 })
 
+const range = z.enum(['24h', '7d', '30d', 'all', 'custom'])
+const saleFigures = {
+  settled: z.int().describe('Without those that were refunded in full.'),
+  failed: z.int(),
+  successRate,
+  revenue: money.describe('Net of refunds.'),
+  payers: z.int().describe('Payers who did not get everything back.'),
+}
+
 export const activityAnswer = z.object({
   merchant: z.string(),
-  range: z.enum(['24h', '7d', '30d', 'all']),
+  range,
   since: seconds,
+  until: seconds.describe('End of the last hour or day.'),
   stepSeconds: z.int(),
   summary: z.object({
     verify: z.object({ ...counts, valid: z.int() }),
@@ -92,14 +102,46 @@ export const activityAnswer = z.object({
     failures: z.array(byReason).describe('Failed verifies and settles by reason.'),
     refusals: z.array(byReason).describe('Refused settles by reason.'),
   }),
+  previous: z
+    .object({ since: seconds, until: seconds, ...saleFigures })
+    .nullable()
+    .describe('As many hours before the range as have begun of it; `null` for all time.'),
   series: z.array(point),
 })
 
 export type ActivityAnswer = AnswerOf<typeof activityAnswer>
 export type ActivitySummary = ActivityAnswer['summary']
 export type ActivityPoint = AnswerOf<typeof point>
-export type Range = ActivityAnswer['range']
+export type SaleFigures = NonNullable<ActivityAnswer['previous']>
+/** The ranges that go back from now. */
+export type Range = Exclude<ActivityAnswer['range'], 'custom'>
 export type ReasonCount = AnswerOf<typeof byReason>
+
+export const activityBreakdown = z.object({
+  merchant: z.string(),
+  range,
+  since: seconds,
+  until: seconds,
+  endpoints: z
+    .array(
+      z.object({
+        endpointId: z.int().nullable().describe('`null` for payments of no listed endpoint.'),
+        ...saleFigures,
+      }),
+    )
+    .describe('At most 200, those with most revenue first; deleted ones too.'),
+  topPayers: z
+    .array(
+      money.extend({
+        payer: address,
+        count: z.int().describe('Payments that were not refunded in full.'),
+        share: z.number().nullable().describe('Of the revenue, 0 to 1.'),
+      }),
+    )
+    .describe('The ten who paid most, net of refunds.'),
+})
+
+export type ActivityBreakdown = AnswerOf<typeof activityBreakdown>
 
 const activityRow = z.object({
   amount,

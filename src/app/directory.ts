@@ -271,6 +271,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
       await app.register(sessionRoutes, { ...place, signIn, chainId, checksum })
       await app.register(activityRoutes, {
         tokens,
+        retentionDays: config.activityRetentionDays,
         store: activity,
         readTotals,
         listings: store,

@@ -54,6 +54,15 @@ export function choiceParameter<const Value extends string>(values: readonly Val
     .meta({ wire: { type: 'string', enum: values } })
 }
 
+/** A day of the calendar. */
+export function dayParameter() {
+  const rule = 'a day as YYYY-MM-DD'
+  return z
+    .string(once(rule))
+    .pipe(z.iso.date(`must be ${rule}`))
+    .meta({ wire: { type: 'string', format: 'date' } })
+}
+
 /**
  * Reads a query by its schema. Throws a 400 that names the parameter and what it may be, also for one that is given
  * twice or as a list (`limit[]`).
@@ -80,6 +89,7 @@ function withLists(query: RawQuery, shape: Readonly<Record<string, unknown>>): R
   return read
 }
 
-function parameterFault(message: string): RequestFault {
+/** Returns a 400 about parameters. */
+export function parameterFault(message: string): RequestFault {
   return new RequestFault({ statusCode: 400, code: 'invalid_request', message })
 }

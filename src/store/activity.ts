@@ -66,6 +66,8 @@ export interface ActivityScope {
   span: 'h' | 'd'
   /** First Unix second of the first bucket. */
   since: number
+  /** Unix second before which the last bucket begins; without it there is no end. */
+  until?: number | undefined
 }
 
 export interface ActivitySum {
@@ -95,6 +97,19 @@ export interface PayerTotals {
   count: number
 }
 
+/** The payers of a merchant one by one, less what was given back. */
+export interface PayerDetail {
+  /** Those who paid most, atomic units, the most first. */
+  top: { payer: Address; count: number; amount: bigint }[]
+  /** The amount that all payers paid. */
+  amount: bigint
+  /** Payers by endpoint with at least one payment that was not given back in full; 0 stands for none of the endpoints. */
+  byEndpoint: Map<number, number>
+}
+
+/** Payers of `PayerDetail.top`. */
+export const MAX_TOP_PAYERS = 10
+
 export interface ActivityFilter {
   merchantId: string
   endpointId?: number | undefined
@@ -102,6 +117,8 @@ export interface ActivityFilter {
   state?: ActivityState | undefined
   /** Unix milliseconds. */
   since?: number | undefined
+  /** Unix milliseconds; rows from then on are left out. */
+  until?: number | undefined
   /** Only rows before this number; the newest come first. */
   before?: number | undefined
   limit: number
@@ -117,7 +134,10 @@ export interface ActivityStore {
   append(rows: readonly NewActivity[]): Promise<void>
   /** Oldest bucket first. */
   sums(scope: ActivityScope): Promise<ActivitySum[]>
+  /** The sums of each endpoint over the whole scope; 0 stands for none of the endpoints. */
+  sumsByEndpoint(scope: ActivityScope): Promise<Map<number, ActivitySum[]>>
   payers(scope: ActivityScope): Promise<PayerTotals>
+  payerDetail(scope: ActivityScope): Promise<PayerDetail>
   /** Counts by upper bound in milliseconds, rising. Only valid and settled answers count, without self-payments and refunds. */
   latencies(scope: ActivityScope, kind: ActivityKind): Promise<{ upToMs: number; count: number }[]>
   list(filter: ActivityFilter): Promise<Activity[]>

@@ -73,6 +73,7 @@ beforeEach(async () => {
     },
     sessions,
     checksum,
+    retentionDays: 90,
     now,
   })
 })
@@ -260,7 +261,13 @@ describe('activity', () => {
     expect(await of('weather/stats')).toBe('merchant_hidden')
     expect(await of('weather/activity')).toBeUndefined()
     merchant.deletedAt = 1
-    for (const path of ['activity', 'activity/table', 'activity.csv', 'stats']) {
+    for (const path of [
+      'activity',
+      'activity/breakdown',
+      'activity/table',
+      'activity.csv',
+      'stats',
+    ]) {
       expect(await of(`weather/${path}`)).toBe('merchant_deleted')
     }
   })
@@ -332,6 +339,91 @@ describe('activity', () => {
     expect(table.json().items).toHaveLength(2)
   })
 
+  it('reads from one day to another, in sums, table and CSV', async () => {
+    const at = (time: string) => Date.parse(`2026-11-${time}Z`)
+    await store.append([
+      anActivity({ at: at('09T23:59:59'), amount: 1n }),
+      anActivity({ at: at('10T00:00:00'), amount: 20n }),
+      anActivity({ at: at('11T23:59:59'), amount: 300n }),
+      anActivity({ at: at('12T00:00:00'), amount: 4_000n }),
+    ])
+    const cookie = await signIn(owner)
+    const read = (path: string, from: string, to: string) =>
+      get(`/api/merchants/weather/${path}?range=custom&from=${from}&to=${to}`, cookie)
+    const two = (await read('activity', '2026-11-10', '2026-11-11')).json()
+    expect(two).toMatchObject({ range: 'custom', stepSeconds: 86_400 })
+    expect([two.since, two.until]).toEqual([at('10T00:00'), at('12T00:00')].map((ms) => ms / 1000))
+    expect(two.summary).toMatchObject({ revenue: { amount: '320' }, settle: { settled: 2 } })
+    expect(two.series).toHaveLength(2)
+    expect(two.previous).toMatchObject({ settled: 1, revenue: { amount: '1' }, payers: 1 })
+    expect(two.previous.since * 1000).toBe(at('08T00:00'))
+    const table = (await read('activity/table', '2026-11-10', '2026-11-11')).json()
+    expect(table.items.map((it: { amount: string }) => it.amount)).toEqual(['300', '20'])
+    const csv = (await read('activity.csv', '2026-11-10', '2026-11-11')).body
+    expect(csv.trim().split('\r\n')).toHaveLength(3)
+    const one = (await read('activity', '2026-11-11', '2026-11-11')).json()
+    expect(one).toMatchObject({ stepSeconds: 3_600, series: [{ at: at('11T23:00') / 1000 }] })
+    expect(one.previous.revenue.amount).toBe('20')
+  })
+
+  it('compares with as many hours before, and all time with nothing', async () => {
+    const hour = 3_600_000
+    await store.append([
+      // The first hour of the 24 before, the one before it, and two in the present ones.
+      anActivity({ at: clock - 47 * hour, amount: 40n }),
+      anActivity({ at: clock - 48 * hour, amount: 5_000n }),
+      anActivity({ at: clock - 24 * hour, amount: 2n, state: 'failed', reason: 'x' }),
+      anActivity({ at: clock - 23 * hour, amount: 60n }),
+      anActivity({ at: clock, isSelf: true }),
+    ])
+    const cookie = await signIn(owner)
+    const read = async (range: string) =>
+      (await get(`/api/merchants/weather/activity?range=${range}`, cookie)).json()
+    const day = await read('24h')
+    expect(day.summary.revenue.amount).toBe('60')
+    expect(day.previous).toMatchObject({
+      ...{ settled: 1, failed: 1, successRate: 1 / 2, payers: 1, revenue: { amount: '40' } },
+      until: day.since,
+    })
+    expect(day.previous.until - day.previous.since).toBe(day.until - day.since)
+    // Six days and 14 hours have begun, and so many are compared with.
+    const week = await read('7d')
+    expect(week.previous.until - week.previous.since).toBe((6 * 24 + 14) * 3_600)
+    expect((await read('all')).previous).toBeNull()
+  })
+
+  it('reads by endpoint and by payer, those with most revenue first', async () => {
+    const other = `0x${'5'.repeat(40)}` as const
+    await store.append([
+      anActivity({ endpointId: 1, amount: 100n }),
+      anActivity({ endpointId: 2, amount: 700n, payer: other }),
+      anActivity({ endpointId: 2, state: 'failed', reason: 'x' }),
+      anActivity({ endpointId: null, amount: 200n }),
+      anActivity({ endpointId: 3, isSelf: true, amount: 9_000n }),
+      anActivity({ endpointId: 4, kind: 'verify', state: 'valid' }),
+    ])
+    const path = '/api/merchants/weather/activity/breakdown'
+    expect((await get(path)).statusCode).toBe(401)
+    expect((await get(path, await signIn(stranger))).statusCode).toBe(403)
+    const cookie = await signIn(owner)
+    const { endpoints, topPayers } = (await get(path, cookie)).json()
+    expect(endpoints).toMatchObject([
+      { endpointId: 2, settled: 1, failed: 1, successRate: 0.5, payers: 1 },
+      { endpointId: null, settled: 1, revenue: { amount: '200' } },
+      { endpointId: 1, settled: 1, successRate: 1, revenue: { amount: '100' } },
+    ])
+    expect(topPayers).toEqual([
+      { payer: getAddress(other), count: 1, amount: '700', usd: '0.0007', share: 0.7 },
+      { payer: getAddress(anActivity().payer), count: 2, amount: '300', usd: '0.0003', share: 0.3 },
+    ])
+    const one = (await get(`${path}?endpoint=2&range=7d`, cookie)).json()
+    expect(one).toMatchObject({
+      range: '7d',
+      endpoints: [{ endpointId: 2 }],
+      topPayers: [{ share: 1 }],
+    })
+  })
+
   it('pages through the table without gaps', async () => {
     await store.append(Array.from({ length: 5 }, (_, i) => anActivity({ amount: BigInt(i) })))
     const cookie = await signIn(owner)
@@ -391,6 +483,14 @@ describe('activity', () => {
     ['state=gone', 'state'],
     ['endpoint=-1', 'endpoint'],
     ['colour=red', 'colour'],
+    ['range=custom', 'from'],
+    ['range=custom&from=2026-11-01', 'to'],
+    ['from=2026-11-01&to=2026-11-02', 'range=custom'],
+    ['range=custom&from=2026-11-31&to=2026-12-01', 'from'],
+    ['range=custom&from=2026-11-1&to=2026-11-02', 'from'],
+    ['range=custom&from=2026-11-03&to=2026-11-02', 'before'],
+    ['range=custom&from=2026-11-03&to=2026-11-21', '2026-11-20'],
+    ['range=custom&from=2026-08-21&to=2026-11-20', '2026-08-22'],
   ])('names the parameter that is wrong: %s', async (query, name) => {
     const url = `/api/merchants/weather/activity/table?${query}`
     const answer = await get(url, await signIn(owner))

@@ -14,6 +14,7 @@ export interface routes {
   "GET /api/merchants/{id}": operations["getMerchant"];
   "GET /api/merchants/{id}/activity": operations["getActivity"];
   "GET /api/merchants/{id}/activity.csv": operations["exportActivity"];
+  "GET /api/merchants/{id}/activity/breakdown": operations["getActivityBreakdown"];
   "GET /api/merchants/{id}/activity/stream": operations["followActivity"];
   "GET /api/merchants/{id}/activity/table": operations["listActivity"];
   "GET /api/merchants/{id}/changes.atom": operations["getMerchantFeed"];
@@ -1223,8 +1224,12 @@ export interface operations {
       query?: {
         /** @description One endpoint only, by the id in its `state`. */
         endpoint?: number;
-        /** @description How far back, from now. */
-        range?: "24h" | "7d" | "30d" | "all";
+        /** @description First day of `custom`, UTC. */
+        from?: string;
+        /** @description How far back, from now; `custom` with `from` and `to`. */
+        range?: "24h" | "7d" | "30d" | "all" | "custom";
+        /** @description Last day of `custom`, UTC. */
+        to?: string;
       };
       path: {
         /** @description Merchant id. */
@@ -1237,8 +1242,25 @@ export interface operations {
         content: {
           "application/json": {
             merchant: string;
+            /** @description As many hours before the range as have begun of it; `null` for all time. */
+            previous: {
+              failed: number;
+              /** @description Payers who did not get everything back. */
+              payers: number;
+              /** @description Net of refunds. */
+              revenue: {
+                amount: components["schemas"]["Amount"];
+                usd: string;
+              };
+              /** @description Without those that were refunded in full. */
+              settled: number;
+              since: components["schemas"]["UnixSeconds"];
+              /** @description Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day. */
+              successRate: number | null;
+              until: components["schemas"]["UnixSeconds"];
+            } | null;
             /** @enum {string} */
-            range: "24h" | "7d" | "30d" | "all";
+            range: "24h" | "7d" | "30d" | "all" | "custom";
             series: {
               amount: components["schemas"]["Amount"];
               /** @description Start of the hour or day. */
@@ -1310,6 +1332,8 @@ export interface operations {
                 valid: number;
               };
             };
+            /** @description End of the last hour or day. */
+            until: components["schemas"]["UnixSeconds"];
           };
         };
       };
@@ -1320,10 +1344,14 @@ export interface operations {
       query?: {
         /** @description One endpoint only, by the id in its `state`. */
         endpoint?: number;
+        /** @description First day of `custom`, UTC. */
+        from?: string;
         kind?: "verify" | "settle";
-        /** @description How far back, from now. */
-        range?: "24h" | "7d" | "30d" | "all";
+        /** @description How far back, from now; `custom` with `from` and `to`. */
+        range?: "24h" | "7d" | "30d" | "all" | "custom";
         state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+        /** @description Last day of `custom`, UTC. */
+        to?: string;
       };
       path: {
         /** @description Merchant id. */
@@ -1335,6 +1363,65 @@ export interface operations {
       200: {
         content: {
           "text/csv": string;
+        };
+      };
+    };
+  };
+  getActivityBreakdown: {
+    parameters: {
+      query?: {
+        /** @description One endpoint only, by the id in its `state`. */
+        endpoint?: number;
+        /** @description First day of `custom`, UTC. */
+        from?: string;
+        /** @description How far back, from now; `custom` with `from` and `to`. */
+        range?: "24h" | "7d" | "30d" | "all" | "custom";
+        /** @description Last day of `custom`, UTC. */
+        to?: string;
+      };
+      path: {
+        /** @description Merchant id. */
+        id: string;
+      };
+    };
+    responses: {
+      /** @description The figures. */
+      200: {
+        content: {
+          "application/json": {
+            /** @description At most 200, those with most revenue first; deleted ones too. */
+            endpoints: {
+              /** @description `null` for payments of no listed endpoint. */
+              endpointId: number | null;
+              failed: number;
+              /** @description Payers who did not get everything back. */
+              payers: number;
+              /** @description Net of refunds. */
+              revenue: {
+                amount: components["schemas"]["Amount"];
+                usd: string;
+              };
+              /** @description Without those that were refunded in full. */
+              settled: number;
+              /** @description Settled payments as a share of settled and failed ones, 0 to 1. A payment counts as failed only if its signature and funds were found valid before. Failures that a payer causes count once a day. */
+              successRate: number | null;
+            }[];
+            merchant: string;
+            /** @enum {string} */
+            range: "24h" | "7d" | "30d" | "all" | "custom";
+            since: components["schemas"]["UnixSeconds"];
+            /** @description The ten who paid most, net of refunds. */
+            topPayers: {
+              amount: components["schemas"]["Amount"];
+              /** @description Payments that were not refunded in full. */
+              count: number;
+              payer: components["schemas"]["Address"];
+              /** @description Of the revenue, 0 to 1. */
+              share: number | null;
+              usd: string;
+            }[];
+            until: components["schemas"]["UnixSeconds"];
+          };
         };
       };
     };
@@ -1362,12 +1449,16 @@ export interface operations {
         before?: number;
         /** @description One endpoint only, by the id in its `state`. */
         endpoint?: number;
+        /** @description First day of `custom`, UTC. */
+        from?: string;
         kind?: "verify" | "settle";
         /** @description Rows of a page. */
         limit?: number;
-        /** @description How far back, from now. */
-        range?: "24h" | "7d" | "30d" | "all";
+        /** @description How far back, from now; `custom` with `from` and `to`. */
+        range?: "24h" | "7d" | "30d" | "all" | "custom";
         state?: "valid" | "invalid" | "settled" | "failed" | "refused" | "pending" | "refunded";
+        /** @description Last day of `custom`, UTC. */
+        to?: string;
       };
       path: {
         /** @description Merchant id. */

@@ -4,15 +4,17 @@ import type { Address } from 'viem'
 import { z } from 'zod'
 import {
   type ActivityAnswer,
+  type ActivityBreakdown,
   type ActivityRow,
   activityAnswer,
+  activityBreakdown,
   activityTable,
   statsAnswer,
 } from '../../api/activity.js'
 import { httpCodes } from '../../api/errors.js'
 import type { Operation } from '../../http/operation.js'
 import { describedAs } from '../../http/operation.js'
-import { choiceParameter, integerParameter, readQuery } from '../../http/query.js'
+import { choiceParameter, dayParameter, integerParameter, readQuery } from '../../http/query.js'
 import {
   type Activity,
   type ActivityFilter,
@@ -32,7 +34,8 @@ import {
 import { unprovenMessage } from '../listings/merchant-view.js'
 import { requireOwner, type WithId } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
-import { activityRanges, type PublicTotalsReader, readActivity, spanOf } from './summary.js'
+import { activityRanges, periodOf } from './period.js'
+import { type PublicTotalsReader, readActivity, readBreakdown, readPrevious } from './summary.js'
 
 /** Rows of a page of the table. */
 const MAX_TABLE_ROWS = 200
@@ -40,7 +43,11 @@ const MAX_TABLE_ROWS = 200
 const anyId = () => integerParameter({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
 const filters = {
-  range: choiceParameter(activityRanges).prefault('24h').describe('How far back, from now.'),
+  range: choiceParameter([...activityRanges, 'custom'])
+    .prefault('24h')
+    .describe('How far back, from now; `custom` with `from` and `to`.'),
+  from: dayParameter().optional().describe('First day of `custom`, UTC.'),
+  to: dayParameter().optional().describe('Last day of `custom`, UTC.'),
   endpoint: anyId().optional().describe('One endpoint only, by the id in its `state`.'),
 }
 
@@ -50,7 +57,7 @@ const tableFilters = {
   state: choiceParameter(activityStates).optional(),
 }
 
-/** The parameters of the three reads. Others are refused, because a filter without effect misleads. */
+/** The parameters of the reads. Others are refused, because a filter without effect misleads. */
 const summaryQuery = z.strictObject(filters)
 const exportQuery = z.strictObject(tableFilters)
 const tableQuery = z.strictObject({
@@ -109,6 +116,13 @@ const activityOperation = ofOwner(
   summaryQuery,
 )
 
+const breakdownOperation = ofOwner(
+  'getActivityBreakdown',
+  'The same range by endpoint, and who paid most',
+  { 200: { description: 'The figures.', schema: activityBreakdown } },
+  summaryQuery,
+)
+
 const activityTableOperation = ofOwner(
   'listActivity',
   'Each verify and settle, newest first',
@@ -158,6 +172,8 @@ interface ActivityRoutesOptions {
   listings: Pick<ListingReader, 'findMerchant' | 'endpointsOf'>
   sessions: Sessions
   checksum: (address: Address) => Address
+  /** Days for which payments are kept. */
+  retentionDays: number
   /** Unix milliseconds. */
   now: () => number
 }
@@ -167,7 +183,7 @@ export async function activityRoutes(
   app: FastifyInstance,
   options: ActivityRoutesOptions,
 ): Promise<void> {
-  const { store, tokens, readTotals, checksum, now } = options
+  const { store, tokens, readTotals, checksum, retentionDays, now } = options
   const render: Rendering = { tokens, checksum }
   answerWithDetails(app)
 
@@ -176,13 +192,33 @@ export async function activityRoutes(
     describedAs(activityOperation),
     async (request, reply) => {
       const merchant = await requireOwner(request, options)
-      const { range, endpoint } = readQuery(summaryQuery, request.query)
-      const { stepSeconds, ...span } = spanOf(range, now())
-      const scope = { merchantId: merchant.id, endpointId: endpoint, ...span }
-      const { summary, series } = await readActivity(store, scope)
-      const { since } = span
-      const answer = { merchant: merchant.id, range, since, stepSeconds, summary, series }
+      const { endpoint: endpointId, ...query } = readQuery(summaryQuery, request.query)
+      const period = periodOf(query, now(), retentionDays)
+      const of = { merchantId: merchant.id, endpointId }
+      const [figures, previous] = await Promise.all([
+        readActivity(store, { ...of, ...period }),
+        readPrevious(store, of, period, now()),
+      ])
+      const { since, until, stepSeconds } = period
+      const { range } = query
+      const about = { merchant: merchant.id, range, since, until, stepSeconds }
+      const answer = { ...about, ...figures, previous }
       return reply.header('cache-control', 'no-store').send(answer satisfies ActivityAnswer)
+    },
+  )
+
+  app.get<WithId>(
+    '/api/merchants/:id/activity/breakdown',
+    describedAs(breakdownOperation),
+    async (request, reply) => {
+      const merchant = await requireOwner(request, options)
+      const { endpoint: endpointId, ...query } = readQuery(summaryQuery, request.query)
+      const period = periodOf(query, now(), retentionDays)
+      const scope = { merchantId: merchant.id, endpointId, ...period }
+      const { since, until } = period
+      const about = { merchant: merchant.id, range: query.range, since, until }
+      const answer = { ...about, ...(await readBreakdown(store, scope, checksum)) }
+      return reply.header('cache-control', 'no-store').send(answer satisfies ActivityBreakdown)
     },
   )
 
@@ -192,7 +228,7 @@ export async function activityRoutes(
     async (request, reply) => {
       const merchant = await requireOwner(request, options)
       const { limit, before, ...filters } = readQuery(tableQuery, request.query)
-      const filter = toFilter(merchant, filters, now())
+      const filter = toFilter(merchant, filters, options)
       const rows = await store.list({ ...filter, before, limit: limit + 1 })
       const page = rows.slice(0, limit)
       const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null
@@ -207,7 +243,7 @@ export async function activityRoutes(
     describedAs(activityCsvOperation),
     async (request, reply) => {
       const merchant = await requireOwner(request, options)
-      const filter = toFilter(merchant, readQuery(exportQuery, request.query), now())
+      const filter = toFilter(merchant, readQuery(exportQuery, request.query), options)
       const endpoints = await options.listings.endpointsOf(merchant.id)
       const names = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
       return reply
@@ -244,11 +280,13 @@ function noteOf(merchant: Merchant): string | null {
 function toFilter(
   merchant: Merchant,
   filters: ReturnType<typeof readQuery<typeof exportQuery>>,
-  now: number,
+  { now, retentionDays }: Pick<ActivityRoutesOptions, 'now' | 'retentionDays'>,
 ) {
-  const { range, endpoint, kind, state } = filters
-  const since = range === 'all' ? undefined : spanOf(range, now).since * 1000
-  return { merchantId: merchant.id, endpointId: endpoint, kind, state, since }
+  const { endpoint, kind, state, ...query } = filters
+  const period = periodOf(query, now(), retentionDays)
+  const since = query.range === 'all' ? undefined : period.since * 1000
+  const until = query.range === 'custom' ? period.until * 1000 : undefined
+  return { merchantId: merchant.id, endpointId: endpoint, kind, state, since, until }
 }
 
 interface Rendering {

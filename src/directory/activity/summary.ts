@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { ActivityAnswer, Totals } from '../../api/activity.js'
+import type { Address } from 'viem'
+import type { ActivityAnswer, ActivityBreakdown, Totals } from '../../api/activity.js'
 import type {
   ActivityKind,
   ActivityScope,
@@ -8,6 +9,7 @@ import type {
   PayerTotals,
 } from '../../store/activity.js'
 import { formatAtomic, formatUnits } from '../../x402/amounts.js'
+import { type ActivityRange, activityRanges, type Period, periodBefore, spanOf } from './period.js'
 
 type Reads = Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>
 type LatencyStep = { upToMs: number; count: number }
@@ -67,8 +69,7 @@ function summarize(
     payers: {
       unique: payers.unique,
       repeat: payers.repeat,
-      topShare:
-        payers.amount === 0n ? null : Number((payers.topAmount * 10_000n) / payers.amount) / 10_000,
+      topShare: share(payers.topAmount, payers.amount),
     },
     gasUsd: gasUsd([...settled, ...refunds]),
     failures: byReason(sums.filter(({ state }) => state === 'failed' || state === 'invalid')),
@@ -84,6 +85,65 @@ function summarizeOwn(sums: readonly ActivitySum[]) {
     failed: count(select(sums, 'settle', 'failed')),
     ...money(revenue(sums)),
     gasUsd: gasUsd(settled),
+  }
+}
+
+/** Reads the figures of the period before, to compare with; `null` where there is none. */
+export async function readPrevious(
+  store: Reads,
+  scope: Pick<ActivityScope, 'merchantId' | 'endpointId'>,
+  period: Period,
+  now: number,
+): Promise<ActivityAnswer['previous']> {
+  const before = periodBefore(period, now)
+  if (before === null) return null
+  const [all, payers] = await Promise.all([
+    store.sums({ ...scope, ...before }),
+    store.payers({ ...scope, ...before }),
+  ])
+  const { since, until } = before
+  return { since, until, ...saleFigures(all), payers: payers.unique }
+}
+
+/** Returns what a merchant wants to know first, without payments to oneself. */
+function saleFigures(all: readonly ActivitySum[]) {
+  const sums = all.filter(({ isSelf }) => !isSelf)
+  const settled = count(select(sums, 'settle', 'settled'))
+  const failed = count(select(sums, 'settle', 'failed'))
+  return {
+    settled: sales(sums),
+    failed,
+    successRate: rate(settled, settled + failed),
+    revenue: money(revenue(sums)),
+  }
+}
+
+/** Endpoints in an answer, those with most revenue. Deleted endpoints have figures too. */
+const MAX_ENDPOINTS = 200
+
+/** Reads the same range by endpoint and by payer: the endpoints with most revenue and the payers who paid most. */
+export async function readBreakdown(
+  store: Pick<ActivityStore, 'sumsByEndpoint' | 'payerDetail'>,
+  scope: ActivityScope,
+  checksum: (address: Address) => Address,
+): Promise<Pick<ActivityBreakdown, 'endpoints' | 'topPayers'>> {
+  const [sums, detail] = await Promise.all([store.sumsByEndpoint(scope), store.payerDetail(scope)])
+  return {
+    endpoints: [...sums]
+      .map(([id, all]) => ({
+        endpointId: id === 0 ? null : id,
+        ...saleFigures(all),
+        payers: detail.byEndpoint.get(id) ?? 0,
+      }))
+      .filter(({ settled, failed, revenue }) => settled + failed > 0 || revenue.amount !== '0')
+      .sort((a, b) => Number(BigInt(b.revenue.amount) - BigInt(a.revenue.amount)))
+      .slice(0, MAX_ENDPOINTS),
+    topPayers: detail.top.map(({ payer, count, amount }) => ({
+      payer: checksum(payer),
+      count,
+      ...money(amount),
+      share: share(amount, detail.amount),
+    })),
   }
 }
 
@@ -169,41 +229,12 @@ function total(sums: readonly ActivitySum[]): bigint {
   return sums.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
+function share(part: bigint, whole: bigint): number | null {
+  return whole === 0n ? null : Number((part * 10_000n) / whole) / 10_000
+}
+
 export function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole
-}
-
-/** The ranges of the figures, each read from sums by hour or by day. */
-export const activityRanges = ['24h', '7d', '30d', 'all'] as const
-type ActivityRange = (typeof activityRanges)[number]
-
-const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 86_400
-
-export interface Span {
-  span: 'h' | 'd'
-  /** Unix seconds of the first bucket: the current hour or day is the last one. */
-  since: number
-  stepSeconds: number
-}
-
-/** Returns the buckets of a range at this moment (Unix milliseconds). */
-export function spanOf(range: ActivityRange, now: number): Span {
-  const seconds = Math.floor(now / 1000)
-  if (range === '24h') {
-    return {
-      span: 'h',
-      since: floorTo(seconds, HOUR_SECONDS) - 23 * HOUR_SECONDS,
-      stepSeconds: HOUR_SECONDS,
-    }
-  }
-  const today = floorTo(seconds, DAY_SECONDS)
-  const days = { '7d': 6, '30d': 29, all: today / DAY_SECONDS }[range]
-  return { span: 'd', since: today - days * DAY_SECONDS, stepSeconds: DAY_SECONDS }
-}
-
-function floorTo(seconds: number, step: number): number {
-  return seconds - (seconds % step)
 }
 
 interface PublicTotalsOptions {
@@ -232,8 +263,7 @@ export function createPublicTotals({ store, now }: PublicTotalsOptions) {
   })
 
   async function readRange(merchantId: string | undefined, range: ActivityRange): Promise<Totals> {
-    const { span, since } = spanOf(range, now())
-    const { summary } = await readActivity(store, { merchantId, span, since })
+    const { summary } = await readActivity(store, { merchantId, ...spanOf(range, now()) })
     const { settled, successRate, p50Ms, p95Ms } = summary.settle
     const { revenue, refunds, payers } = summary
     return {

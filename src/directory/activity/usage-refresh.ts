@@ -1,6 +1,7 @@
 import type { ActivityStore } from '../../store/activity.js'
 import { type PaidPlace, type Usage, type UsageStore, usageWindows } from '../../store/usage.js'
-import { percentiles, sales, spanOf } from './summary.js'
+import { spanOf } from './period.js'
+import { percentiles, sales } from './summary.js'
 
 interface UsageRefreshOptions {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'latencies'>

@@ -2,7 +2,8 @@ import type { ExploreAnswer } from '../../api/explore.js'
 import type { ActivityStore } from '../../store/activity.js'
 import type { ListingReader } from '../../store/listings.js'
 import { payToProofOf } from '../../store/ownership.js'
-import { sales, spanOf, toSeries } from '../activity/summary.js'
+import { spanOf } from '../activity/period.js'
+import { sales, toSeries } from '../activity/summary.js'
 
 type Figures = Omit<ExploreAnswer, 'settlements'>
 

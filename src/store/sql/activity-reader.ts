@@ -1,13 +1,15 @@
 import type { Address, Hex } from 'viem'
-import type {
-  Activity,
-  ActivityFilter,
-  ActivityKind,
-  ActivityScope,
-  ActivityState,
-  ActivityStore,
-  ActivitySum,
-  PayerTotals,
+import {
+  type Activity,
+  type ActivityFilter,
+  type ActivityKind,
+  type ActivityScope,
+  type ActivityState,
+  type ActivityStore,
+  type ActivitySum,
+  MAX_TOP_PAYERS,
+  type PayerDetail,
+  type PayerTotals,
 } from '../activity.js'
 import { capped } from './activity-sums.js'
 import type { Sql, Value } from './sql.js'
@@ -22,7 +24,7 @@ const PAYERS_AT_ONCE = 500
 /** Sums of 64-bit numbers go past 64 bits; the sums of their halves above and below this do not, nor past a double. */
 const HALF = 1_000_000_000n
 
-type Reads = Pick<ActivityStore, 'list' | 'latestOf' | 'sums' | 'latencies' | 'payers'>
+type Reads = Omit<ActivityStore, 'append' | 'forget'>
 
 /**
  * Reads activity. Where statements run on this thread, long reads go in steps, so that neither the endpoints beside the
@@ -43,9 +45,14 @@ export function createActivityReader(sql: Sql): Reads {
         rows.flatMap(({ merchant_id, id }) => (id === null ? [] : [[merchant_id, id]])),
       )
     },
-    sums: (scope) => readSums(sql, scope),
+    async sums(scope) {
+      const sums = await readSums(sql, scope, bucketOf(scope))
+      return [...sums.values()].flat().sort((a, b) => a.bucket - b.bucket)
+    },
+    sumsByEndpoint: (scope) => readSums(sql, scope, 'endpoint_id'),
     latencies: (scope, kind) => readLatencies(sql, scope, kind),
     payers: (scope) => (sql.runsHere ? readPayersInSteps(sql, scope) : readPayers(sql, scope)),
+    payerDetail: (scope) => (sql.runsHere ? readDetailInSteps(sql, scope) : readDetail(sql, scope)),
   }
 }
 
@@ -78,6 +85,7 @@ function stepOf(filter: ActivityFilter, before: number, from: number, limit: num
       ['kind =', filter.kind],
       ['state =', filter.state],
       ['at >=', filter.since],
+      ['at <', filter.until],
     ] as const
   ).flatMap(([condition, value]) => {
     if (value === undefined) return []
@@ -136,7 +144,7 @@ function toActivity(row: ActivityRow): Activity {
 }
 
 interface Part {
-  /** Condition of the rows in this part, whose parameters 1 to 5 are `values`. */
+  /** Condition of the rows in this part, whose parameters 1 to 6 are `values`. */
   where: string
   values: readonly Value[]
 }
@@ -148,33 +156,42 @@ interface Part {
 async function eachPart(
   sql: Sql,
   table: string,
-  { merchantId = '', endpointId, span, since }: ActivityScope,
+  scope: ActivityScope,
   visit: (part: Part, pause: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const pause = sql.pacing()
-  // A merchant as a whole is all its endpoints; 0 is what belongs to none of them.
-  const endpoints = [endpointId ?? 0, endpointId ?? Number.MAX_SAFE_INTEGER]
+  const [merchantId, since, ...rest] = boundsOf(scope)
   const compared = sql.runsHere ? '=' : '>='
-  const where = `span = $1 AND merchant_id = $2 AND bucket ${compared} $3 AND endpoint_id BETWEEN $4 AND $5`
-  for (const kept of span === 'h' ? ['h'] : ['d', 'h']) {
+  const where = `span = $1 AND merchant_id = $2 AND bucket ${compared} $3 AND endpoint_id BETWEEN $4 AND $5 AND bucket < $6`
+  for (const kept of spansOf(scope)) {
     let bucket: number | undefined = since
     if (!sql.runsHere) {
-      await visit({ where, values: [kept, merchantId, bucket, ...endpoints] }, pause)
+      await visit({ where, values: [kept, merchantId, bucket, ...rest] }, pause)
       continue
     }
     for (;;) {
       await pause()
-      bucket = await nextBucket(sql, table, [kept, merchantId, bucket])
+      bucket = await nextBucket(sql, table, [kept, merchantId, bucket, scope.until ?? END])
       if (bucket === undefined) break
-      await visit({ where, values: [kept, merchantId, bucket, ...endpoints] }, pause)
+      await visit({ where, values: [kept, merchantId, bucket, ...rest] }, pause)
       bucket++
     }
   }
 }
 
+/** A bucket that is never reached. */
+const END = Number.MAX_SAFE_INTEGER
+
+/** Returns merchant, first bucket, first and last endpoint, and the end. A merchant as a whole is all its endpoints and 0. */
+function boundsOf({ merchantId = '', endpointId, since, until }: ActivityScope) {
+  return [merchantId, since, endpointId ?? 0, endpointId ?? END, until ?? END] as const
+}
+
+const spansOf = ({ span }: ActivityScope) => (span === 'h' ? ['h'] : ['d', 'h'])
+
 async function nextBucket(sql: Sql, table: string, from: Value[]): Promise<number | undefined> {
   const row = await sql.get<{ bucket: number }>(
-    `SELECT bucket FROM ${table} WHERE span = $1 AND merchant_id = $2 AND bucket >= $3
+    `SELECT bucket FROM ${table} WHERE span = $1 AND merchant_id = $2 AND bucket >= $3 AND bucket < $4
      ORDER BY bucket LIMIT 1`,
     from,
   )
@@ -193,11 +210,17 @@ const whole = (high: number, low: number) => BigInt(high) * HALF + BigInt(low)
 type SumRow = Pick<ActivitySum, 'bucket' | 'kind' | 'state' | 'count'> &
   Record<'amountHigh' | 'amountLow' | 'gasHigh' | 'gasLow' | 'is_self', number> & { reason: string }
 
-async function readSums(sql: Sql, scope: ActivityScope): Promise<ActivitySum[]> {
+/** Reads the sums by an expression: by bucket, or by endpoint, and then `bucket` is the endpoint. */
+async function readSums(
+  sql: Sql,
+  scope: ActivityScope,
+  place: string,
+): Promise<Map<number, ActivitySum[]>> {
   const merged = new Map<string, ActivitySum>()
+  const places = new Map<number, ActivitySum[]>()
   await eachPart(sql, 'activity_sums', scope, async ({ where, values }) => {
     const rows = await sql.all<SumRow>(
-      `SELECT ${bucketOf(scope)} AS bucket, kind, state, reason, is_self, ${total('count', 'count')},
+      `SELECT ${place} AS bucket, kind, state, reason, is_self, ${total('count', 'count')},
          ${halves('amount')}, ${halves('gas')}
        FROM activity_sums WHERE ${where} GROUP BY 1, kind, state, reason, is_self`,
       values,
@@ -210,7 +233,11 @@ async function readSums(sql: Sql, scope: ActivityScope): Promise<ActivitySum[]> 
       const known = merged.get(key)
       if (known === undefined) {
         const reason = row.reason === '' ? null : row.reason
-        merged.set(key, { bucket, kind, state, reason, isSelf: is_self === 1, count, amount, gas })
+        const sum = { bucket, kind, state, reason, isSelf: is_self === 1, count, amount, gas }
+        merged.set(key, sum)
+        const others = places.get(bucket)
+        if (others === undefined) places.set(bucket, [sum])
+        else others.push(sum)
         continue
       }
       known.count += count
@@ -218,7 +245,7 @@ async function readSums(sql: Sql, scope: ActivityScope): Promise<ActivitySum[]> 
       known.gas = capped(known.gas + gas)
     }
   })
-  return [...merged.values()].sort((a, b) => a.bucket - b.bucket)
+  return places
 }
 
 async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind) {
@@ -226,7 +253,7 @@ async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind)
   await eachPart(sql, 'activity_latencies', scope, async ({ where, values }) => {
     const steps = await sql.all<{ up_to_ms: number; count: number }>(
       `SELECT up_to_ms, ${total('count', 'count')} FROM activity_latencies
-       WHERE ${where} AND kind = $6 GROUP BY up_to_ms`,
+       WHERE ${where} AND kind = $7 GROUP BY up_to_ms`,
       [...values, kind],
     )
     for (const { up_to_ms, count } of steps) {
@@ -240,7 +267,6 @@ async function readLatencies(sql: Sql, scope: ActivityScope, kind: ActivityKind)
 
 /** Lets the server add up: there may be a million payers, of whom only the totals are wanted. */
 async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
-  const { merchantId = '', endpointId, span, since } = scope
   const row = await sql.get<
     Record<'unique' | 'repeat' | 'topCount' | 'count', number> & { top: string; amount: string }
   >(
@@ -248,16 +274,8 @@ async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> 
        CAST(coalesce(max(times), 0) AS BIGINT) AS "topCount",
        CAST(coalesce(sum(greatest(0, times)), 0) AS BIGINT) AS "count",
        CAST(coalesce(max(paid), 0) AS TEXT) AS top, CAST(coalesce(sum(paid), 0) AS TEXT) AS amount
-     FROM (SELECT sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers
-       WHERE ${sql.among('span', 1)} AND merchant_id = $2 AND bucket >= $3 AND endpoint_id BETWEEN $4 AND $5
-       GROUP BY payer) AS each`,
-    [
-      span === 'h' ? ['h'] : ['d', 'h'],
-      merchantId,
-      since,
-      endpointId ?? 0,
-      endpointId ?? Number.MAX_SAFE_INTEGER,
-    ],
+     FROM (${paidBy(sql, 'payer')}) AS each`,
+    [spansOf(scope), ...boundsOf(scope)],
   )
   return {
     unique: row?.unique ?? 0,
@@ -269,33 +287,81 @@ async function readPayers(sql: Sql, scope: ActivityScope): Promise<PayerTotals> 
   }
 }
 
-/** Adds up here, a page of payers after another. */
-async function readPayersInSteps(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
-  const paid = new Map<string, { count: number; amount: bigint }>()
+/** Returns the query of what is left of the payments of each payer, or of each endpoint and payer. */
+function paidBy(sql: Sql, columns: string): string {
+  return `SELECT ${columns}, sum(count) AS times, greatest(0, sum(amount)) AS paid FROM activity_payers
+    WHERE ${sql.among('span', 1)} AND merchant_id = $2 AND bucket >= $3 AND endpoint_id BETWEEN $4 AND $5
+      AND bucket < $6 GROUP BY ${columns}`
+}
+
+async function readDetail(sql: Sql, scope: ActivityScope): Promise<PayerDetail> {
+  const values = [spansOf(scope), ...boundsOf(scope)]
+  const [top, endpoints] = await Promise.all([
+    sql.all<{ payer: Address; count: number; amount: string; whole: string }>(
+      `SELECT payer, CAST(greatest(0, times) AS BIGINT) AS "count", CAST(paid AS TEXT) AS amount,
+         CAST(sum(paid) OVER () AS TEXT) AS "whole"
+       FROM (${paidBy(sql, 'payer')}) AS each WHERE paid > 0 OR times > 0
+       ORDER BY paid DESC, times DESC, payer LIMIT ${MAX_TOP_PAYERS}`,
+      values,
+    ),
+    sql.all<{ id: number; payers: number }>(
+      `SELECT endpoint_id AS id, count(*) AS payers
+       FROM (${paidBy(sql, 'endpoint_id, payer')}) AS each WHERE times >= 1 GROUP BY endpoint_id`,
+      values,
+    ),
+  ])
+  return {
+    top: top.map(({ payer, count, amount }) => ({ payer, count, amount: BigInt(amount) })),
+    amount: BigInt(top[0]?.whole ?? 0),
+    byEndpoint: new Map(endpoints.map(({ id, payers }) => [id, payers])),
+  }
+}
+
+interface PaidRow {
+  payer: Address
+  count: number
+  amount: string
+  endpoint_id: number
+}
+
+interface Paid {
+  count: number
+  amount: bigint
+}
+
+/** Reads here, a page of payers after another. */
+async function eachPaid(sql: Sql, scope: ActivityScope, visit: (row: PaidRow) => void) {
   await eachPart(sql, 'activity_payers', scope, async ({ where, values }, pause) => {
     let after: [endpointId: number, payer: string] = [0, '']
     for (;;) {
-      const page = await sql.all<{
-        payer: string
-        count: number
-        amount: string
-        endpoint_id: number
-      }>(
+      const page = await sql.all<PaidRow>(
         `SELECT payer, count, CAST(amount AS TEXT) AS amount, endpoint_id FROM activity_payers
-         WHERE ${where} AND (endpoint_id, payer) > ($6, $7)
+         WHERE ${where} AND (endpoint_id, payer) > ($7, $8)
          ORDER BY endpoint_id, payer LIMIT ${PAYERS_AT_ONCE}`,
         [...values, ...after],
       )
-      for (const { payer, count, amount } of page) {
-        const known = paid.get(payer) ?? { count: 0, amount: 0n }
-        paid.set(payer, { count: known.count + count, amount: known.amount + BigInt(amount) })
-      }
+      for (const row of page) visit(row)
       const last = page.at(-1)
       if (last === undefined || page.length < PAYERS_AT_ONCE) return
       after = [last.endpoint_id, last.payer]
       await pause()
     }
   })
+}
+
+/** Adds a row to what its payer paid; `name` is the payer, or the payer at an endpoint. */
+function addPaid(all: Map<string, Paid>, name: string, { count, amount }: PaidRow): void {
+  const known = all.get(name)
+  if (known === undefined) all.set(name, { count, amount: BigInt(amount) })
+  else {
+    known.count += count
+    known.amount += BigInt(amount)
+  }
+}
+
+async function readPayersInSteps(sql: Sql, scope: ActivityScope): Promise<PayerTotals> {
+  const paid = new Map<string, Paid>()
+  await eachPaid(sql, scope, (row) => addPaid(paid, row.payer, row))
   const totals = { unique: 0, repeat: 0, topAmount: 0n, amount: 0n, topCount: 0, count: 0 }
   for (const { count, amount } of paid.values()) {
     totals.count += Math.max(0, count)
@@ -306,4 +372,41 @@ async function readPayersInSteps(sql: Sql, scope: ActivityScope): Promise<PayerT
     if (amount > totals.topAmount) totals.topAmount = amount
   }
   return totals
+}
+
+async function readDetailInSteps(sql: Sql, scope: ActivityScope): Promise<PayerDetail> {
+  const paid = new Map<string, Paid>()
+  const pairs = new Map<string, { endpointId: number; count: number }>()
+  await eachPaid(sql, scope, (row) => {
+    addPaid(paid, row.payer, row)
+    const name = `${row.endpoint_id} ${row.payer}`
+    const pair = pairs.get(name)
+    if (pair === undefined) pairs.set(name, { endpointId: row.endpoint_id, count: row.count })
+    else pair.count += row.count
+  })
+  const detail: PayerDetail = { top: [], amount: 0n, byEndpoint: new Map() }
+  for (const [payer, sum] of paid) {
+    const count = Math.max(0, sum.count)
+    const amount = sum.amount > 0n ? sum.amount : 0n
+    detail.amount += amount
+    if (count === 0 && amount === 0n) continue
+    const one = { payer: payer as Address, count, amount }
+    const least = detail.top[MAX_TOP_PAYERS - 1]
+    // Only who belongs there is sorted in: there may be a million payers.
+    if (least !== undefined && byPayment(least, one) < 0) continue
+    detail.top = [...detail.top, one].sort(byPayment).slice(0, MAX_TOP_PAYERS)
+  }
+  for (const { endpointId, count } of pairs.values()) {
+    if (count < 1) continue
+    detail.byEndpoint.set(endpointId, (detail.byEndpoint.get(endpointId) ?? 0) + 1)
+  }
+  return detail
+}
+
+type TopPayer = PayerDetail['top'][number]
+
+/** Orders by what was paid, the most first. */
+function byPayment(a: TopPayer, b: TopPayer): number {
+  if (a.amount !== b.amount) return a.amount > b.amount ? -1 : 1
+  return b.count - a.count || (a.payer < b.payer ? -1 : 1)
 }

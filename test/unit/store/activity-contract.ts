@@ -313,6 +313,54 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
       expect(await store.sums(all)).toMatchObject([{ count: 2, amount: 9n * 10n ** 18n }])
     })
 
+    it('reads by endpoint and by payer, net of refunds, and nothing outside the hours', async () => {
+      const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
+      const hour = 3_600_000
+      await store.append([
+        anActivity({ at: noon - 2 * hour, amount: 900n }),
+        ...Array.from({ length: 12 }, (_, i) =>
+          anActivity({ payer: payer(i + 1), endpointId: 2, amount: BigInt(i + 1) }),
+        ),
+        anActivity({ payer: payer(12), endpointId: null, amount: 30n, at: noon + hour }),
+        anActivity({ payer: payer(11), endpointId: 2, isSelf: true, amount: 500n }),
+        anActivity({ amount: 50n }),
+        givenBack({ amount: 50n }),
+        anActivity({ endpointId: 2, state: 'failed', reason: 'x' }),
+        anActivity({ at: noon + 2 * hour, amount: 900n }),
+      ])
+      const since = noon / 1000
+      for (const span of ['h', 'd'] as const) {
+        const scope = { merchantId: 'weather', span, since, until: since + 7_200 }
+        const { top, amount, byEndpoint } = await store.payerDetail(scope)
+        expect(top).toHaveLength(10)
+        expect(top[0]).toEqual({ payer: payer(12), count: 2, amount: 42n })
+        expect(top[9]).toEqual({ payer: payer(3), count: 1, amount: 3n })
+        expect(amount).toBe(108n)
+        expect(Object.fromEntries(byEndpoint)).toEqual({ 0: 1, 2: 12 })
+        const sums = await store.sumsByEndpoint(scope)
+        const of = (id: number) =>
+          sums.get(id)?.map(({ state, isSelf, count, amount }) => [state, isSelf, count, amount])
+        expect([...sums.keys()].sort()).toEqual([0, 1, 2])
+        expect(of(0)).toEqual([['settled', false, 1, 30n]])
+        expect(of(2)).toHaveLength(3)
+        expect(of(2)).toEqual(
+          expect.arrayContaining([
+            ['settled', false, 12, 78n],
+            ['settled', true, 1, 500n],
+            ['failed', false, 1, 0n],
+          ]),
+        )
+        const total = (await store.sums(scope)).reduce((sum, { count }) => sum + count, 0)
+        expect(total).toBe([...sums.values()].flat().reduce((sum, { count }) => sum + count, 0))
+        expect((await store.payers(scope)).amount).toBe(108n)
+        expect(await store.latencies(scope, 'settle')).toEqual([{ upToMs: 750, count: 14 }])
+      }
+      const rows = await store.list({ merchantId: 'weather', limit: 99, until: noon })
+      expect(rows.map(({ at }) => at)).toEqual([noon - 2 * hour])
+      const none = await store.payerDetail({ ...all, since: since + 86_400 })
+      expect(none).toEqual({ top: [], amount: 0n, byEndpoint: new Map() })
+    })
+
     it('counts payers over more than one page and one day, each once', async () => {
       const payer = (i: number) => `0x${i.toString(16).padStart(40, '0')}` as const
       const of = (from: number, to: number, at: number) =>

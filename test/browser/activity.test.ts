@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
-import { writeMonth } from './support/a-month.js'
+import { anActivity } from '../support/an-activity.js'
+import { writeActivity, writeMonth } from './support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from './support/browser-world.js'
 import { reasonToSkip } from './support/chromium.js'
 import { connectWallet, signIn } from './support/console-steps.js'
@@ -19,10 +20,10 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-async function openActivity(search = '') {
+async function openActivity(search = '', id = 'weather-house') {
   const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
   const opened = await world.open({ wallets: [wallet] })
-  await opened.page.goto(`/console/weather-house${search}`)
+  await opened.page.goto(`/console/${id}${search}`)
   await connectWallet(opened.page, 'Fern')
   await signIn(opened.page)
   return { ...opened, wallet }
@@ -42,6 +43,10 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     expect(text).toContain('$0.01')
     expect(text).toContain(devnetPayer.address.slice(0, 6))
     expect(await row.getByTitle(body.transaction).count()).toBe(1)
+    // The check before it is shown on request only.
+    expect(await table.getByRole('row').count()).toBe(2)
+    await page.getByLabel('Kind').selectOption('Checks too')
+    await table.getByRole('row').filter({ hasText: 'verify' }).waitFor()
     // The sign-in is not typed data, and nothing else was signed.
     expect(wallet.signed).toEqual([])
     expect(faults).toEqual([])
@@ -97,6 +102,62 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await close()
   })
 
+  it('counts payments in the title while the tab is hidden, and says so once', async () => {
+    const { page, close } = await openActivity()
+    const title = await page.title()
+    const hide = (hidden: boolean) =>
+      page.evaluate((isHidden) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Payments' }).waitFor()
+    await hide(true)
+    expect((await world.pay(url)).body.success).toBe(true)
+    await page.waitForFunction(() => document.title.startsWith('(1) '))
+    await hide(false)
+    await page.getByText('A payment arrived while you were away.').waitFor()
+    expect(await page.title()).toBe(title)
+    // While the tab is seen, the table says it.
+    expect((await world.pay(url)).body.success).toBe(true)
+    const rows = page.getByRole('region', { name: 'Payments' }).getByRole('row')
+    await rows.nth(3).waitFor()
+    expect(await page.title()).toBe(title)
+    expect(await page.getByText('while you were away').count()).toBe(1)
+    await close()
+  })
+
+  it('tells of payments that fail one after another, and of an endpoint that begins to', async () => {
+    await world.list('failing-house', {})
+    const failed = anActivity({
+      ...{ merchantId: 'failing-house', endpointId: null, at: Date.now(), state: 'failed' },
+      ...{ reason: 'asset_paused', transaction: null },
+    })
+    await writeActivity(world.databasePath, [failed, failed])
+    const { page, close } = await openActivity('', 'failing-house')
+    const table = page.getByRole('region', { name: 'Payments' })
+    await table.getByRole('row').nth(2).waitFor()
+    const alert = page.getByRole('alert').filter({ hasText: 'The last 3 payments failed' })
+    expect(await alert.count()).toBe(0)
+    await page.clock.install()
+    await writeActivity(world.databasePath, [failed])
+    await page.reload()
+    await alert.waitFor()
+    expect(await page.getByText('An endpoint fails').count()).toBe(0)
+    await page.route('**/api/merchants/failing-house', async (route) => {
+      const answer = await route.fetch()
+      const view = await answer.json()
+      view.endpoints[0].state.status = 'failing'
+      await route.fulfill({ response: answer, json: view })
+    })
+    await page.clock.fastForward(61_000)
+    await page.getByRole('alert').filter({ hasText: 'An endpoint fails' }).waitFor()
+    expect(await page.getByRole('link', { name: 'See why' }).getAttribute('href')).toBe(
+      '/console/failing-house/endpoints',
+    )
+    await close()
+  })
+
   it('pages through a month on the server and keeps the range in the address', async () => {
     const { body } = await world.get('/api/merchants/weather-house')
     const endpoints = [{ id: body.endpoints[0].state.id, url, amount: 10_000n, aDay: 10 }]
@@ -109,7 +170,7 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await page.getByRole('button', { name: 'All', exact: true }).click()
     expect(new URL(page.url()).searchParams.get('range')).toBe('all')
     await page
-      .getByText(String(settled + 1), { exact: true })
+      .getByText(String(settled + 3), { exact: true })
       .first()
       .waitFor()
     const chart = page.getByRole('slider', { name: 'Payments by day' })
@@ -129,9 +190,36 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Activity' }).waitFor()
     await page
-      .getByText(String(settled + 1), { exact: true })
+      .getByText(String(settled + 3), { exact: true })
       .first()
       .waitFor()
+    expect(await page.getByText('the 7 days before').count()).toBe(0)
+    await page.getByRole('button', { name: '7 days' }).click()
+    await page
+      .getByText(/^[+−]\d+% to the 7 days before$/)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Days', exact: true }).click()
+    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+    await page.getByLabel('From day, UTC').fill(day(20))
+    await page.getByLabel('to day, UTC').fill(day(18))
+    await page
+      .getByText(/to the 3 days before$/)
+      .first()
+      .waitFor()
+    const { searchParams } = new URL(page.url())
+    expect([searchParams.get('from'), searchParams.get('to')]).toEqual([day(20), day(18)])
+    const query = `range=custom&from=${day(20)}&to=${day(18)}`
+    const path = `/api/merchants/weather-house/activity/breakdown?${query}`
+    const breakdown = await (await page.request.get(path)).json()
+    const payers = page.getByRole('region', { name: 'Top payers' }).getByRole('row')
+    await payers.nth(breakdown.topPayers.length).waitFor()
+    expect(await payers.count()).toBe(breakdown.topPayers.length + 1)
+    const row = page.getByRole('region', { name: 'By endpoint' }).getByRole('row').nth(1)
+    expect(await row.textContent()).toContain(String(breakdown.endpoints[0].settled))
+    await row.getByRole('button').click()
+    await page.getByRole('region', { name: 'By endpoint' }).waitFor({ state: 'detached' })
+    expect(new URL(page.url()).searchParams.get('endpoint')).toBe(String(endpoints[0]?.id))
     await close()
   })
 })

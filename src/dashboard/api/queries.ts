@@ -2,6 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { ArcusError, withQuery } from 'arcus-client/calls'
 import type {
   ActivityAnswer,
+  ActivityBreakdown,
   ActivityRow,
   ActivityTable,
   PublicTotals,
@@ -214,7 +215,10 @@ export const sessionQuery = queryOptions({
 
 /** The filter that all parts of the activity page share. */
 export interface ActivityFilter {
-  range: Range
+  range: Range | 'custom'
+  /** Days of `custom`, `YYYY-MM-DD`. */
+  from?: string | undefined
+  to?: string | undefined
   endpoint?: number | undefined
 }
 
@@ -230,6 +234,17 @@ export const activityQuery = (id: string, filter: ActivityFilter) =>
     queryFn: ({ signal }) =>
       requestJson<ActivityAnswer>(
         withQuery(`/api/merchants/${encodeURIComponent(id)}/activity`, { ...filter }),
+        { signal },
+      ),
+    placeholderData: keepPreviousData,
+  })
+
+export const breakdownQuery = (id: string, filter: ActivityFilter) =>
+  queryOptions({
+    queryKey: ['activity', id, 'breakdown', filter],
+    queryFn: ({ signal }) =>
+      requestJson<ActivityBreakdown>(
+        withQuery(`/api/merchants/${encodeURIComponent(id)}/activity/breakdown`, { ...filter }),
         { signal },
       ),
     placeholderData: keepPreviousData,

@@ -20,13 +20,21 @@ const HOUR_MS = 3_600_000
  * the same each time: more by day than by night, growing, one in forty failing. The last hour stays empty.
  */
 export async function writeMonth(databasePath: string, month: MonthOf): Promise<number> {
+  const rows = monthOf(month, Date.now() - HOUR_MS)
+  await writeActivity(databasePath, rows)
+  return rows.filter(({ state }) => state === 'settled').length
+}
+
+/** Writes rows beside the running service. */
+export async function writeActivity(
+  databasePath: string,
+  rows: readonly NewActivity[],
+): Promise<void> {
   const database = openDatabase(databasePath)
   const commit = createGroupCommit(database)
-  const rows = monthOf(month, Date.now() - HOUR_MS)
   await createActivityStore(createSql(database, commit)).append(rows)
   await commit.close()
   database.close()
-  return rows.filter(({ state }) => state === 'settled').length
 }
 
 function monthOf({ merchantId, payTo, endpoints }: MonthOf, until: number): NewActivity[] {

@@ -21,7 +21,7 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
   const [shown, setShown] = useState<number | null>(null)
   const { stepSeconds } = answer
   const bars = useMemo(
-    () => fillBuckets(answer, Date.now()).map((point) => toBar(point, stepSeconds, measure)),
+    () => fillBuckets(answer).map((point) => toBar(point, stepSeconds, measure)),
     [answer, stepSeconds, measure],
   )
   const bar = shown === null ? undefined : bars[shown]
@@ -86,8 +86,8 @@ function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar
 }
 
 /** Returns every hour or day of the range in order. The service leaves out those without payments; they are zero here. */
-function fillBuckets({ range, since, stepSeconds, series }: ActivityAnswer, now: number) {
-  const last = Math.floor(now / 1000 / stepSeconds) * stepSeconds
+function fillBuckets({ range, since, until, stepSeconds, series }: ActivityAnswer) {
+  const last = until - stepSeconds
   const first = range === 'all' ? (series[0]?.at ?? last) : since
   const from = Math.max(first, last - (MAX_BUCKETS - 1) * stepSeconds)
   const known = new Map(series.map((point) => [point.at, point]))

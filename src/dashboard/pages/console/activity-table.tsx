@@ -19,6 +19,8 @@ export interface EndpointName {
   id: number
   title: string
   method: string
+  /** Unix seconds; `null` if nobody paid yet. */
+  lastPaid: number | null
 }
 
 interface TableProps {
@@ -28,9 +30,9 @@ interface TableProps {
 }
 
 const kinds = [
-  ['', 'Verifies and settles'],
-  ['settle', 'settles only'],
-  ['verify', 'verifies only'],
+  ['settle', 'Payments'],
+  ['', 'Checks too'],
+  ['verify', 'Checks only'],
 ] as const satisfies Options<ActivityRow['kind'] | ''>
 
 const tones: Record<ActivityRow['state'], Tone> = {
@@ -47,9 +49,9 @@ const states = [
   ...(Object.keys(tones) as ActivityRow['state'][]).map((state) => [state, state] as const),
 ] satisfies Options<ActivityRow['state'] | ''>
 
-/** Lists every verify and settle of the merchant, newest first, a page at a time, and links to all of them as CSV. */
+/** Lists the payments of the merchant, and on request each check, newest first, and links to all of them as CSV. */
 export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
-  const [kind, setKind] = useState<ActivityRow['kind'] | ''>('')
+  const [kind, setKind] = useState<ActivityRow['kind'] | ''>('settle')
   const [state, setState] = useState<ActivityRow['state'] | ''>('')
   const wanted: TableFilter = { ...filter, kind, state }
   const csv = `/api/merchants/${encodeURIComponent(merchantId)}/activity.csv`
@@ -88,7 +90,7 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
       {({ items, next }) =>
         items.length === 0 ? (
           <Empty title="Nothing here yet">
-            Verifies and settles for these endpoints appear here as they happen.
+            Payments for these endpoints appear here as they happen.
           </Empty>
         ) : (
           <>

@@ -2,18 +2,19 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import { useEffect, useMemo, useState } from 'react'
 import { useConnection } from 'wagmi'
+import { Link } from 'wouter'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
-import { type ActivityFilter, activityQuery, sessionQuery } from '../../api/queries.js'
+import { activityQuery, sessionQuery } from '../../api/queries.js'
 import { type Connection, useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { Button, ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
-import { ranges, Segmented, Select } from '../../components/choices.js'
+import { Select } from '../../components/choices.js'
 import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
-import { OddParameters, useSearchState } from '../../components/search-state.js'
+import { OddParameters } from '../../components/search-state.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
   duration,
@@ -29,24 +30,29 @@ import { forgetSession, useSession } from '../../wallet/session.js'
 import { useSigning } from '../../wallet/signing.js'
 import { describeError, isRejection } from '../../wallet/wallet-error.js'
 import { WalletPicker } from '../../wallet/wallet-picker.js'
+import { Alerts } from './activity-alerts.js'
+import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
+import {
+  type Comparison,
+  changeText,
+  comparisonOf,
+  pointsText,
+  RangePicker,
+  useFilter,
+} from './activity-range.js'
 import { ActivityTable, type EndpointName } from './activity-table.js'
 
 /** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
   const session = useSession()
-  const endpoints = merchant.endpoints.map(({ title, method, state }) => ({
-    id: state.id,
-    title,
-    method,
-  }))
   if (merchant.owner === null) return null
   if (merchant.payToProof === null) return <Unproven merchant={merchant} />
   return (
     <Loaded query={session} skeleton={<PanelSkeleton />}>
       {(signedIn) =>
         sameAddress(signedIn?.address, merchant.owner) ? (
-          <ActivityPanel merchantId={merchant.id} endpoints={endpoints} />
+          <ActivityPanel merchant={merchant} />
         ) : (
           <SignIn owner={merchant.owner} />
         )
@@ -131,19 +137,22 @@ function PanelSkeleton() {
   )
 }
 
-interface ActivityPanelProps {
-  merchantId: string
-  endpoints: readonly EndpointName[]
-}
-
 const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = {
   connecting: ['plain', 'Connecting'],
   live: ['ok', 'Live'],
   lost: ['warn', 'Reconnecting'],
 }
 
-/** Shows figures, chart, failures and table of the payments, all under the same filter. */
-function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
+/** Shows figures, chart, failures, endpoints, payers and table of the payments, all under the same filter. */
+function ActivityPanel({ merchant }: { merchant: MerchantView }) {
+  const merchantId = merchant.id
+  const endpoints = useMemo(
+    () =>
+      merchant.endpoints.map(({ title, method, state }): EndpointName => {
+        return { id: state.id, title, method, lastPaid: state.usage?.lastPaid ?? null }
+      }),
+    [merchant.endpoints],
+  )
   const { filter, odd, setFilter } = useFilter(endpoints)
   const [tone, name] = connectionStates[useLiveActivity(merchantId)]
   const query = useQuery(activityQuery(merchantId, filter))
@@ -167,23 +176,19 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
                     [String(id), `${method} ${oneLine(title, 60)}`] as const,
                 ),
               ]}
-              onChange={(id) => setFilter('endpoint', id)}
+              onChange={(endpoint) => setFilter({ endpoint })}
             />
           )}
-          <Segmented
-            legend="Range"
-            value={filter.range}
-            options={ranges}
-            onChange={(range) => setFilter('range', range)}
-          />
+          <RangePicker filter={filter} onChange={setFilter} />
         </div>
       }
     >
       <OddParameters odd={odd} />
+      <Alerts merchant={merchant} />
       <Loaded query={query} skeleton={<FiguresSkeleton />}>
         {(answer) => (
           <div className="space-y-4">
-            <ActivityFigures summary={answer.summary} />
+            <ActivityFigures summary={answer.summary} comparison={comparisonOf(answer)} />
             <div className="grid gap-4 lg:grid-cols-3">
               <div className="min-w-0 lg:col-span-2">
                 <ActivityChart answer={answer} />
@@ -196,26 +201,30 @@ function ActivityPanel({ merchantId, endpoints }: ActivityPanelProps) {
           </div>
         )}
       </Loaded>
+      <Breakdown
+        {...{ merchantId, endpoints, filter }}
+        onChoose={(id) => setFilter({ endpoint: String(id) })}
+      />
       <ActivityTable merchantId={merchantId} endpoints={endpoints} filter={filter} />
+      <p className="text-sm text-muted">
+        Webhooks, their deliveries and the payout address are under{' '}
+        <Link
+          href={`/console/${encodeURIComponent(merchantId)}/settings`}
+          className="text-accent hover:underline"
+        >
+          Settings
+        </Link>
+        , and the last check of each endpoint is under{' '}
+        <Link
+          href={`/console/${encodeURIComponent(merchantId)}/endpoints`}
+          className="text-accent hover:underline"
+        >
+          Endpoints
+        </Link>
+        .
+      </p>
     </Section>
   )
-}
-
-const isRange = ranges.map(([key]) => key)
-
-/** Keeps the filter in the address of the page, so that a link leads to the same figures. */
-function useFilter(endpoints: readonly EndpointName[]) {
-  const schema = useMemo(
-    () => ({ range: isRange, endpoint: endpoints.map(({ id }) => String(id)) }),
-    [endpoints],
-  )
-  const { values, odd, set } = useSearchState(schema)
-  const filter: ActivityFilter = {
-    range: ranges.find(([key]) => key === values.range)?.[0] ?? '24h',
-    endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
-  }
-  const setFilter = (name: 'range' | 'endpoint', value: string) => set({ ...values, [name]: value })
-  return { filter, odd, setFilter }
 }
 
 /** Forgets a session that has ended, so that the page asks to sign in again instead of showing old figures. */
@@ -253,9 +262,18 @@ function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
   return notes.join(', ') || 'USDC'
 }
 
-/** Shows the totals of a range, net of refunds. */
-function ActivityFigures({ summary }: { summary: ActivitySummary }) {
+/** Shows the totals of a range, net of refunds, and how far the first of them are from those of the period before. */
+function ActivityFigures({
+  summary,
+  comparison,
+}: {
+  summary: ActivitySummary
+  comparison: Comparison | undefined
+}) {
   const { verify, settle, revenue, refunds, payers, gasUsd } = summary
+  const { before, name = '' } = comparison ?? {}
+  const compared = (now: number, then: number | undefined) =>
+    then === undefined ? undefined : changeText(now, then, name)
   return (
     <Card className="p-5">
       <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
@@ -263,37 +281,57 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
           name="Revenue"
           value={<Usd usd={revenue.usd} />}
           title={`Net of ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)}`}
-          note={revenueNote(summary)}
+          note={
+            <Notes
+              change={compared(Number(revenue.usd), before && Number(before.revenue.usd))}
+              other={revenueNote(summary)}
+            />
+          }
         />
         <Stat
-          name="Settled"
+          name="Payments"
           value={shortCount(settle.settled)}
           title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} settles`}
-          note={`${exactCount(settle.failed)} failed`}
-        />
-        <Stat
-          name="Success rate"
-          value={percent(settle.successRate)}
-          note="of valid payments"
-          title="A payment counts as failed if it was found valid before and did not settle. Failures that a payer causes count once a day."
-        />
-        <Stat
-          name="Verified"
-          value={shortCount(verify.valid)}
-          title={`${exactCount(verify.valid)} of ${exactCount(verify.count)} verifies`}
-          note={`${exactCount(verify.count - verify.valid)} refused`}
+          note={
+            <Notes
+              change={compared(settle.settled, before?.settled)}
+              other={`${exactCount(settle.failed)} failed`}
+            />
+          }
         />
         <Stat
           name="Payers"
           value={shortCount(payers.unique)}
           title={`${exactCount(payers.unique)} different payers, ${exactCount(payers.repeat)} of them more than once`}
-          note={`${exactCount(payers.repeat)} came back`}
+          note={
+            <Notes
+              change={compared(payers.unique, before?.payers)}
+              other={`${exactCount(payers.repeat)} came back`}
+            />
+          }
+        />
+        <Stat
+          name="Success rate"
+          value={percent(settle.successRate)}
+          note={
+            <Notes
+              change={before && pointsText(settle.successRate, before.successRate, name)}
+              other="of valid payments"
+            />
+          }
+          title="A payment counts as failed if it was found valid before and did not settle. Failures that a payer causes count once a day."
         />
         <Stat
           name="Settle time"
           value={duration(settle.p50Ms)}
           title={`The median of ${exactCount(settle.settled)} settles`}
           note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
+        />
+        <Stat
+          name="Checks"
+          value={shortCount(verify.valid)}
+          title={`${exactCount(verify.valid)} of ${exactCount(verify.count)} verifies found a payment valid`}
+          note={`${exactCount(verify.count - verify.valid)} refused`}
         />
         <Stat
           name="Gas"
@@ -303,6 +341,15 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         />
       </dl>
     </Card>
+  )
+}
+
+function Notes({ change, other }: { change: string | undefined; other: string }) {
+  return (
+    <>
+      {change !== undefined && <span className="block text-muted">{change}</span>}
+      {other}
+    </>
   )
 }
 

@@ -1,0 +1,152 @@
+import { useId, useMemo } from 'react'
+import type { ActivityAnswer, SaleFigures } from '../../../api/activity.js'
+import type { ActivityFilter } from '../../api/queries.js'
+import { ranges, Segmented } from '../../components/choices.js'
+import { useSearchState } from '../../components/search-state.js'
+import { exactCount } from '../../format/amounts.js'
+import type { EndpointName } from './activity-table.js'
+
+const choices = [...ranges, ['custom', 'Days']] as const
+
+type Wanted = Partial<Record<keyof ActivityFilter, string>>
+
+const DAY_MS = 86_400_000
+/** Somebody who types a year passes years long gone. */
+const OLDEST = '2020-01-01'
+
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
+
+/** Chooses how far back the figures go, or from which day to which. */
+export function RangePicker({
+  filter,
+  onChange,
+}: {
+  filter: ActivityFilter
+  onChange: (wanted: Wanted) => void
+}) {
+  const today = dayOf(Date.now())
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Segmented
+        legend="Range"
+        value={filter.range}
+        options={choices}
+        onChange={(range) =>
+          onChange(
+            range === 'custom'
+              ? { range, from: dayOf(Date.now() - 6 * DAY_MS), to: today }
+              : { range, from: '', to: '' },
+          )
+        }
+      />
+      {filter.range === 'custom' && (
+        <>
+          <Day
+            name="From"
+            value={filter.from}
+            max={filter.to}
+            onChange={(from) => onChange({ from })}
+          />
+          <Day
+            name="to"
+            value={filter.to}
+            min={filter.from}
+            max={today}
+            onChange={(to) => onChange({ to })}
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function Day({
+  name,
+  value,
+  onChange,
+  ...bounds
+}: {
+  name: string
+  value: string | undefined
+  min?: string | undefined
+  max?: string | undefined
+  onChange: (day: string) => void
+}) {
+  const id = useId()
+  return (
+    <span className="inline-flex items-center gap-1.5 text-xs text-muted">
+      <label htmlFor={id}>
+        {name}
+        <span className="sr-only"> day, UTC</span>
+      </label>
+      <input
+        {...bounds}
+        id={id}
+        type="date"
+        // What is typed stays while it is no day yet.
+        key={value}
+        defaultValue={value}
+        onChange={({ target }) => target.value >= OLDEST && onChange(target.value)}
+        className="h-8 rounded-lg border border-line-strong bg-raised px-2 text-xs text-ink"
+      />
+    </span>
+  )
+}
+
+const rangeKeys = choices.map(([key]) => key)
+const isDay = (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text)
+
+/** Keeps the filter in the address of the page, so that a link leads to the same figures. */
+export function useFilter(endpoints: readonly EndpointName[]) {
+  const schema = useMemo(
+    () => ({
+      ...{ range: rangeKeys, from: isDay, to: isDay },
+      endpoint: endpoints.map(({ id }) => String(id)),
+    }),
+    [endpoints],
+  )
+  const { values, odd, set } = useSearchState(schema)
+  const range = choices.find(([key]) => key === values.range)?.[0] ?? '24h'
+  const filter: ActivityFilter = {
+    range,
+    ...(range === 'custom' ? { from: values.from, to: values.to } : {}),
+    endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
+  }
+  return { filter, odd, setFilter: (wanted: Wanted) => set({ ...values, ...wanted }) }
+}
+
+/** Compares the figures of a range with those of the period before. */
+export interface Comparison {
+  before: SaleFigures
+  /** The name of the period: `the 7 days before`. */
+  name: string
+}
+
+/** Returns the period before to compare with; `undefined` for all time, and where nobody paid in it either. */
+export function comparisonOf(answer: ActivityAnswer): Comparison | undefined {
+  const { previous: before, range, since, until, summary } = answer
+  if (before === null || before.settled + summary.settle.settled === 0) return undefined
+  const days = Math.round(((until - since) * 1000) / DAY_MS)
+  if (range === '24h') return { before, name: 'the 24 hours before' }
+  return { before, name: days === 1 ? 'the day before' : `the ${days} days before` }
+}
+
+/** Says how far a figure is from that of the period before: `+12% to the 7 days before`. */
+export function changeText(now: number, before: number, name: string): string {
+  if (before === 0) return now === 0 ? `none in ${name} either` : `none in ${name}`
+  const part = Math.round(((now - before) / before) * 100)
+  if (part === 0) return now === before ? `as in ${name}` : `about as in ${name}`
+  return `${part > 0 ? '+' : '−'}${exactCount(Math.abs(part))}% to ${name}`
+}
+
+/** Says how far a share is from that of the period before, in points of a hundred. */
+export function pointsText(
+  now: number | null,
+  before: number | null,
+  name: string,
+): string | undefined {
+  if (now === null || before === null) return undefined
+  const points = Math.round((now - before) * 1_000) / 10
+  if (points === 0) return `as in ${name}`
+  return `${points > 0 ? '+' : '−'}${Math.abs(points)} points to ${name}`
+}

@@ -353,7 +353,7 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         const total = (await store.sums(scope)).reduce((sum, { count }) => sum + count, 0)
         expect(total).toBe([...sums.values()].flat().reduce((sum, { count }) => sum + count, 0))
         expect((await store.payers(scope)).amount).toBe(108n)
-        expect(await store.latencies(scope, 'settle')).toEqual([{ upToMs: 750, count: 14 }])
+        expect(await store.latencies(scope, 'settle')).toEqual([{ upToMs: 540, count: 14 }])
       }
       const rows = await store.list({ merchantId: 'weather', limit: 99, until: noon })
       expect(rows.map(({ at }) => at)).toEqual([noon - 2 * hour])

@@ -21,7 +21,7 @@ export interface CatalogAnswers {
   search(query: RawQuery): Promise<CachedBody>
   /** `GET /discovery/changes`: what a crawler must read again. With `from` it waits for a change as long as the query says. */
   changes(query: RawQuery, from?: Parameters<ChangeWaits['until']>[2]): Promise<CachedBody>
-  /** What the home page tells of the catalog. */
+  /** Returns the figures that the home page tells of the catalog. */
   overview(): Promise<CatalogOverview>
   /** Answers everybody who waits; for the end of the service. */
   endWaits(): void

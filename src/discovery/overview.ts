@@ -2,7 +2,7 @@ import type { CatalogList } from './catalog-list.js'
 import { isListedByDefault } from './filters.js'
 import type { Pace } from './pace.js'
 
-/** What the home page tells of the catalog as a whole. */
+/** The figures that the home page tells of the whole catalog. */
 export interface CatalogOverview {
   /** The tags that most merchants use, with their number. One merchant counts once, whatever it lists. */
   categories: { tag: string; merchants: number }[]

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 
-/** What was paid for and to whom: a listing may come and go, and its ratings stay. */
+/** An endpoint and the address it is paid at: a listing may come and go, and its ratings stay. */
 export interface RatedEndpoint {
   /** CAIP-2. */
   network: string
@@ -19,7 +19,7 @@ export interface NewRating extends RatedEndpoint {
   payer: Address
   /** 0 to 100. */
   score: number
-  /** What was paid, in atomic units. */
+  /** The amount that was paid, in atomic units. */
   amount: string
   transaction: Hex
   /** The typed message as it was signed, as JSON. */

@@ -1,4 +1,4 @@
-/** What somebody typed into the one search box. */
+/** The meaning of a text that somebody typed into the one search box. */
 export type SearchTarget =
   | { kind: 'hash'; hash: string }
   | { kind: 'address'; address: string }

@@ -22,7 +22,7 @@ export function useWrite<Input>(
       await queries.invalidateQueries()
       if (done === undefined) return
       say(done)
-      // What was read again is drawn first.
+      // The page draws the fresh data first.
       setTimeout(() => document.activeElement === document.body && heading?.focus())
     },
   })

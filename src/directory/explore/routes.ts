@@ -79,7 +79,7 @@ export async function exploreRoutes(
       open.set(response, follower)
       if (isClosing) response.end()
       const send = (event: string, data: unknown) => {
-        // Who reads slower than payments settle comes again, so that nothing piles up.
+        // A reader who is slower than the payments is cut off and connects again, so that nothing piles up.
         if (response.writableNeedDrain) response.end()
         else if (response.writable)
           response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)

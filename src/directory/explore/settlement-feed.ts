@@ -60,7 +60,7 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
       news.push(...page.settled.filter(({ id }) => !seen.has(id)))
       isMore = page.last > row
       row = page.last
-      // What more there is would push these out again.
+      // Any more of them would push these out again.
       if (news.length > KEPT) news.splice(0, news.length - KEPT)
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -97,7 +97,7 @@ function createStatements(database: Database) {
 
 interface Prepared {
   statement: Sqlite.Statement
-  /** Of the columns that it returns. */
+  /** The names of the columns that it returns. */
   names: readonly string[]
 }
 

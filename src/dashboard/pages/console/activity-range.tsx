@@ -83,7 +83,7 @@ function Day({
         {...bounds}
         id={id}
         type="date"
-        // What is typed stays while it is no day yet.
+        // A text that is no day yet stays as it was typed.
         key={value}
         defaultValue={value}
         onChange={({ target }) => target.value >= OLDEST && onChange(target.value)}

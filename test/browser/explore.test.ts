@@ -159,3 +159,18 @@ describe.skipIf(skipped !== undefined)('the home page', () => {
     await close()
   })
 })
+
+describe.skipIf(skipped !== undefined)('a row of the directory', () => {
+  it('shows use and uptime by day, and comes with one request', async () => {
+    const { page, faults, received, close } = await world.open({ width: 390 })
+    await page.goto('/directory')
+    const row = page.getByRole('listitem').filter({ hasText: 'Weather house' }).first()
+    await row.getByRole('img', { name: /^Paid calls by day for 30 days: [\d,]+ in all/ }).waitFor()
+    await row.getByRole('img', { name: /^Up in 100% of the checks/ }).waitFor()
+    const asked = [...received.keys()].filter((path) => /endpoints|merchants/.test(path))
+    expect(asked).toEqual(['/api/endpoints'])
+    expect(await seriousFindings(page)).toEqual([])
+    expect(faults).toEqual([])
+    await close()
+  })
+})

@@ -227,6 +227,13 @@ export interface components {
       title: string;
       /** @description Of an MCP tool: its name at the server. */
       toolName?: string;
+      /** @description By day (UTC) for 30 days, today last. */
+      trend: {
+        /** @description Paid calls; `null` where nobody paid. */
+        calls: number[] | null;
+        /** @description Share of live probes, 0 to 1; `null` on a day without a probe. */
+        uptime: (number | null)[];
+      };
       url: string;
       usage: components["schemas"]["Usage"] | null;
     };

@@ -25,6 +25,7 @@ import {
 } from './listing-rows.js'
 import { meanOf, type RatingSums, toFigures } from './ratings.js'
 import type { SqlReader, Value } from './sql.js'
+import { readTrends } from './trends.js'
 
 /** Merchants that the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
@@ -123,6 +124,7 @@ export function createListingReader(sql: SqlReader): ListingReader {
          WHERE version > $1 ORDER BY version LIMIT $2`,
         [version, limit],
       ),
+    trendsOf: (endpointIds, now) => readTrends(sql, endpointIds, now),
     usageAfter: (version, limit) =>
       sql.all<UsageChange>(
         `SELECT endpoint_id AS "endpointId", version, figures FROM endpoint_usage

@@ -64,15 +64,17 @@ export function createUsageStore(sql: Sql): UsageStore {
           [rows.length],
         )
         let version = (counted?.version ?? 0) - rows.length
-        for (const { place, usage, dueAt } of rows) {
+        for (const { place, usage, trend, dueAt } of rows) {
           const { table, key, id, owner } = rowOf(place)
           yield* run(
-            `INSERT INTO ${table} (${key}, version, figures, due_at)
-             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM ${owner} WHERE id = $1
+            `INSERT INTO ${table} (${key}, version, figures, due_at, trend)
+             SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS TEXT)
+             FROM ${owner} WHERE id = $1
              ON CONFLICT (${key}) DO UPDATE SET figures = excluded.figures, due_at = excluded.due_at,
+               trend = excluded.trend,
                version = CASE WHEN ${table}.figures = excluded.figures THEN ${table}.version
                  ELSE excluded.version END`,
-            [id, ++version, JSON.stringify(usage), dueAt],
+            [id, ++version, JSON.stringify(usage), dueAt, JSON.stringify(trend)],
           )
         }
       }, lazily)

@@ -95,7 +95,7 @@ describe('a discovery item', () => {
     expect(toItem(entry).metadata).toMatchObject(euros)
     expect(toItem(entry).metadata).not.toHaveProperty('priceUsd')
     const accepts = [aQuote({ amount: '1' }), aQuote({ asset: euros.asset, amount: '60000' })]
-    const card = toCard(anEntry({ ...entry.endpoint, accepts }))
+    const card = toCard(anEntry({ ...entry.endpoint, accepts }), { calls: null, uptime: [] })
     expect(card).toMatchObject({ ...euros, livePrice: '60000', livePriceUsd: null })
     expect(card).not.toHaveProperty('priceUsd')
   })

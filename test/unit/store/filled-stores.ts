@@ -75,7 +75,12 @@ export async function fillStores(stores: Stores): Promise<void> {
   await stores.service.note({ at: 1_200, standing: 'down', reason: 'kein Gas 💸' })
   const places = [1, null].map((endpointId) => ({ merchantId: 'weather', endpointId }))
   await stores.usage.save(
-    places.map((it) => ({ place: { ...it, first: 1, last: 1 }, usage, dueAt: 2_000 })),
+    places.map((it) => ({
+      place: { ...it, first: 1, last: 1 },
+      usage,
+      trend: { since: 0, calls: [1] },
+      dueAt: 2_000,
+    })),
   )
   await stores.ratings.add(aRating({ message: '{"tag":"ä"}' }))
   await stores.ratings.answer('paid-1', { text: 'Danke, ä', at: 1_000 })

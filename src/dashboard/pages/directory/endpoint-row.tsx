@@ -4,6 +4,7 @@ import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
+import { TrendOf } from '../../components/trend.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine } from '../../format/untrusted-text.js'
 
@@ -75,6 +76,7 @@ export function EndpointRow({
               isAsListed={livePrice === null || livePrice === price}
             />
             <UsedBy usage={endpoint.usage} />
+            <TrendOf trend={endpoint.trend} />
             {probe !== null && (
               <span>
                 probed <Moment at={probe.checkedAt * 1000} />

@@ -1,0 +1,37 @@
+import { fitTrend, TREND_DAYS, type Trend } from '../trends.js'
+import type { SqlReader } from './sql.js'
+
+const DAY_SECONDS = 86_400
+
+/** Reads calls and uptime of endpoints by day, today last. `now` is in Unix seconds. */
+export async function readTrends(
+  sql: SqlReader,
+  endpointIds: readonly number[],
+  now: number,
+): Promise<Map<number, Trend>> {
+  const today = now - (now % DAY_SECONDS)
+  const since = today - (TREND_DAYS - 1) * DAY_SECONDS
+  const used = await sql.all<{ id: number; trend: string }>(
+    `SELECT endpoint_id AS id, trend FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`,
+    [endpointIds],
+  )
+  const probed = await sql.all<{ id: number; day: number; live: number; probes: number }>(
+    `SELECT endpoint_id AS id, hour - hour % ${DAY_SECONDS} AS day, CAST(sum(count) AS BIGINT) AS probes,
+       CAST(sum(CASE verdict WHEN 'live' THEN count ELSE 0 END) AS BIGINT) AS live
+     FROM probe_hours WHERE ${sql.among('endpoint_id', 1)} AND hour >= $2 GROUP BY 1, 2`,
+    [endpointIds, since],
+  )
+  const trends = new Map<number, Trend>(
+    endpointIds.map((id) => [id, { calls: null, uptime: Array(TREND_DAYS).fill(null) }]),
+  )
+  for (const { id, trend } of used) {
+    const known = trends.get(id)
+    if (known !== undefined) known.calls = fitTrend(JSON.parse(trend), since)
+  }
+  for (const { id, day, live, probes } of probed) {
+    const known = trends.get(id)
+    const place = (day - since) / DAY_SECONDS
+    if (known !== undefined && place < TREND_DAYS) known.uptime[place] = live / probes
+  }
+  return trends
+}

@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['test/browser/**/*.test.ts'],
     globalSetup: ['test/browser/support/built-console.ts'],
+    // A busy machine is slow to show what is waited for.
+    expect: { poll: { timeout: 15_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 1,

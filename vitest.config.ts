@@ -14,6 +14,8 @@ export default defineConfig({
       'test/mutants/**',
       'test/**/*.postgres.test.ts',
     ],
+    // A busy machine is slow to show what is waited for.
+    expect: { poll: { timeout: 15_000 } },
     // Bounds for what hangs: on a busy machine everything takes three times as long.
     testTimeout: 90_000,
     hookTimeout: 120_000,

@@ -31,6 +31,7 @@ const byPermit2 = ['kill', 'permit2', 'crowd', 'rpc'].map((name) => `test/faults
 const resolve = { tsconfigPaths: true }
 
 const shared = {
+  expect: { poll: { timeout: 15_000 } },
   testTimeout: 180_000,
   hookTimeout: 60_000,
   // Files run one after another in the same process, so that each module is loaded once.

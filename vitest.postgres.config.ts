@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.postgres.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],
+    // A busy machine is slow to show what is waited for.
+    expect: { poll: { timeout: 15_000 } },
     testTimeout: 90_000,
     hookTimeout: 150_000,
     maxWorkers: 2,

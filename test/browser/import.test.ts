@@ -113,7 +113,7 @@ describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
     await page.goto('/console/price-house')
     await connectWallet(page, 'Fern')
     await signIn(page)
-    await page.getByRole('link', { name: 'Endpoints', exact: true }).click()
+    await page.getByRole('navigation', { name: 'Listing' }).getByText('Endpoints').click()
     await settled(page)
     const figures = page.getByRole('listitem').filter({ hasText: 'Dear tides' }).locator('dl > div')
     await expect

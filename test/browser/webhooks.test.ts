@@ -28,7 +28,7 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     await page.goto('/console/hook-house')
     await connectWallet(page, 'Fern')
     await signIn(page)
-    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('navigation', { name: 'Listing' }).getByText('Settings').click()
     await page.getByLabel('Address to call').fill(receiver.url)
     await page.getByRole('button', { name: 'Sign and add' }).click()
     const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''

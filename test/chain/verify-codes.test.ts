@@ -217,15 +217,18 @@ describe('only the code of a payer with code decides about its signature', () =>
     const data = encodeDeployData({ abi, bytecode, args })
     const from = devnetRelayers[1]?.address
     const hash = await call(world.chainUrl, 'eth_sendTransaction', [{ from, data }])
-    const address = await vi.waitFor(async () => {
-      const receipt = await call<{ contractAddress: Address } | null>(
-        world.chainUrl,
-        'eth_getTransactionReceipt',
-        [hash],
-      )
-      if (receipt === null) throw new Error('not mined yet')
-      return receipt.contractAddress
-    })
+    const address = await vi.waitFor(
+      async () => {
+        const receipt = await call<{ contractAddress: Address } | null>(
+          world.chainUrl,
+          'eth_getTransactionReceipt',
+          [hash],
+        )
+        if (receipt === null) throw new Error('not mined yet')
+        return receipt.contractAddress
+      },
+      { timeout: 15_000 },
+    )
     await mintUsdc(world.chainUrl, address, 1_000_000n)
     return address
   }

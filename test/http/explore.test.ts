@@ -144,7 +144,7 @@ it('tells nothing of a payment but what the chain and the directory show', async
 
 it('sends payments as they settle to everybody who listens, and beats', async () => {
   const [here, there] = await Promise.all([follow(), follow('198.51.100.1')])
-  await vi.waitFor(() => expect(here.text).toContain('event: beat'))
+  await vi.waitFor(() => expect(here.text).toContain('event: beat'), { timeout: 15_000 })
   await pay({ transaction: hash(1) }, { transaction: hash(2) })
   for (const { text: before } of [here, there]) expect(before).not.toContain(hash(1))
   await vi.waitFor(
@@ -169,17 +169,24 @@ it('refuses the ninth stream of one address, and ends all when the service stops
   const open = await Promise.all(Array.from({ length: 8 }, () => follow()))
   const refused = await follow()
   expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
-  await vi.waitFor(() => expect(refused.text).toContain('At most 8 pages from one address'))
+  await vi.waitFor(() => expect(refused.text).toContain('At most 8 pages from one address'), {
+    timeout: 15_000,
+  })
   const other = await follow('198.51.100.1')
   expect(other.response.status).toBe(200)
   open[0]?.stop()
-  await vi.waitFor(async () => {
-    const again = await follow()
-    expect(again.response.status).toBe(200)
-    open.push(again)
-  })
+  await vi.waitFor(
+    async () => {
+      const again = await follow()
+      expect(again.response.status).toBe(200)
+      open.push(again)
+    },
+    { timeout: 15_000 },
+  )
   await app.close()
-  await vi.waitFor(() => expect([...open, other].every(({ isOver }) => isOver)).toBe(true))
+  await vi.waitFor(() => expect([...open, other].every(({ isOver }) => isOver)).toBe(true), {
+    timeout: 15_000,
+  })
 })
 
 it('counts a merchant once for each tag of what is listed, and finds those that are paid', async () => {

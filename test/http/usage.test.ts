@@ -179,9 +179,11 @@ describe('payments as evidence', () => {
       { ...euros, symbol: 'ODD', title: 'Odd', price: 1n },
     ])
     const dollarsFirst = ['Sea b', 'Sky c', 'Sea a', 'Euro cheap', 'Euro dear', 'Odd']
-    await vi.waitFor(async () => expect(await sorted('price')).toEqual(dollarsFirst))
+    await vi.waitFor(async () => expect(await sorted('price')).toEqual(dollarsFirst), {
+      timeout: 15_000,
+    })
     await save(store, own('d'), [])
-    await vi.waitFor(async () => expect(await sorted('price')).toHaveLength(3))
+    await vi.waitFor(async () => expect(await sorted('price')).toHaveLength(3), { timeout: 15_000 })
     expect(await sorted('new')).toEqual(['Sky c', 'Sea b', 'Sea a'])
     const page = (await get('/api/endpoints?sort=price&query=sea&limit=1')).json()
     expect(page).toMatchObject({ items: [{ title: 'Sea b' }], total: 2, next: '1' })

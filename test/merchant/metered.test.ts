@@ -104,7 +104,7 @@ it('the unused part of a metered price goes back to the buyer', async () => {
   expect(response.body).toBe('goods')
   expect(readSettlement(response).extra).toEqual({ charged: '12000', refund: '38000' })
   expect(facilitator.settled).toBe(1)
-  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]), { timeout: 15_000 })
   const [refund] = setup.sent
   expect(refund?.accepted).toMatchObject({ amount: '38000', payTo: payer, network: 'eip155:5042' })
   expect(refund?.payload).toMatchObject({
@@ -121,7 +121,7 @@ it('the rest of a price that was paid by Permit2 goes back to its payer, under a
   const permitted = { ...payload, payload: { signature: '0x', permit2Authorization } }
   const headers = { 'payment-signature': encodePaymentSignatureHeader(permitted) }
   expect((await app.inject({ url: '/tool', headers })).statusCode).toBe(200)
-  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]), { timeout: 15_000 })
   expect(setup.sent[0]?.accepted).toMatchObject({ amount: '38000', payTo: payer })
   const [planned] = readFileSync(setup.path, 'utf8').split('\n')
   expect(JSON.parse(planned as string)).toMatchObject({
@@ -136,7 +136,7 @@ it('a price in euros is charged and refunded in euros, and a charge in dollars i
   const { app } = await aMeteredShop(setup, '0.012 EUR', aFacilitator(), '€0.05')
   const settlement = readSettlement(await buy(app, { url: '/tool' }))
   expect(settlement.extra).toEqual({ charged: '12000', refund: '38000' })
-  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]))
+  await vi.waitFor(() => expect(setup.refunds.pending()).toEqual([]), { timeout: 15_000 })
   const asset = '0xbef5f6d51cb62b58e6a8f77868681825c6fe21c1'
   const extra = { name: 'EURC', version: '2' }
   expect(setup.sent).toMatchObject([{ accepted: { amount: '38000', asset, extra } }])

@@ -189,7 +189,9 @@ it('the refund of a payment whose answer was lost is resolved, and sent once', a
     // This is like two processes that both hold the refund.
     for (const planned of [await refunds.plan(refund), await refunds.plan(refund)]) planned.leave()
     await refunds.run()
-    await vi.waitFor(() => refunds.run().then(() => expect(refunds.pending()).toEqual([])))
+    await vi.waitFor(() => refunds.run().then(() => expect(refunds.pending()).toEqual([])), {
+      timeout: 15_000,
+    })
   })
   expect(earned).toBe(-4_000n)
 })

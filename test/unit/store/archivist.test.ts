@@ -28,11 +28,11 @@ it('an archive that cannot be written is reported each minute until it can be', 
     log: { info() {}, error() {} },
   })
   for (const expected of [1, 2, 3]) {
-    await vi.waitFor(() => expect(failures).toBe(expected))
+    await vi.waitFor(() => expect(failures).toBe(expected), { timeout: 15_000 })
     await new Promise((resolve) => setImmediate(resolve))
     vi.advanceTimersByTime(60_000)
   }
-  await vi.waitFor(() => expect(failures).toBe(4))
+  await vi.waitFor(() => expect(failures).toBe(4), { timeout: 15_000 })
   rmSync(file)
   await new Promise((resolve) => setImmediate(resolve))
   vi.advanceTimersByTime(180_000)

@@ -25,7 +25,7 @@ import { openSigners } from '../relayer/signers.js'
 import { startArchivist } from '../store/archive.js'
 import type { DiskWatch } from '../store/disk-watch.js'
 import { laneLease } from '../store/leases.js'
-import { payToProofOf } from '../store/ownership.js'
+import { isPublicPayee } from '../store/ownership.js'
 import type { Stores } from '../store/stores.js'
 import { createSpanExporter } from '../tracing/exporter.js'
 import { createTracing, type Tracing } from '../tracing/tracing.js'
@@ -202,9 +202,7 @@ async function open(
       ...measured,
       onClaimed: tracing?.claimed,
       findMerchant: async (payTo) =>
-        (await directory.reads.listings.merchantsPaidTo(payTo)).find(
-          (merchant) => merchant.hiddenReason === null && payToProofOf(merchant) !== null,
-        ),
+        (await directory.reads.listings.merchantsPaidTo(payTo)).find(isPublicPayee),
       about: describeFacilitator(config, networks, attestor?.address, checksum),
       bazaar: directory.bazaar,
     },

@@ -12,6 +12,28 @@ export interface CachedBody {
 
 const CACHE_CONTROL = 'public, max-age=60'
 
+/** Shares one read among all who ask within `everyMs`. A read that failed is made again for the next of them. */
+export function shareReads<Answer>(
+  everyMs: number,
+  now: () => number,
+  read: () => Promise<Answer>,
+): () => Promise<Answer> {
+  let latest: Promise<Answer> | undefined
+  let freshUntil = 0
+  const keepFor = (ms: number) => () => {
+    freshUntil = now() + ms
+  }
+  return () => {
+    if (latest === undefined || now() >= freshUntil) {
+      // No second read starts while one is under way.
+      freshUntil = Number.POSITIVE_INFINITY
+      latest = read()
+      latest.then(keepFor(everyMs), keepFor(0))
+    }
+    return latest
+  }
+}
+
 export function toCachedBody(text: string): CachedBody {
   const bytes = Buffer.from(text)
   const digest = hash('sha256', bytes, 'base64url').slice(0, 27)

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Rpc } from '../chain/rpc.js'
+import { shareReads } from '../http/cached-reply.js'
 import { type BudgetStore, dayOf } from '../store/budgets.js'
 
 const CACHE_MS = 10_000
@@ -14,9 +15,6 @@ export function createBalances(
   addresses: readonly Address[],
   now: () => number,
 ): () => Promise<readonly (bigint | undefined)[]> {
-  let latest: Promise<readonly (bigint | undefined)[]> | undefined
-  let freshUntil = 0
-
   async function read(): Promise<readonly (bigint | undefined)[]> {
     const calls = addresses.map((address) => ({
       method: 'eth_getBalance',
@@ -33,13 +31,7 @@ export function createBalances(
     }
   }
 
-  return () => {
-    if (latest === undefined || now() >= freshUntil) {
-      freshUntil = now() + CACHE_MS
-      latest = read()
-    }
-    return latest
-  }
+  return shareReads(CACHE_MS, now, read)
 }
 
 const DAY_MS = 86_400_000

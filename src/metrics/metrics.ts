@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { RpcObserver } from '../chain/rpc.js'
+import { shareReads } from '../http/cached-reply.js'
 import type { LeaseKeeper } from '../relayer/leases.js'
 import type { RelayerEvents } from '../relayer/outcomes.js'
 import { type AnswerMetrics, createAnswerMetrics } from './answers.js'
@@ -88,8 +89,6 @@ export function createMetrics(now: () => number): Metrics {
   let watchedLeases: WatchedLeases | undefined
   let directory: WatchedDirectory | undefined
   let disk: WatchedDisk | undefined
-  let latest: Promise<MetricsPage> | undefined
-  let freshUntil = 0
 
   async function render(): Promise<MetricsPage> {
     if (directory !== undefined) showDirectory(directory)
@@ -133,13 +132,7 @@ export function createMetrics(now: () => number): Metrics {
     watchDisk(watchedDisk) {
       disk = watchedDisk
     },
-    render() {
-      if (latest === undefined || now() >= freshUntil) {
-        freshUntil = now() + CACHE_MS
-        latest = render()
-      }
-      return latest
-    },
+    render: shareReads(CACHE_MS, now, render),
   }
 }
 

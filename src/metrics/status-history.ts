@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type StatusHistory, statusHistoryAnswer } from '../api/service.js'
 import { percentiles } from '../directory/activity/summary.js'
+import { shareReads } from '../http/cached-reply.js'
 import { describedAs, type Operation } from '../http/operation.js'
 import { SERVICE_DAYS, type ServiceHistory, type ServiceHour } from '../store/service-history.js'
 
@@ -24,8 +25,6 @@ export function createStatusHistory({
   now: () => number
 }): ReadStatusHistory {
   const known = new Map<number, SettleTimes>()
-  let latest: Promise<StatusHistory> | undefined
-  let freshUntil = 0
 
   async function settleTimes(day: number, today: number): Promise<SettleTimes> {
     const kept = known.get(day)
@@ -54,16 +53,7 @@ export function createStatusHistory({
     return { recordedSince, uptime: uptimeOf(days), days, incidents }
   }
 
-  return () => {
-    if (latest === undefined || now() >= freshUntil) {
-      freshUntil = now() + CACHE_MS
-      latest = read()
-      latest.catch(() => {
-        freshUntil = 0
-      })
-    }
-    return latest
-  }
+  return shareReads(CACHE_MS, now, read)
 }
 
 /** Sums the hours of a day. A minute of it that is over, and that nobody noted since recording began, is unknown. */

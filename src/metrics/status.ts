@@ -10,6 +10,7 @@ import {
 } from '../api/service.js'
 import type { Block } from '../chain/blocks.js'
 import { count, percentiles, rate } from '../directory/activity/summary.js'
+import { shareReads } from '../http/cached-reply.js'
 import { describedAs, type Operation } from '../http/operation.js'
 import { version } from '../http/version.js'
 import { closedAnywhere } from '../relayer/lane.js'
@@ -46,8 +47,6 @@ const CACHE_MS = 1_000
 export function createStatus(options: StatusOptions): ReadStatus {
   const { networks, readReadiness, activity, checksum, now } = options
   const startedAt = new Date(now()).toISOString()
-  let latest: Promise<ServiceStatus> | undefined
-  let freshUntil = 0
 
   async function read(): Promise<ServiceStatus> {
     const [{ status, checks }, hour, day, ...seen] = await Promise.all([
@@ -60,16 +59,7 @@ export function createStatus(options: StatusOptions): ReadStatus {
     return { status, version, now: at, startedAt, checks, networks: seen, settling: { hour, day } }
   }
 
-  return () => {
-    if (latest === undefined || now() >= freshUntil) {
-      freshUntil = now() + CACHE_MS
-      latest = read()
-      latest.catch(() => {
-        freshUntil = 0
-      })
-    }
-    return latest
-  }
+  return shareReads(CACHE_MS, now, read)
 }
 
 /** Returns the start of the hour that was so many hours before the current one, in Unix seconds. */

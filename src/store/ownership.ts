@@ -29,6 +29,14 @@ export function speaksForPayTo(merchant: Parameters<typeof payToProofOf>[0]): bo
   return payToProofOf(merchant) !== null || isUnclaimed(merchant)
 }
 
+/** Returns whether everybody may read that what was paid to its address was paid to this merchant. */
+export function isPublicPayee(
+  merchant: Parameters<typeof payToProofOf>[0] & Pick<Merchant, 'hiddenReason' | 'deletedAt'>,
+): boolean {
+  const { hiddenReason, deletedAt } = merchant
+  return hiddenReason === null && deletedAt === null && payToProofOf(merchant) !== null
+}
+
 /** Returns whether the operator hides the listing and it does not speak for its address: then it blocks nobody's place. */
 export function isHiddenStranger(
   merchant: Parameters<typeof payToProofOf>[0] & Pick<Merchant, 'hiddenReason'>,

@@ -1,7 +1,8 @@
 import type { ExploreAnswer } from '../../api/explore.js'
+import { shareReads } from '../../http/cached-reply.js'
 import type { ActivityStore } from '../../store/activity.js'
 import type { ListingReader } from '../../store/listings.js'
-import { payToProofOf } from '../../store/ownership.js'
+import { isPublicPayee } from '../../store/ownership.js'
 import { spanOf } from '../activity/period.js'
 import { sales, toSeries } from '../activity/summary.js'
 
@@ -25,8 +26,6 @@ const CACHE_MS = 30_000
 /** Creates the read of the figures of the home page. It reads at most once in half a minute, however many ask. */
 export function createExploreFigures(options: FiguresOptions): () => Promise<Figures> {
   const { activity, listings, readOverview, now } = options
-  let latest: Promise<Figures> | undefined
-  let freshUntil = 0
 
   async function read(): Promise<Figures> {
     const { span, since } = spanOf('30d', now())
@@ -48,9 +47,7 @@ export function createExploreFigures(options: FiguresOptions): () => Promise<Fig
     const { span, since } = spanOf('30d', now())
     const found: Figures['merchants'][number][] = []
     const merchants = ids.length === 0 ? [] : await listings.findMerchants(ids)
-    for (const merchant of merchants) {
-      const { id, name, hiddenReason, deletedAt } = merchant
-      if (hiddenReason !== null || deletedAt !== null || payToProofOf(merchant) === null) continue
+    for (const { id, name } of merchants.filter(isPublicPayee)) {
       const scope = { merchantId: id, span, since }
       const { unique } = await activity.payers(scope)
       const sums = await activity.sums(scope)
@@ -60,20 +57,5 @@ export function createExploreFigures(options: FiguresOptions): () => Promise<Fig
     return found.sort((a, b) => b.payers - a.payers || b.calls - a.calls).slice(0, TOP)
   }
 
-  return () => {
-    if (latest === undefined || now() >= freshUntil) {
-      // No second read starts while one is under way.
-      freshUntil = Number.POSITIVE_INFINITY
-      latest = read()
-      latest.then(
-        () => {
-          freshUntil = now() + CACHE_MS
-        },
-        () => {
-          freshUntil = 0
-        },
-      )
-    }
-    return latest
-  }
+  return shareReads(CACHE_MS, now, read)
 }

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { Settlement } from '../../api/explore.js'
 import type { ListingReader } from '../../store/listings.js'
-import { payToProofOf } from '../../store/ownership.js'
+import { isPublicPayee } from '../../store/ownership.js'
 import type { SettledPayment, SettlementReader } from '../../store/settlements.js'
 
 /** A token as answers name it. */
@@ -76,13 +76,7 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
   async function tell(payments: readonly SettledPayment[]): Promise<Settlement[]> {
     const ids = new Set(payments.flatMap(({ merchantId }) => merchantId ?? []))
     const found = ids.size === 0 ? [] : await listings.findMerchants([...ids])
-    const names = new Map(
-      found
-        .filter(
-          (it) => it.hiddenReason === null && it.deletedAt === null && payToProofOf(it) !== null,
-        )
-        .map(({ id, name }) => [id, { id, name }]),
-    )
+    const names = new Map(found.filter(isPublicPayee).map(({ id, name }) => [id, { id, name }]))
     return payments.map(({ id, at, network, asset, amount, transaction, merchantId }) => {
       const token = tokens.find(({ address, currency }) =>
         asset === null ? currency === 'USD' : address === asset,

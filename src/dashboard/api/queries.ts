@@ -142,17 +142,25 @@ export const statusHistoryQuery = queryOptions({
   refetchInterval: 60_000,
 })
 
-/** Reads the payments of a transaction, or the one payment of a payer and nonce. */
+/**
+ * Returns the address of a payment, or of a part such as `/receipt`. The token is named, because a payer may use a nonce in
+ * several.
+ */
+export function paymentPath(
+  { network, payer, nonce, asset }: Pick<PaymentStatus, 'network' | 'payer' | 'nonce' | 'asset'>,
+  part = '',
+): string {
+  return `/payments/${network}/${payer}/${nonce}${part}?asset=${asset}`
+}
+
+/** Reads the payments at an address: those of a transaction, or the one of a payer and nonce. */
 export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
     queryFn: async ({ signal }) => {
-      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(
-        `/payments/${path}`,
-        {
-          signal,
-        },
-      )
+      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(path, {
+        signal,
+      })
       return 'payments' in answer ? answer.payments : [answer]
     },
     refetchInterval: ({ state }) =>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 
 export type Connection = 'connecting' | 'live' | 'lost'
 
-/** The service says something every 15 seconds. */
+/** The service sends an event every 15 seconds. */
 const SILENT_MS = 20_000
 /** A browser gives up after an error answer, and then this page asks again. */
 const AGAIN_MS = 5_000

@@ -84,6 +84,18 @@ export function ButtonLink({
   )
 }
 
+/** The look of a link that is not the main thing of its line. */
+export const quietLink = 'underline decoration-line-strong underline-offset-4 hover:text-accent'
+
+/** A link within a sentence. */
+export function TextLink({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <Link href={href} className="font-medium text-accent underline underline-offset-4">
+      {children}
+    </Link>
+  )
+}
+
 export function Spinner() {
   return (
     <svg className="size-3.5 animate-spin" viewBox="0 0 16 16" fill="none" aria-hidden="true">

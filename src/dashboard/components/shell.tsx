@@ -144,7 +144,7 @@ export function InHeader({ children }: { children: ReactNode }) {
 /** Pages other than the status ask less often. */
 const STANDING_MS = 20_000
 
-/** Says on every page what is wrong with everything: there is no network, or nothing can be paid. The status says the second by itself. */
+/** Says on every page that there is no network, or that no payment can settle. The status page says the second by itself. */
 function Banners({ path }: { path: string }) {
   const isOnline = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),

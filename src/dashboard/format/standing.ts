@@ -5,7 +5,7 @@ export interface Standing {
   title: string
 }
 
-/** Says in a few words whether payments settle now: yes, with less than everything, or not at all. */
+/** Says in a few words whether payments settle now: fully, with a part of the wallets, or not at all. */
 export function standingOf({ status, checks, networks }: ServiceStatus): Standing {
   if (status !== 'ready') return { tone: 'bad', title: 'Payments cannot settle at this moment' }
   for (const { name, lanes } of networks) {

@@ -8,7 +8,7 @@ import { Card, Section } from '../components/card.js'
 import { Loaded, Skeleton } from '../components/loaded.js'
 import { UntrustedText } from '../components/untrusted-text.js'
 import { duration } from '../format/amounts.js'
-import { absoluteTime, roughSpan } from '../format/moments.js'
+import { absoluteTime, dayInUtc, roughSpan } from '../format/moments.js'
 
 type Day = StatusHistory['days'][number]
 type Incident = StatusHistory['incidents'][number]
@@ -26,10 +26,7 @@ const kinds = {
 export function StatusMemory() {
   const query = useQuery(statusHistoryQuery)
   return (
-    <Section
-      title="Last 90 days"
-      note="Days are counted in UTC, and every minute is looked at once."
-    >
+    <Section title="Last 90 days" note="Days are in UTC. Each minute is checked once.">
       <Loaded query={query} skeleton={<Skeleton className="h-[26rem] w-full !rounded-2xl" />}>
         {(history) => (
           <div className="space-y-4">
@@ -187,8 +184,7 @@ function IncidentLine({ incident }: { incident: Incident }) {
   )
 }
 
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const dayName = (seconds: number) => day.format(seconds * 1_000)
+const dayName = (seconds: number) => dayInUtc(seconds * 1_000)
 
 /** Writes `99.98%`; never rounds up, so that only all of it is 100%. */
 function precisePercent(share: number): string {

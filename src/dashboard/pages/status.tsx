@@ -35,7 +35,7 @@ const standings = {
   bad: ['bg-bad', '!border-bad'],
 } as const
 
-/** Shows the answer to the question for which people come. An answer that is old is not shown as the present state. */
+/** Shows whether payments settle now. An answer that is old is not shown as the present state. */
 function Headline({ status, readAt }: { status: ServiceStatus; readAt: number }) {
   const isOld = useIsOld(readAt)
   const known = standingOf(status)

@@ -11,7 +11,7 @@ const choices = [...ranges, ['custom', 'Days']] as const
 type Wanted = Partial<Record<keyof ActivityFilter, string>>
 
 const DAY_MS = 86_400_000
-/** Somebody who types a year passes years long gone. */
+/** While somebody types a year, the field holds years long gone. */
 const OLDEST = '2020-01-01'
 
 const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)

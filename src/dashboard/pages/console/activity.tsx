@@ -2,13 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArcusError } from 'arcus-client/calls'
 import { useEffect, useMemo, useState } from 'react'
 import { useConnection } from 'wagmi'
-import { Link } from 'wouter'
 import type { ActivitySummary, ReasonCount } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { activityQuery, sessionQuery } from '../../api/queries.js'
 import { type Connection, useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
-import { Button, ButtonLink } from '../../components/button.js'
+import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Select } from '../../components/choices.js'
 import { Stat, Usd } from '../../components/figures.js'
@@ -208,19 +207,9 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       <ActivityTable merchantId={merchantId} endpoints={endpoints} filter={filter} />
       <p className="text-sm text-muted">
         Webhooks, their deliveries and the payout address are under{' '}
-        <Link
-          href={`/console/${encodeURIComponent(merchantId)}/settings`}
-          className="text-accent underline"
-        >
-          Settings
-        </Link>
-        , and the last check of each endpoint is under{' '}
-        <Link
-          href={`/console/${encodeURIComponent(merchantId)}/endpoints`}
-          className="text-accent underline"
-        >
-          Endpoints
-        </Link>
+        <TextLink href={`/console/${encodeURIComponent(merchantId)}/settings`}>Settings</TextLink>,
+        and the last check of each endpoint is under{' '}
+        <TextLink href={`/console/${encodeURIComponent(merchantId)}/endpoints`}>Endpoints</TextLink>
         .
       </p>
     </Section>

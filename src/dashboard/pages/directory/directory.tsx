@@ -1,7 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
 import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/queries.js'
-import { Button, ButtonLink } from '../../components/button.js'
+import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
@@ -112,12 +111,9 @@ function MerchantOfId({ words }: { words: string }) {
   if (data === undefined || data.id !== words) return null
   return (
     <p className="px-1 pb-2 text-sm">
-      <Link
-        href={`/merchants/${encodeURIComponent(data.id)}`}
-        className="font-medium text-accent underline-offset-4 hover:underline"
-      >
+      <TextLink href={`/merchants/${encodeURIComponent(data.id)}`}>
         The merchant with the id “{data.id}”: <UntrustedText text={data.name} max={60} />
-      </Link>
+      </TextLink>
     </p>
   )
 }

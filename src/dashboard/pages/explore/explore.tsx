@@ -6,7 +6,7 @@ import { endpointsQuery, exploreQuery, totalsQuery } from '../../api/queries.js'
 import { useStream } from '../../api/use-stream.js'
 import { Dot } from '../../components/badge.js'
 import { type Bar, Bars } from '../../components/bars.js'
-import { ButtonLink } from '../../components/button.js'
+import { ButtonLink, TextLink } from '../../components/button.js'
 import { Card } from '../../components/card.js'
 import { Segmented } from '../../components/choices.js'
 import { AskedPrice, Latency, Money, Stat, Usd } from '../../components/figures.js'
@@ -17,9 +17,10 @@ import { useTitle } from '../../components/page.js'
 import { SearchBox } from '../../components/search-box.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, exactUsdc, percent, shortCount, shortUsd } from '../../format/amounts.js'
+import { dayInUtc } from '../../format/moments.js'
 import { oneLine } from '../../format/untrusted-text.js'
 
-/** The home page: what is paid here, by how many, and what is new. */
+/** The home page. It shows the payments here, the merchants with the most payers, and the newest endpoints. */
 export function Explore() {
   useTitle(undefined)
   const query = useQuery(exploreQuery)
@@ -45,7 +46,7 @@ export function Explore() {
   )
 }
 
-/** As high as what comes, so that nothing moves. */
+/** Stands in for the figures at their height, so that nothing moves when they come. */
 function ExploreSkeleton() {
   return (
     <div className="space-y-8" role="status" aria-label="Loading the figures">
@@ -71,20 +72,8 @@ function Hero() {
       </h1>
       <p className="relative mt-4 mb-6 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
         Programs pay for each call, in dollars or euros, straight to the people who sell it. No
-        account, no API key.{' '}
-        <Link
-          href="/how-it-works"
-          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
-        >
-          How it works
-        </Link>{' '}
-        ·{' '}
-        <Link
-          href="/console/new"
-          className="font-medium whitespace-nowrap text-accent underline-offset-4 hover:underline"
-        >
-          List yours →
-        </Link>
+        account, no API key. <TextLink href="/how-it-works">How it works</TextLink> ·{' '}
+        <TextLink href="/console/new">List yours&nbsp;→</TextLink>
       </p>
       <div className="relative">
         <SearchBox />
@@ -123,14 +112,13 @@ const measures = [
   ['payments', 'Payments'],
   ['volume', 'Volume'],
 ] as const
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
   const [measure, setMeasure] = useState<(typeof measures)[number][0]>('payments')
   const [shown, setShown] = useState<number | null>(null)
   const isVolume = measure === 'volume'
   const bars = days.map(({ at, settled, usd }): Bar => {
-    const name = day.format(at * 1_000)
+    const name = dayInUtc(at * 1_000)
     const text = `${name}: ${exactCount(settled)} paid calls, ${exactUsdc(usd)}`
     return { key: at, name, values: [isVolume ? Number(usd) : settled], text }
   })
@@ -190,7 +178,7 @@ function LatestPayments({ known }: { known: readonly Settlement[] }) {
   return (
     <Panel title="Latest payments" aside={<Dot tone={tone}>{name}</Dot>}>
       {shown.length === 0 ? (
-        <p className="px-5 py-4 text-sm text-muted">Nobody paid yet. New payments appear here.</p>
+        <Nothing>Nobody paid yet. New payments appear here.</Nothing>
       ) : (
         <ol
           aria-label="Latest payments"
@@ -208,7 +196,7 @@ function LatestPayments({ known }: { known: readonly Settlement[] }) {
 function PaymentLine({ settlement }: { settlement: Settlement }) {
   const { merchant, transaction, at } = settlement
   return (
-    <li className="arriving relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60">
+    <li className={`arriving ${rowStyle}`}>
       <Link
         href={`/payments/${transaction}`}
         className="w-20 shrink-0 font-medium after:absolute after:inset-0"
@@ -241,14 +229,11 @@ function TopMerchants({ merchants }: Pick<ExploreAnswer, 'merchants'>) {
   return (
     <Panel title="Merchants with the most payers" note="Different payers in 30 days.">
       {merchants.length === 0 ? (
-        <p className="px-5 py-4 text-sm text-muted">No listed merchant was paid in 30 days.</p>
+        <Nothing>No listed merchant was paid in 30 days.</Nothing>
       ) : (
         <ol className="divide-y divide-line">
           {merchants.map(({ id, name, payers, calls }) => (
-            <li
-              key={id}
-              className="relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60"
-            >
+            <li key={id} className={rowStyle}>
               <Glyph of={id} size={32} />
               <Link
                 href={`/merchants/${encodeURIComponent(id)}`}
@@ -286,14 +271,11 @@ function JustListed() {
       {items === undefined ? (
         <Skeleton className="m-5 h-52" />
       ) : items.length === 0 ? (
-        <p className="px-5 py-4 text-sm text-muted">Nothing is listed yet.</p>
+        <Nothing>Nothing is listed yet.</Nothing>
       ) : (
         <ol className="divide-y divide-line">
           {items.map((endpoint) => (
-            <li
-              key={endpoint.id}
-              className="relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60"
-            >
+            <li key={endpoint.id} className={rowStyle}>
               <Glyph of={endpoint.merchant.id} size={32} />
               <span className="min-w-0 flex-1">
                 <Link
@@ -366,6 +348,12 @@ function Panel({
       {children}
     </Card>
   )
+}
+
+const rowStyle = 'relative flex items-center gap-3 px-5 py-2.5 text-sm hover:bg-sunken/60'
+
+function Nothing({ children }: { children: string }) {
+  return <p className="px-5 py-4 text-sm text-muted">{children}</p>
 }
 
 function Arcs() {

@@ -1,5 +1,6 @@
+import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
-import { Addresses, Guide, Part, TextLink } from './guide.js'
+import { Addresses, Guide, Part } from './guide.js'
 import { buyerSnippet, mcpConfigSnippet } from './snippets.js'
 import { TestMoney } from './test-money.js'
 
@@ -9,7 +10,7 @@ export function ForAgents() {
       title="For agents"
       lead="Let a program find paid APIs, read what they cost now, and pay within a limit that you set."
     >
-      {({ settings, network, facilitator }) => (
+      {({ settings, network, isTestnet, facilitator }) => (
         <>
           <Part title="Find">
             <Addresses
@@ -40,13 +41,13 @@ export function ForAgents() {
             </p>
             <p>
               What Arcus has seen itself stands apart: probes, prices over time, paid calls, and the
-              number of different buyers.
+              number of different payers.
             </p>
             <p>
               <TextLink href="/directory">Browse the directory</TextLink>
             </p>
           </Part>
-          <TestMoney settings={settings} network={network} />
+          <TestMoney {...{ settings, network, isTestnet }} />
         </>
       )}
     </Guide>

@@ -9,11 +9,14 @@ import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
 import { guides } from '../../components/shell.js'
 
+const TESTNET = 'eip155:5042002'
+
 /** The facts of this deployment that a guide shows. */
 export interface Facts {
   settings: ConsoleSettings
   /** The network of the listings. */
   network: ConsoleNetwork
+  isTestnet: boolean
   /** Address of the facilitator, without a slash at its end. */
   facilitator: string
 }
@@ -50,7 +53,7 @@ export function Guide({ title, lead, children }: GuideProps) {
           const facilitator = settings.baseUrl.replace(/\/+$/, '')
           return (
             <div className="max-w-3xl space-y-10">
-              {children({ settings, network, facilitator })}
+              {children({ settings, network, isTestnet: network.network === TESTNET, facilitator })}
             </div>
           )
         }}
@@ -106,14 +109,5 @@ export function Steps({ steps }: { steps: readonly (readonly [name: string, text
         </li>
       ))}
     </ol>
-  )
-}
-
-/** A link within a sentence. */
-export function TextLink({ href, children }: { href: string; children: ReactNode }) {
-  return (
-    <Link href={href} className="font-medium text-accent underline underline-offset-4">
-      {children}
-    </Link>
   )
 }

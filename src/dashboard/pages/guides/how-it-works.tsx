@@ -1,4 +1,5 @@
-import { Guide, Part, Steps, TextLink } from './guide.js'
+import { TextLink } from '../../components/button.js'
+import { Guide, Part, Steps } from './guide.js'
 
 export function HowItWorks() {
   return (
@@ -49,7 +50,7 @@ export function HowItWorks() {
             </p>
             <p>
               A payment in doubt can always be <TextLink href="/payments">looked up</TextLink>: by
-              its transaction, or by the buyer and the number of the signature.
+              its transaction, or by the payer and the nonce of the signature.
             </p>
           </Part>
           <Part title="Words you will meet">

@@ -1,6 +1,7 @@
+import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { CheckEndpoint } from './check-endpoint.js'
-import { Addresses, Guide, Part, Steps, TextLink } from './guide.js'
+import { Addresses, Guide, Part, Steps } from './guide.js'
 import { shopSnippet } from './snippets.js'
 import { TestMoney } from './test-money.js'
 
@@ -10,7 +11,7 @@ export function ForMerchants() {
       title="For merchants"
       lead="Put a price on a route of your API. The money arrives at your address with each call."
     >
-      {({ settings, network, facilitator }) => (
+      {({ settings, network, isTestnet, facilitator }) => (
         <>
           <Part title="Sell in five minutes">
             <Addresses
@@ -46,7 +47,7 @@ export function ForMerchants() {
                 ],
                 [
                   'With evidence',
-                  'The directory checks listed endpoints all day. It shows their uptime, their price history and how many buyers paid.',
+                  'The directory checks listed endpoints all day. It shows their uptime, their price history and how many payers they have.',
                 ],
               ]}
             />
@@ -54,7 +55,7 @@ export function ForMerchants() {
               <TextLink href="/console/new">List your API</TextLink>
             </p>
           </Part>
-          <TestMoney settings={settings} network={network} />
+          <TestMoney {...{ settings, network, isTestnet }} />
         </>
       )}
     </Guide>

@@ -1,8 +1,7 @@
+import { TextLink } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
-import { Guide, Part, TextLink } from './guide.js'
+import { Guide, Part } from './guide.js'
 import { operatorSnippet } from './snippets.js'
-
-const TESTNET = 'eip155:5042002'
 
 export function ForOperators() {
   return (
@@ -10,7 +9,7 @@ export function ForOperators() {
       title="For operators"
       lead="Run this facilitator yourself. It is one process with one database file."
     >
-      {({ network }) => (
+      {({ isTestnet }) => (
         <>
           <Part title="Start it">
             <p>
@@ -18,7 +17,7 @@ export function ForOperators() {
               few dollars of USDC for gas. Put their keys into <code>relayer.keys</code>, one a
               line.
             </p>
-            <CodeBlock name="commands" code={operatorSnippet(network.network === TESTNET)} />
+            <CodeBlock name="commands" code={operatorSnippet(isTestnet)} />
             <p>
               <code>npm run doctor</code> checks settings, nodes, wallets, database and clock, and
               says what to do about each problem.

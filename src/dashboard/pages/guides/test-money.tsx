@@ -1,13 +1,9 @@
-import type { ConsoleNetwork, ConsoleSettings } from '../../../api/service.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { OutLink } from '../../components/untrusted-text.js'
-import { Part } from './guide.js'
-
-const TESTNET = 'eip155:5042002'
+import { type Facts, Part } from './guide.js'
 
 /** Says where money to try it with comes from. */
-export function TestMoney(props: { settings: ConsoleSettings; network: ConsoleNetwork }) {
-  const { settings, network } = props
+export function TestMoney({ settings, network, isTestnet }: Omit<Facts, 'facilitator'>) {
   if (settings.devnet) {
     return (
       <Part title="Play money">
@@ -22,7 +18,7 @@ export function TestMoney(props: { settings: ConsoleSettings; network: ConsoleNe
   return (
     <Part title="Money to try it with">
       <p>
-        {network.network === TESTNET
+        {isTestnet
           ? 'This is the testnet. Its money is free: '
           : 'Try it on the testnet first. Its money is free: '}
         choose Arc Testnet at <OutLink href="https://faucet.circle.com">faucet.circle.com</OutLink>.

@@ -5,7 +5,7 @@ import type { Range } from '../../../api/activity.js'
 import type { MerchantView } from '../../../api/listings.js'
 import { merchantQuery, merchantTotalsQuery, settingsQuery } from '../../api/queries.js'
 import { MerchantBadges } from '../../components/badge.js'
-import { ButtonLink } from '../../components/button.js'
+import { ButtonLink, quietLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { ranges, Segmented } from '../../components/choices.js'
 import { Fact, Latency, Stat, Usd } from '../../components/figures.js'
@@ -163,10 +163,7 @@ function Facts({ merchant }: { merchant: MerchantView }) {
           <Moment at={createdAt * 1000} />, changed <Moment at={updatedAt * 1000} />
         </Fact>
         <Fact name="Signed history">
-          <a
-            href={`/api/merchants/${encodeURIComponent(id)}/history`}
-            className="underline decoration-line-strong underline-offset-4 hover:text-accent"
-          >
+          <a href={`/api/merchants/${encodeURIComponent(id)}/history`} className={quietLink}>
             {revision} {revision === 1 ? 'message' : 'messages'}
           </a>
         </Fact>
@@ -176,7 +173,7 @@ function Facts({ merchant }: { merchant: MerchantView }) {
               <a
                 key={file}
                 href={`/api/merchants/${encodeURIComponent(id)}/${file}`}
-                className="underline decoration-line-strong underline-offset-4 hover:text-accent"
+                className={quietLink}
               >
                 {file}
               </a>

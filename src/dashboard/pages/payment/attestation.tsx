@@ -13,7 +13,7 @@ import {
 } from '../../../x402/attestation.js'
 import { memberOf } from '../../../x402/json.js'
 import { requestJson } from '../../api/http.js'
-import { attestationQuery } from '../../api/queries.js'
+import { attestationQuery, paymentPath } from '../../api/queries.js'
 import { Button } from '../../components/button.js'
 import { Card } from '../../components/card.js'
 import { TextArea } from '../../components/field.js'
@@ -83,8 +83,8 @@ export function AttestationCheck() {
 }
 
 /** Offers the attestation of a payment that settled here, and checks it on request. */
-export function OwnAttestation({ payment, path }: { payment: PaymentStatus; path: string }) {
-  const query = useQuery(attestationQuery(path.replace('?', '/attestation?')))
+export function OwnAttestation({ payment }: { payment: PaymentStatus }) {
+  const query = useQuery(attestationQuery(paymentPath(payment, '/attestation')))
   const check = useMutation({ mutationFn: checkAttestation })
   const { data: attestation } = query
   if (attestation === undefined || attestation === null) {

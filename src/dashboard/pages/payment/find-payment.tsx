@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Link, Redirect, useLocation, useSearchParams } from 'wouter'
 import { settingsQuery } from '../../api/queries.js'
-import { Button } from '../../components/button.js'
+import { Button, quietLink } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
 import { PageTitle } from '../../components/page.js'
 import { readSearch } from '../../format/search-target.js'
@@ -14,10 +14,7 @@ export function FindPayment() {
       <PageTitle title="Find a payment">
         Give the hash of its transaction, or its payer and nonce where there is no transaction yet.
         A signed statement about a payment can be{' '}
-        <Link
-          href="/payments/attestation"
-          className="underline decoration-line-strong underline-offset-4 hover:text-accent"
-        >
+        <Link href="/payments/attestation" className={quietLink}>
           checked here
         </Link>
         .

@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { PaymentStatus } from '../../../api/payments.js'
-import { receiptQuery } from '../../api/queries.js'
+import { paymentPath, receiptQuery } from '../../api/queries.js'
 import { Badge, type Tone } from '../../components/badge.js'
+import { quietLink, TextLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Fact, Money, Usd } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
@@ -27,17 +28,12 @@ const states: Record<PaymentStatus['state'], { tone: Tone; name: string; meaning
   failed: { tone: 'bad', name: 'Failed', meaning: 'No money was moved.' },
 }
 
-/** Returns the address of the page of a payment. The token is named, because a payer may use a nonce in several. */
-function placeOf({ network, payer, nonce, asset }: PaymentStatus): string {
-  return `/payments/${network}/${payer}/${nonce}?asset=${asset}`
-}
-
 /** A payment in a list of those of its transaction. */
 export function PaymentLine({ payment }: { payment: PaymentStatus }) {
   const { tone, name } = states[payment.state]
   return (
     <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 px-5 py-3 text-sm hover:bg-sunken/60">
-      <Link href={placeOf(payment)} className="font-medium after:absolute after:inset-0">
+      <Link href={paymentPath(payment)} className="font-medium after:absolute after:inset-0">
         <Money {...payment} />
       </Link>
       <span className="min-w-0 flex-1 basis-64 font-mono text-xs break-all text-muted">
@@ -73,7 +69,7 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
             <p className="text-xs">
               <Link
                 href={`/directory?payTo=${payment.payTo}`}
-                className="text-muted underline decoration-line-strong underline-offset-4 hover:text-accent"
+                className={`text-muted ${quietLink}`}
               >
                 Endpoints that are paid at this address
               </Link>
@@ -116,17 +112,11 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
         </dl>
         <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
           {payment.state === 'confirmed' && (
-            <a
-              href={placeOf(payment).replace('?', '/receipt?')}
-              className="underline decoration-line-strong underline-offset-4 hover:text-accent"
-            >
+            <a href={paymentPath(payment, '/receipt')} className={quietLink}>
               Receipt
             </a>
           )}
-          <Link
-            href={placeOf(payment)}
-            className="underline decoration-line-strong underline-offset-4 hover:text-accent"
-          >
+          <Link href={paymentPath(payment)} className={quietLink}>
             Link to this payment
           </Link>
         </div>
@@ -137,7 +127,7 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
         </Section>
         {payment.state === 'confirmed' && (
           <Section title="Attestation">
-            <OwnAttestation payment={payment} path={placeOf(payment)} />
+            <OwnAttestation payment={payment} />
           </Section>
         )}
       </div>
@@ -150,7 +140,7 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
  * listing nothing is shown: the resource is only the payer's word.
  */
 function PaidFor({ payment }: { payment: PaymentStatus }) {
-  const { data } = useQuery(receiptQuery(placeOf(payment).replace('?', '/receipt?')))
+  const { data } = useQuery(receiptQuery(paymentPath(payment, '/receipt')))
   if (data === undefined) return <Fact name="For">…</Fact>
   const { merchant, merchantId, resource } = data
   if (merchant === null || merchantId === null) {
@@ -158,12 +148,9 @@ function PaidFor({ payment }: { payment: PaymentStatus }) {
   }
   return (
     <Fact name="For">
-      <Link
-        href={`/merchants/${encodeURIComponent(merchantId)}`}
-        className="font-medium text-accent underline-offset-4 hover:underline"
-      >
+      <TextLink href={`/merchants/${encodeURIComponent(merchantId)}`}>
         <UntrustedText text={merchant} max={60} />
-      </Link>
+      </TextLink>
       {resource !== null && (
         <p className="text-xs text-muted">
           <span className="font-mono break-all">

@@ -13,14 +13,14 @@ import { PaymentCard, PaymentLine } from './payment-card.js'
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
   const { network, payer, nonce } = place
   const query = useSearch()
-  const path = [network, payer, nonce].map(encodeURIComponent).join('/')
+  const path = ['/payments', ...[network, payer, nonce].map(encodeURIComponent)].join('/')
   return <FoundPayments path={query === '' ? path : `${path}?${query}`} />
 }
 
 /** Shows the payment of a transaction, or the list of its payments. */
 export function TransactionPage({ transaction }: { transaction: string }) {
   const hash = /^[0-9a-f]{64}$/i.test(transaction) ? `0x${transaction}` : transaction
-  return <FoundPayments path={encodeURIComponent(hash)} />
+  return <FoundPayments path={`/payments/${encodeURIComponent(hash)}`} />
 }
 
 function FoundPayments({ path }: { path: string }) {

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { PaymentStatus } from '../../../../api/payments.js'
-import { paymentsQuery } from '../../../api/queries.js'
+import { paymentPath, paymentsQuery } from '../../../api/queries.js'
 import { Badge } from '../../../components/badge.js'
-import { Button, CopyButton } from '../../../components/button.js'
+import { Button, CopyButton, quietLink } from '../../../components/button.js'
 import { Fact } from '../../../components/figures.js'
 import { Notice } from '../../../components/notice.js'
 import { Hex } from '../../../components/untrusted-text.js'
@@ -36,10 +36,10 @@ export function useStanding({ signed, settlement }: RunState): {
   standing: Standing | undefined
   payment: PaymentStatus | undefined
 } {
-  const { network, payer, nonce, asset, validBefore } = signed ?? noPayment
+  const { validBefore } = signed ?? noPayment
   const isLive = () => Date.now() / 1000 < validBefore + 5
   const query = useQuery({
-    ...paymentsQuery(`${network}/${payer}/${nonce}?asset=${asset}`),
+    ...paymentsQuery(paymentPath(signed ?? noPayment)),
     enabled: signed !== undefined,
     retry: false,
     refetchInterval: ({ state: { data } }) => {
@@ -118,8 +118,6 @@ function Outcome({
   )
 }
 
-const linkStyle = 'underline decoration-line-strong underline-offset-4 hover:text-accent'
-
 function Money({
   state: { settlement },
   signed,
@@ -133,7 +131,7 @@ function Money({
   payment: PaymentStatus | undefined
   symbol: string
 }) {
-  const { network, payer, nonce, asset, amount } = signed
+  const { network, amount } = signed
   const transaction = payment?.transaction ?? settlement?.transaction
   const isFree = standing === 'failed' || standing === 'expired'
   return (
@@ -150,18 +148,15 @@ function Money({
         <span className="flex flex-wrap gap-x-4 gap-y-1">
           {payment?.state === 'confirmed' && (
             <a
-              className={linkStyle}
+              className={quietLink}
               target="_blank"
               rel="noopener"
-              href={`/payments/${network}/${payer}/${nonce}/receipt?asset=${asset}`}
+              href={paymentPath(signed, '/receipt')}
             >
               {words.receipt}
             </a>
           )}
-          <Link
-            className={linkStyle}
-            href={`/payments/${network}/${payer}/${nonce}?asset=${asset}`}
-          >
+          <Link className={quietLink} href={paymentPath(signed)}>
             {words.lookUp}
           </Link>
         </span>
@@ -170,7 +165,7 @@ function Money({
         <Fact name={words.proof}>
           <span className="inline-flex items-center gap-2">
             <CopyButton text={JSON.stringify(settlement.attestation)} name={words.proof} />
-            <Link className={linkStyle} href="/payments/attestation">
+            <Link className={quietLink} href="/payments/attestation">
               {words.checkProof}
             </Link>
           </span>
@@ -189,7 +184,7 @@ function Answer({ reply }: { reply: Reply & { ok: true } }) {
   const text = textOf(reply.bytes)
   const isCut = text !== undefined && text.length > MAX_SHOWN_CHARS
   const download = () => {
-    // Never the type of the seller: the browser must not open it under this origin.
+    // The type of the seller is not used, because the browser must not open the answer under this origin.
     const url = URL.createObjectURL(new Blob([reply.bytes], { type: 'application/octet-stream' }))
     const link = document.createElement('a')
     link.href = url

@@ -37,8 +37,7 @@ export interface Run {
   sendAgain(): Promise<void>
 }
 
-/** Creates the run of an endpoint. */
-export function createRun(called: CalledEndpoint): Run {
+function createRun(called: CalledEndpoint): Run {
   let state: RunState = { step: 'idle' }
   let paid: { input: TryInput; caller: Caller } | undefined
   const listeners = new Set<() => void>()

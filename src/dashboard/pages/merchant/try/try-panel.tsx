@@ -56,7 +56,7 @@ function Panel({
   const shown = useShownTerms(useListedNetwork(), payTo, endpoint)
   const run = useMemo(() => runOf({ merchantId, endpoint }), [merchantId, endpoint])
   const [filled, form] = useInput(endpoint)
-  const [payer, purse] = usePayer(settings)
+  const [payer, wallet] = usePayer(settings)
   const title = useId()
   if (shown === undefined) return null
   const most = priceText(shown, shown.maxAmount)
@@ -76,7 +76,7 @@ function Panel({
         <Notice tone="warn">{words.dearer(priceText(shown, livePrice), most)}</Notice>
       )}
       {form(filled)}
-      {purse}
+      {wallet}
       <Act run={run} payer={payer} filled={filled} shown={shown} />
     </section>
   )

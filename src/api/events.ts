@@ -53,4 +53,3 @@ export const hookRemoved = z.object({ id: z.string() })
 
 export type HookView = AnswerOf<typeof hook>
 export type HooksAnswer = AnswerOf<typeof hooksAnswer>
-export type HookSaved = AnswerOf<typeof hookSaved>

@@ -18,7 +18,6 @@ export const readinessAnswer = z
   .object({ status: z.enum(['ready', 'not_ready']), checks: z.array(readinessCheck) })
   .meta({ id: 'Readiness', description: 'Every part without which no payment can be settled.' })
 
-export type ReadinessCheckAnswer = AnswerOf<typeof readinessCheck>
 export type ReadinessAnswer = AnswerOf<typeof readinessAnswer>
 
 const milliseconds = z.number().nullable()

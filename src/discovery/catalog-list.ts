@@ -122,7 +122,7 @@ export function createCatalogList(sequence: number): CatalogList {
       }
     },
     replace({ id, merchant, endpoints: rows }) {
-      // As many as come, so that those which wait become no more.
+      // One more text is counted than is added, so that the number of waiting texts does not grow.
       words.count(rows.length + 1)
       const before = merchants.get(id)
       if (before !== undefined) words.remove(before.text)

@@ -12,7 +12,7 @@ export interface CatalogOverview {
 
 const CATEGORIES = 16
 const MOST_PAID = 12
-/** Endpoints that are looked at before others go on. */
+/** Endpoints that are counted before other work gets its turn. */
 const AT_ONCE = 2_000
 
 export async function readOverview(

@@ -6,7 +6,7 @@ export interface RatedEndpoint {
   network: string
   /** Lower-case. */
   payTo: Address
-  /** As listed. */
+  /** The URL of the endpoint, as it is listed. */
   url: string
   /** Empty for what is no tool. */
   toolName: string

@@ -1167,8 +1167,8 @@ const hooks = faultsOf(
     ],
     [
       'a slow receiver gives its place up',
-      "if (place?.lane === 'quick') place.lane = 'slow'",
-      "if (place?.lane === 'slow') place.lane = 'slow'",
+      "if (place?.group === 'quick') place.group = 'slow'",
+      "if (place?.group === 'slow') place.group = 'slow'",
     ],
   ],
 )

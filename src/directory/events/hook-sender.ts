@@ -30,7 +30,7 @@ interface HookSenderOptions {
 const TICK_MS = 1_000
 /** Hooks that this process works for at once. Those that failed last or are slow have places of their own and delay nobody. */
 const places = { quick: 8, slow: 4, failing: 2 }
-type Lane = keyof typeof places
+type Group = keyof typeof places
 /** A delivery that lasts longer moves its hook to the slow ones, where the next turn of the hook begins. */
 const SLOW_MS = 1_000
 /** Bounds the hooks that are known to be slow, and with those that just became so all deliveries at once. */
@@ -52,7 +52,7 @@ const GONE = 410
  */
 export function createHookSender(options: HookSenderOptions) {
   const { hooks, events, worker, now, log, random = Math.random } = options
-  const underWay = new Map<string, { lane: Lane; work: Promise<void> }>()
+  const underWay = new Map<string, { group: Group; work: Promise<void> }>()
   const slow = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
@@ -93,7 +93,7 @@ export function createHookSender(options: HookSenderOptions) {
   async function deliverTimed(hook: Hook, event: StoredEvent): Promise<Failure | undefined> {
     const timer = setTimeout(() => {
       const place = underWay.get(hook.id)
-      if (place?.lane === 'quick') place.lane = 'slow'
+      if (place?.group === 'quick') place.group = 'slow'
       const [oldest] = slow.size < MAX_KNOWN_SLOW ? [] : slow
       if (oldest !== undefined) slow.delete(oldest)
       slow.add(hook.id)
@@ -135,22 +135,22 @@ export function createHookSender(options: HookSenderOptions) {
     }
   }
 
-  function start(hook: Hook, lane: Lane): void {
+  function start(hook: Hook, group: Group): void {
     const work = workFor(hook)
       .catch((err) => log.warn({ err, hook: hook.id }, 'a webhook could not be worked for'))
       .finally(() => underWay.delete(hook.id))
-    underWay.set(hook.id, { lane, work })
+    underWay.set(hook.id, { group, work })
   }
 
   async function look(): Promise<void> {
     if (!isPrepared) await prepare()
-    for (const lane of ['quick', 'slow', 'failing'] as const) {
-      const taken = [...underWay.values()].filter((it) => it.lane === lane).length
-      const free = Math.min(places[lane] - taken, MAX_UNDER_WAY - underWay.size)
-      const isFailing = lane === 'failing'
-      const among = isFailing ? undefined : { ids: [...slow], isIn: lane === 'slow' }
+    for (const group of ['quick', 'slow', 'failing'] as const) {
+      const taken = [...underWay.values()].filter((it) => it.group === group).length
+      const free = Math.min(places[group] - taken, MAX_UNDER_WAY - underWay.size)
+      const isFailing = group === 'failing'
+      const among = isFailing ? undefined : { ids: [...slow], isIn: group === 'slow' }
       const due = free > 0 ? await hooks.due(now(), free, isFailing, among) : []
-      for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook, lane)
+      for (const hook of due) if (!isStopped && !underWay.has(hook.id)) start(hook, group)
     }
   }
 

@@ -86,7 +86,7 @@ function firstPieces(blocks: readonly Block[], sort: MerchantSort | undefined): 
 
 const MAX_READY_BYTES = 64 * 1024 * 1024
 const PAGE = 100
-/** New figures are taken in so often, for each makes the whole list another one to those who read it again and again. */
+/** New figures are taken in this often, because each changes the whole list for callers who poll it. */
 const USAGE_MS = 60_000
 
 /** Creates the catalog: it keeps the JSON of every merchant, and renders again only the merchants that changed. */

@@ -184,7 +184,7 @@ export const writeCodes = {
   },
 } as const satisfies Record<string, WriteCode>
 
-/** Every reason more to refuse a request about a rating. */
+/** The further reasons to refuse a request about a rating. */
 export const ratingCodes = {
   invalidRating: {
     code: 'invalid_rating',

@@ -126,7 +126,7 @@ export async function historyRoutes(
 type Hour = HealthAnswer['history'][number]
 
 /** Returns uptime and latency. A failing endpoint is probed more often, so each hour with a probe counts the same. */
-export function summarizeProbes(
+function summarizeProbes(
   rows: readonly ProbeHour[],
   now: number,
 ): Pick<HealthAnswer, 'uptime' | 'latency'> {
@@ -168,7 +168,7 @@ function toHistory(rows: readonly ProbeHour[]): Hour[] {
 }
 
 /** Returns prices with the change to each, in a sentence. Amounts in different money are not compared. */
-export function toPrices(noted: readonly NotedPrice[]): PricesAnswer['prices'] {
+function toPrices(noted: readonly NotedPrice[]): PricesAnswer['prices'] {
   const before = new Map<string, NotedPrice>()
   return noted.map((price) => {
     const { source, at, amount, symbol } = price

@@ -329,7 +329,7 @@ interface Paid {
   amount: bigint
 }
 
-/** Reads here, a page of payers after another. */
+/** Reads what each payer paid, a page of payers at a time. */
 async function eachPaid(sql: Sql, scope: ActivityScope, visit: (row: PaidRow) => void) {
   await eachPart(sql, 'activity_payers', scope, async ({ where, values }, pause) => {
     let after: [endpointId: number, payer: string] = [0, '']
@@ -392,7 +392,7 @@ async function readDetailInSteps(sql: Sql, scope: ActivityScope): Promise<PayerD
     if (count === 0 && amount === 0n) continue
     const one = { payer: payer as Address, count, amount }
     const least = detail.top[MAX_TOP_PAYERS - 1]
-    // Only who belongs there is sorted in: there may be a million payers.
+    // A payer who is not among the top is not sorted in, because there may be a million of them.
     if (least !== undefined && byPayment(least, one) < 0) continue
     detail.top = [...detail.top, one].sort(byPayment).slice(0, MAX_TOP_PAYERS)
   }

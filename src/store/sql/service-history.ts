@@ -12,7 +12,7 @@ import { get, run, type Sql, type Steps } from './sql.js'
 const MINUTE_SECONDS = 60
 const HOUR_SECONDS = 3_600
 const DAY_SECONDS = 86_400
-/** A restart takes less. */
+/** A shorter gap is a restart, and no incident. */
 const SILENCE_SECONDS = 3 * MINUTE_SECONDS
 /** A service that is ready every other minute must not fill the disk. */
 const INCIDENTS_KEPT = 1_000

@@ -12,12 +12,12 @@ const words = {
   scores: 'out of 100',
   show: 'Read the ratings',
   about:
-    'Each comes from somebody who paid for this endpoint here. A seller could pay from wallets of their own, so look at how many payers there are.',
-  answer: 'The seller answers:',
+    'Each comes from somebody who paid for this endpoint here. A merchant could pay from wallets of their own, so look at how many payers there are.',
+  answer: 'The merchant answers:',
   more: 'Only the newest are shown.',
 }
 
-/** Shows what payers think of an endpoint in one line, and each rating with the seller's answer once it is opened. */
+/** Shows what payers think of an endpoint in one line, and each rating with the merchant's answer once it is opened. */
 export function Ratings({
   merchantId,
   id,

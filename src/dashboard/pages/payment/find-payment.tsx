@@ -13,7 +13,7 @@ export function FindPayment() {
     <>
       <PageTitle title="Find a payment">
         Give the hash of its transaction, or its payer and nonce where there is no transaction yet.
-        A signed statement about a payment can be{' '}
+        An attestation of a payment can be{' '}
         <Link href="/payments/attestation" className={quietLink}>
           checked here
         </Link>

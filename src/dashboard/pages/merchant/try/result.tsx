@@ -198,7 +198,7 @@ function Answer({ reply }: { reply: Reply & { ok: true } }) {
         <h5 className="text-sm font-medium">{words.answer}</h5>
         <Badge tone={reply.status < 400 ? 'ok' : 'warn'}>{reply.status}</Badge>
         <span className="text-xs text-muted">
-          {reply.by === 'page' ? words.bySeller : words.byService}
+          {reply.by === 'page' ? words.byPage : words.byService}
         </span>
         {reply.bytes.length > 0 && (
           <Button size="sm" className="ml-auto" onClick={download}>

@@ -168,6 +168,28 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await close()
   })
 
+  it('does not take the word of a seller who says paid, and signs no other payment', async () => {
+    const wallet = aWallet()
+    const { page, close } = await openPanel(wallet)
+    const before = await balance()
+    const told = { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:5042' }
+    await page.route('**/api/try', (route) => {
+      if (route.request().postDataJSON().payment === undefined) return route.continue()
+      const headers = { 'payment-response': Buffer.from(JSON.stringify(told)).toString('base64') }
+      return route.fulfill({ json: { outcome: 'answered', status: 200, headers, body: 'e30=' } })
+    })
+    await pay(page)
+    await page.getByText('Arcus does not know this payment', { exact: false }).waitFor()
+    await page.getByText('could still take this one payment', { exact: false }).waitFor()
+    await page.getByText('as the seller tells it', { exact: false }).waitFor()
+    expect(await page.getByText('Paid', { exact: true }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Send the same payment again' }).waitFor()
+    expect(await page.getByRole('button', { name: /^Call/ }).count()).toBe(0)
+    expect(wallet.signed).toHaveLength(1)
+    expect(await balance()).toBe(before)
+    await close()
+  })
+
   it('calls a tool of an MCP server with the payment', async () => {
     const { page, close } = await openPanel(aWallet(), {}, 'tool-shop')
     await page.getByLabel('city').fill('Sines')

@@ -154,15 +154,15 @@ export function paymentPath(
 }
 
 /** Reads the payments at an address: those of a transaction, or the one of a payer and nonce. */
+export async function readPayments(path: string, signal: AbortSignal): Promise<PaymentStatus[]> {
+  const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(path, { signal })
+  return 'payments' in answer ? answer.payments : [answer]
+}
+
 export const paymentsQuery = (path: string) =>
   queryOptions({
     queryKey: ['payments', path],
-    queryFn: async ({ signal }) => {
-      const answer = await requestJson<PaymentStatus | { payments: PaymentStatus[] }>(path, {
-        signal,
-      })
-      return 'payments' in answer ? answer.payments : [answer]
-    },
+    queryFn: ({ signal }) => readPayments(path, signal),
     refetchInterval: ({ state }) =>
       state.data?.some(({ state }) => state === 'queued' || state === 'submitted') ? 1_500 : false,
   })

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
+import { ArcusError } from 'arcus-client/calls'
+import { useEffect, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { PaymentStatus } from '../../../../api/payments.js'
-import { paymentPath, paymentsQuery } from '../../../api/queries.js'
+import { paymentPath, readPayments } from '../../../api/queries.js'
 import { Badge } from '../../../components/badge.js'
 import { Button, CopyButton, quietLink } from '../../../components/button.js'
 import { Fact } from '../../../components/figures.js'
@@ -19,8 +20,19 @@ export function useRun(run: Run): RunState {
   return useSyncExternalStore(run.subscribe, run.get)
 }
 
-/** How a payment stands: by the journal of the service, else as the seller tells it. */
-export type Standing = 'paid' | 'settling' | 'failed' | 'open' | 'expired'
+/**
+ * How a payment stands by the journal of the service. A seller could say anything, so one that only the seller calls paid is
+ * `claimed`, and `unasked` where the service could not be asked.
+ */
+export type Standing =
+  | 'paid'
+  | 'settling'
+  | 'failed'
+  | 'checking'
+  | 'claimed'
+  | 'unasked'
+  | 'open'
+  | 'expired'
 
 const standings = {
   confirmed: 'paid',
@@ -32,14 +44,20 @@ const standings = {
 const ASK_MS = 2_000
 
 /** Asks the service about a signed payment until it is decided or its time is over. */
-export function useStanding({ signed, settlement }: RunState): {
+export function useStanding({ signed, settlement, repliedAt = 0 }: RunState): {
   standing: Standing | undefined
   payment: PaymentStatus | undefined
 } {
   const { validBefore } = signed ?? noPayment
+  const path = paymentPath(signed ?? noPayment)
   const isLive = () => Date.now() / 1000 < validBefore + 5
   const query = useQuery({
-    ...paymentsQuery(paymentPath(signed ?? noPayment)),
+    queryKey: ['signed-payment', path],
+    queryFn: ({ signal }) =>
+      readPayments(path, signal).catch((error) => {
+        if (error instanceof ArcusError && error.status === 404) return []
+        throw error
+      }),
     enabled: signed !== undefined,
     retry: false,
     refetchInterval: ({ state: { data } }) => {
@@ -48,17 +66,32 @@ export function useStanding({ signed, settlement }: RunState): {
       return isPaid === true || !isLive() ? false : ASK_MS
     },
   })
+  const { refetch } = query
+  const isTold = settlement?.success === true
+  useEffect(() => {
+    // A look-up from before the answer may know less than the answer tells.
+    if (isTold && repliedAt > 0) void refetch()
+  }, [isTold, repliedAt, refetch])
   if (signed === undefined) return { standing: undefined, payment: undefined }
   const payment = query.data?.[0]
   const standing =
     payment !== undefined
       ? standings[payment.state]
-      : settlement?.success === true
-        ? 'paid'
+      : isTold
+        ? toldStanding(query, repliedAt)
         : isLive()
           ? 'open'
           : 'expired'
   return { standing, payment }
+}
+
+/** Returns how a payment stands that the seller calls paid and the journal has not. */
+function toldStanding(
+  { dataUpdatedAt, errorUpdatedAt }: { dataUpdatedAt: number; errorUpdatedAt: number },
+  repliedAt: number,
+): Standing {
+  if (dataUpdatedAt >= repliedAt) return 'claimed'
+  return errorUpdatedAt >= repliedAt ? 'unasked' : 'checking'
 }
 
 const noPayment = { network: '', payer: '', nonce: '', asset: '', validBefore: 0 }
@@ -108,9 +141,25 @@ function Outcome({
     )
   }
   if (standing === 'settling') return <Notice title={words.settling} />
-  if (standing === 'failed') return <Notice tone="bad" title={words.failed} />
   if (standing === 'expired') return <Notice tone="warn" title={words.expired} />
+  if (standing === 'checking') return <Notice title={words.checking} />
   const until = new Date(signed.validBefore * 1000).toLocaleTimeString()
+  const isOver = Date.now() / 1000 >= signed.validBefore
+  const warning = isOver ? undefined : words.notTakenText(until)
+  if (standing === 'failed') {
+    return (
+      <Notice tone="bad" title={words.failed}>
+        {warning}
+      </Notice>
+    )
+  }
+  if (standing === 'claimed' || standing === 'unasked') {
+    return (
+      <Notice tone="warn" title={standing === 'claimed' ? words.claimed : words.claimedUnasked}>
+        {warning}
+      </Notice>
+    )
+  }
   return (
     <Notice tone="warn" title={reply.ok ? words.notTaken : words.unknown}>
       {reply.ok ? words.notTakenText(until) : `${oneLine(reply.message, 300)} ${words.unknownText}`}
@@ -137,10 +186,10 @@ function Money({
   return (
     <dl className="divide-y divide-line text-sm">
       <Fact name={words.cost}>
-        {isFree ? words.nothing : exactAmount(atomicToUsd(amount), symbol)}
+        {isFree ? words.nothingKnown : exactAmount(atomicToUsd(amount), symbol)}
       </Fact>
       {transaction != null && (
-        <Fact name={words.transaction}>
+        <Fact name={payment?.transaction == null ? words.toldTransaction : words.transaction}>
           <Hex hex={transaction} kind="tx" network={network} />
         </Fact>
       )}

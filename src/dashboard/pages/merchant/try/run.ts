@@ -24,6 +24,8 @@ export interface RunState {
   signed?: SignedPayment
   /** The last answer to a whole call: after the payment, or without one where none was asked for. */
   reply?: Reply
+  /** Unix milliseconds of the answer to the payment. */
+  repliedAt?: number
   settlement?: Settlement | undefined
 }
 
@@ -64,7 +66,7 @@ function createRun(called: CalledEndpoint): Run {
     const told = reply.ok ? settlementOf(reply) : undefined
     // A success that was told once stays known, though a second answer may say less.
     const settlement = told?.success === true ? told : (state.settlement ?? told)
-    set({ step: 'idle', signed, reply, settlement })
+    set({ step: 'idle', signed, reply, settlement, repliedAt: Date.now() })
   }
 
   return {
@@ -78,7 +80,8 @@ function createRun(called: CalledEndpoint): Run {
       set({ step: 'asking' })
       const first = await ask(input)
       if (!first.ok) {
-        return set({ step: 'idle', refusal: { title: words.notCalled, text: first.message } })
+        const title = first.wasSent ? words.notAnswered : words.notCalled
+        return set({ step: 'idle', refusal: { title, text: first.message } })
       }
       const terms = termsOf(first)
       if (first.status !== 402 && !isObject(terms)) return set({ step: 'idle', reply: first })

@@ -28,6 +28,7 @@ export const words = {
 
   refused: 'Nothing was signed, nothing was paid',
   notCalled: 'The endpoint was not called',
+  notAnswered: 'The endpoint did not answer, and nothing was signed',
   free: 'The endpoint asked for no payment',
   freeText: (status: number) => `It answered ${status} without one, and nothing was signed.`,
   otherAccount: 'The wallet changed its account meanwhile. Nothing was signed.',
@@ -38,8 +39,11 @@ export const words = {
   notTaken: 'The endpoint did not confirm the payment',
   notTakenText: (until: string) =>
     `The merchant holds your signature and could still take this one payment until ${until}. Sending the same payment again cannot pay twice.`,
-  failed: 'The payment failed, and no money moved',
+  failed: 'The payment failed: Arcus moved no money',
   expired: 'The payment can no longer be taken: its time is over',
+  checking: 'The merchant says it is paid. Arcus looks the payment up…',
+  claimed: 'The merchant says it is paid; Arcus does not know this payment',
+  claimedUnasked: 'The merchant says it is paid; Arcus could not be asked',
   paid: 'Paid',
   paidButRefused: 'Paid, and the endpoint answered with an error',
   settling: 'The payment is on its way to the chain.',
@@ -56,8 +60,9 @@ export const words = {
 
   answer: 'Answer',
   cost: 'Cost',
-  nothing: 'nothing',
+  nothingKnown: 'nothing that Arcus knows of',
   transaction: 'Transaction',
+  toldTransaction: 'Transaction, as the merchant tells it',
   receipt: 'Receipt',
   lookUp: 'Look the payment up',
   proof: 'Attestation',

@@ -279,6 +279,9 @@ describe('a rating', () => {
 
   it('is signed by the payer, for this directory, this chain and this moment', async () => {
     expect(await refusal(pay(), {}, stranger)).toEqual([401, 'invalid_signature'])
+    // A stranger is not told what was paid for.
+    const elsewhere = pay({}, 'https://api.example.com/private/42')
+    expect(await refusal(elsewhere, {}, stranger)).toEqual([401, 'invalid_signature'])
     expect(await refusal(pay(), {}, buyer, 5_042_002)).toEqual([400, 'wrong_chain'])
     expect(await refusal(pay(), { network: 'eip155:5042002' })).toEqual([400, 'wrong_chain'])
     expect(await refusal(pay(), { audience: 'https://other.example' })).toEqual([

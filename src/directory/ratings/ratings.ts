@@ -177,9 +177,10 @@ export function createRatings(options: RatingsOptions): Ratings {
       const payment = await paymentOf(parsed)
       const { status } = payment
       const rated = { network, payTo: status.payTo.toLowerCase() as Address, url, toolName }
-      await checkPurchase(rated, payment)
       const hashOn = (chain: number) => hashTypedData(ratingTypedData(chain, message))
+      // Only the payer is told below what the payment was for: anybody finds the nonce on the chain.
       await options.checkSignature({ signer: payer, member: 'payer', hashOn }, signature)
+      await checkPurchase(rated, payment)
       const rating = {
         ...rated,
         id: status.settlementId,

@@ -12,23 +12,35 @@ export interface CachedBody {
 
 const CACHE_CONTROL = 'public, max-age=60'
 
-/** Shares one read among all who ask within `everyMs`. A read that failed is made again for the next of them. */
+/** A read that takes longer has hung, and another one starts. */
+const HUNG_MS = 30_000
+
+/**
+ * Shares one read among all who ask within `everyMs`, or within `keptTimes` the time that it took. A read that failed is
+ * made again for the next of them.
+ */
 export function shareReads<Answer>(
   everyMs: number,
   now: () => number,
   read: () => Promise<Answer>,
+  keptTimes = 0,
 ): () => Promise<Answer> {
   let latest: Promise<Answer> | undefined
   let freshUntil = 0
-  const keepFor = (ms: number) => () => {
-    freshUntil = now() + ms
-  }
   return () => {
     if (latest === undefined || now() >= freshUntil) {
+      const startedAt = now()
       // No second read starts while one is under way.
-      freshUntil = Number.POSITIVE_INFINITY
-      latest = read()
-      latest.then(keepFor(everyMs), keepFor(0))
+      freshUntil = startedAt + HUNG_MS
+      const reading = read()
+      latest = reading
+      const keep = (ms: number) => {
+        if (latest === reading) freshUntil = now() + ms
+      }
+      reading.then(
+        () => keep(Math.max(everyMs, (now() - startedAt) * keptTimes)),
+        () => keep(0),
+      )
     }
     return latest
   }

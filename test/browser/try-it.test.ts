@@ -181,7 +181,7 @@ describe.skipIf(skipped !== undefined)('Try it', () => {
     await pay(page)
     await page.getByText('Arcus does not know this payment', { exact: false }).waitFor()
     await page.getByText('could still take this one payment', { exact: false }).waitFor()
-    await page.getByText('as the seller tells it', { exact: false }).waitFor()
+    await page.getByText('as the merchant tells it', { exact: false }).waitFor()
     expect(await page.getByText('Paid', { exact: true }).count()).toBe(0)
     await page.getByRole('button', { name: 'Send the same payment again' }).waitFor()
     expect(await page.getByRole('button', { name: /^Call/ }).count()).toBe(0)

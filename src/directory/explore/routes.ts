@@ -80,7 +80,7 @@ export async function exploreRoutes(
       if (isClosing) response.end()
       const send = (event: string, data: unknown) => {
         // A reader who is slower than the payments is cut off and connects again, so that nothing piles up.
-        if (response.writableNeedDrain) response.end()
+        if (response.writableNeedDrain) response.destroy()
         else if (response.writable)
           response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       }

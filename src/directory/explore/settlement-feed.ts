@@ -35,8 +35,8 @@ export interface SettlementFeed {
 const LOOK_MS = 1_000
 const KEPT = 30
 const ROWS_AT_ONCE = 1_000
-/** Rows that are looked through at the first read. Most are checks of payments. */
-const FIRST_ROWS = 5_000
+/** Rows that one read looks through, though nobody asked for days. Most are checks of payments. */
+const MAX_ROWS = 5_000
 /** A row of another process may become visible after one with a higher number. */
 const LOOK_BACK = 200
 
@@ -45,16 +45,16 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
   const listeners = new Set<(news: readonly Settlement[]) => void>()
   let kept: Settlement[] = []
   let seen = new Set<number>()
-  let last: number | undefined
+  let last = 0
   let reading: Promise<void> | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
 
   async function read(): Promise<void> {
-    last ??= Math.max(0, (await store.newestRow()) - FIRST_ROWS)
+    const newest = await store.newestRow()
     const news: SettledPayment[] = []
-    let row = Math.max(0, last - LOOK_BACK)
+    let row = Math.max(0, last - LOOK_BACK, newest - MAX_ROWS)
     for (let isMore = true; isMore && !isStopped; ) {
       const page = await store.settledAfter(row, ROWS_AT_ONCE)
       news.push(...page.settled.filter(({ id }) => !seen.has(id)))
@@ -64,11 +64,11 @@ export function createSettlementFeed(options: SettlementFeedOptions): Settlement
       if (news.length > KEPT) news.splice(0, news.length - KEPT)
       await new Promise((resolve) => setImmediate(resolve))
     }
+    const told = news.length === 0 ? [] : await tell(news)
     last = row
     const from = row - LOOK_BACK
     seen = new Set([...seen, ...news.map(({ id }) => id)].filter((id) => id > from))
-    if (news.length === 0) return
-    const told = await tell(news)
+    if (told.length === 0) return
     kept = [...kept, ...told].sort((a, b) => a.id - b.id).slice(-KEPT)
     for (const listener of listeners) listener(told)
   }

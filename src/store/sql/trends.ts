@@ -2,6 +2,15 @@ import { fitTrend, TREND_DAYS, type Trend } from '../trends.js'
 import type { SqlReader } from './sql.js'
 
 const DAY_SECONDS = 86_400
+/** An endpoint has hundreds of hours, and a hundred endpoints would hold the event loop for 50 ms. */
+const PROBED_AT_ONCE = 10
+
+interface ProbedDay {
+  id: number
+  day: number
+  live: number
+  probes: number
+}
 
 /** Reads calls and uptime of endpoints by day, today last. `now` is in Unix seconds. */
 export async function readTrends(
@@ -15,12 +24,17 @@ export async function readTrends(
     `SELECT endpoint_id AS id, trend FROM endpoint_usage WHERE ${sql.among('endpoint_id', 1)}`,
     [endpointIds],
   )
-  const probed = await sql.all<{ id: number; day: number; live: number; probes: number }>(
-    `SELECT endpoint_id AS id, hour - hour % ${DAY_SECONDS} AS day, CAST(sum(count) AS BIGINT) AS probes,
-       CAST(sum(CASE verdict WHEN 'live' THEN count ELSE 0 END) AS BIGINT) AS live
-     FROM probe_hours WHERE ${sql.among('endpoint_id', 1)} AND hour >= $2 GROUP BY 1, 2`,
-    [endpointIds, since],
-  )
+  const probed: ProbedDay[] = []
+  for (let at = 0; at < endpointIds.length; at += PROBED_AT_ONCE) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+    const rows = await sql.all<ProbedDay>(
+      `SELECT endpoint_id AS id, hour - hour % ${DAY_SECONDS} AS day, CAST(sum(count) AS BIGINT) AS probes,
+         CAST(sum(CASE verdict WHEN 'live' THEN count ELSE 0 END) AS BIGINT) AS live
+       FROM probe_hours WHERE ${sql.among('endpoint_id', 1)} AND hour >= $2 GROUP BY 1, 2`,
+      [endpointIds.slice(at, at + PROBED_AT_ONCE), since],
+    )
+    probed.push(...rows)
+  }
   const trends = new Map<number, Trend>(
     endpointIds.map((id) => [id, { calls: null, uptime: Array(TREND_DAYS).fill(null) }]),
   )

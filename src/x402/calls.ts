@@ -115,8 +115,13 @@ function toForm(fields: Record<string, unknown>): { body: string; contentType: s
     ([name, value]) =>
       `content-disposition: form-data; name="${encodeURIComponent(name)}"\r\n\r\n${toText(value)}\r\n`,
   )
+  // All beginnings of the numbers that occur, in one pass, because a stranger may have written thousands of them.
+  const taken = new Set<string>()
+  for (const [, digits = ''] of entries.join('').matchAll(/arcus-form-(\d{1,6})/g)) {
+    for (let length = 1; length <= digits.length; length++) taken.add(digits.slice(0, length))
+  }
   let number = 0
-  while (entries.some((entry) => entry.includes(`arcus-form-${number}`))) number++
+  while (taken.has(`${number}`)) number++
   const boundary = `arcus-form-${number}`
   const parts = entries.map((entry) => `--${boundary}\r\n${entry}`)
   return {

@@ -50,8 +50,8 @@ export interface GuardedRequest {
   bodyBytes?: number
   /** Returns the body of the answer as base64, for bytes that are no text. */
   asBase64?: boolean
-  /** Tells whether a body says all that is wanted, though the server may go on. */
-  isWhole?: (body: string) => boolean
+  /** Takes each part of the body as it comes. Tells whether all that is wanted was said, though the server may go on. */
+  isWhole?: (part: string) => boolean
 }
 
 export type GuardedFetch = (request: GuardedRequest) => Promise<GuardedAnswer>
@@ -158,6 +158,7 @@ async function readBody(
   { bodyBytes: limit, isWhole, asBase64 = false }: GuardedRequest & { bodyBytes: number },
 ): Promise<GuardedAnswer> {
   const chunks: Buffer[] = []
+  const decoder = new TextDecoder()
   let bodyBytes = 0
   for await (const chunk of stream) {
     bodyBytes += chunk.length
@@ -166,7 +167,7 @@ async function readBody(
       return { kind: 'too_large', head, message }
     }
     chunks.push(chunk)
-    if (isWhole?.(Buffer.concat(chunks).toString()) === true) break
+    if (isWhole?.(decoder.decode(chunk, { stream: true })) === true) break
   }
   const encoding = head.headers['content-encoding'] ?? 'identity'
   const whole = Buffer.concat(encoding === 'identity' ? chunks : [])

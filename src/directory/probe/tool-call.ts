@@ -120,6 +120,25 @@ interface Session {
   ): Promise<Step<Record<string, unknown>>>
 }
 
+/**
+ * Returns what tells when a stream of events has answered a request. Each whole event is looked into once, so that a server
+ * which sends many small parts costs no more than another. A body of JSON ends by itself.
+ */
+function whenAnswered(id: number): (part: string) => boolean {
+  let text = ''
+  let tail = ''
+  return (part) => {
+    const hasEnded = /\n\n|\n\r\n|\r\r/.test(tail + part)
+    text += part
+    tail = (tail + part).slice(-3)
+    if (!hasEnded) return false
+    const end = Math.max(...['\n\n', '\n\r\n', '\r\r'].map((it) => text.lastIndexOf(it)))
+    const message = findMessage(text.slice(0, end), id)
+    text = text.slice(end)
+    return message !== undefined
+  }
+}
+
 async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Session>> {
   const deadline = performance.now() + PROBE_MS
   const headers: Record<string, string> = {}
@@ -134,7 +153,7 @@ async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Sessi
       body: JSON.stringify({ jsonrpc: '2.0', ...message, ...(id === undefined ? {} : { id }) }),
       ...(bodyBytes === undefined ? {} : { bodyBytes }),
       // A server may leave its stream of events open after the answer.
-      ...(id === undefined ? {} : { isWhole: (body) => findMessage(body, id) !== undefined }),
+      ...(id === undefined ? {} : { isWhole: whenAnswered(id) }),
     })
   }
 

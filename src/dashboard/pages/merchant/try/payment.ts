@@ -31,22 +31,27 @@ export interface SignedPayment {
   asset: string
   /** Atomic units. */
   amount: string
-  /** Unix seconds. From then on nobody can take it. */
+  /** Unix seconds by the visitor's clock, which may be wrong. From then on nobody can take it. */
   validBefore: number
   /** The value of the header that carries it. */
   header: string
 }
 
-/** Clocks of visitors are wrong by minutes; the authorization begins earlier by this much. */
+/** Clocks are wrong by minutes; the authorization begins earlier by this much. */
 const EARLIER_SECONDS = 600
 
-/** Signs the offer: to the shown address, in the shown token, and no other amount than that of the offer. */
+/**
+ * Signs the offer: to the shown address, in the shown token, and no other amount than that of the offer. It ends by
+ * `serviceNow` (Unix seconds): by a visitor's clock that is fast it could still be taken when the page calls it over.
+ */
 export async function signPayment(
   payer: Payer,
   { required, offer }: { required: Record<string, unknown>; offer: Offer },
   shown: ShownTerms,
+  serviceNow?: number,
 ): Promise<SignedPayment> {
-  const now = Math.floor(Date.now() / 1000)
+  const visitorNow = Math.floor(Date.now() / 1000)
+  const now = serviceNow ?? visitorNow
   const { network, asset, payTo } = shown
   const message = {
     from: payer.address,
@@ -84,7 +89,7 @@ export async function signPayment(
     nonce: message.nonce,
     asset: address,
     amount: offer.amount,
-    validBefore: Number(message.validBefore),
+    validBefore: visitorNow + offer.maxTimeoutSeconds,
     header: toBase64(JSON.stringify(payload)),
   }
 }

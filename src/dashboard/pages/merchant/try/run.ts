@@ -1,7 +1,9 @@
 import { requiredIn } from 'arcus-client/tool-messages'
+import type { SigningAnswer } from '../../../../api/listings.js'
 import type { TryInput } from '../../../../api/try.js'
 import { parseJson } from '../../../../x402/calls.js'
 import { isObject, memberOf } from '../../../../x402/json.js'
+import { requestJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import { type CalledEndpoint, type Caller, callByPage, callByService, type Reply } from './call.js'
 import { type Payer, type SignedPayment, signPayment } from './payment.js'
@@ -92,7 +94,7 @@ function createRun(called: CalledEndpoint): Run {
       set({ step: 'signing' })
       let signed: SignedPayment
       try {
-        signed = await signPayment(payer, choice, shown)
+        signed = await signPayment(payer, choice, shown, await readServiceNow())
       } catch (error) {
         const refusal = { title: words.refused, text: describeError(error) }
         return set({ step: 'idle', refusal })
@@ -104,6 +106,12 @@ function createRun(called: CalledEndpoint): Run {
       if (state.step === 'idle' && state.signed !== undefined) await pay(state.signed)
     },
   }
+}
+
+/** Returns the time of the service in Unix seconds; `undefined` where it does not tell. */
+async function readServiceNow(): Promise<number | undefined> {
+  const signing = await requestJson<SigningAnswer>('/api/signing').catch(() => undefined)
+  return signing?.time.now
 }
 
 /** Returns what an answer asks to be paid, as it came; of a tool only where it has terms. */

@@ -19,6 +19,7 @@ const INCIDENTS_KEPT = 1_000
 const SILENT = 'Nothing was noted: the service was stopped, or it could not write to its database.'
 
 export function createServiceHistory(sql: Sql): ServiceHistory {
+  const pause = sql.pacing()
   return {
     note: (minute) =>
       sql.transaction(() => note(minute), { isDurable: false, lock: 'service-history' }),
@@ -34,13 +35,16 @@ export function createServiceHistory(sql: Sql): ServiceHistory {
          FROM service_incidents WHERE started_at <= $1 ORDER BY started_at DESC LIMIT $2`,
         [until, limit],
       ),
-    settleSteps: (day) =>
-      sql.all<SettleStep>(
+    async settleSteps(day) {
+      // The first read of a process is of 90 days.
+      await pause()
+      return sql.all<SettleStep>(
         `SELECT up_to_ms AS "upToMs", CAST(sum(count) AS BIGINT) AS count FROM activity_latencies
          WHERE span = 'h' AND merchant_id = $1 AND bucket >= $2 AND bucket < $3 AND kind = 'settle'
          GROUP BY up_to_ms ORDER BY up_to_ms`,
         [EVERYBODY, day, day + DAY_SECONDS],
-      ),
+      )
+    },
   }
 }
 

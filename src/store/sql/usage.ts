@@ -6,6 +6,7 @@ const ROWS_AT_ONCE = 1_000
 
 export function createUsageStore(sql: Sql): UsageStore {
   const lazily = { isDurable: false }
+  const pause = sql.pacing()
   return {
     async begin(nowSeconds) {
       const state = await sql.get<{ seen: number; seen_before: number }>(
@@ -22,6 +23,8 @@ export function createUsageStore(sql: Sql): UsageStore {
       return news === undefined ? undefined : after
     },
     async paidAfter(row) {
+      // After an upgrade every row that is kept is looked through.
+      await pause()
       const end = await sql.get<{ last: number | null }>(
         `SELECT max(id) AS last FROM (SELECT id FROM activity WHERE id > $1 ORDER BY id LIMIT ${ROWS_AT_ONCE}) AS page`,
         [row],

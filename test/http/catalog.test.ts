@@ -123,7 +123,9 @@ describe('GET /api/merchants', () => {
       const times = { settleP50Ms: 350, settleP95Ms: 750, firstPaid: 1, lastPaid }
       const usage = { calls: windows, payers: windows, topPayerShare, ...times }
       listings.database
-        .prepare('INSERT OR REPLACE INTO merchant_usage VALUES (?, ?, ?, NULL)')
+        .prepare(
+          'INSERT OR REPLACE INTO merchant_usage (merchant_id, version, figures) VALUES (?, ?, ?)',
+        )
         .run(id, ++version, JSON.stringify(usage))
       return usage
     }

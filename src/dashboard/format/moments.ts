@@ -48,11 +48,11 @@ export function dayInUtc(at: number): string {
 export function roughSpan(seconds: number): string {
   if (seconds > LONG_SECONDS) return 'over 10 years'
   for (const [unit, size] of units) {
-    if (seconds >= size) {
-      const count = Math.floor(seconds / size)
-      return `${count} ${unit}${count === 1 ? '' : 's'}`
-    }
+    if (seconds >= size) return counted(Math.floor(seconds / size), unit)
   }
-  const count = Math.max(0, Math.floor(seconds))
-  return `${count} second${count === 1 ? '' : 's'}`
+  return counted(Math.max(0, Math.floor(seconds)), 'second')
+}
+
+function counted(count: number, unit: string): string {
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }

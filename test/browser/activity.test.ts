@@ -32,7 +32,7 @@ async function openActivity(search = '', id = 'weather-house') {
 describe.skipIf(skipped !== undefined)('activity', () => {
   it('shows a payment while the page is open, with payer, amount and transaction', async () => {
     const { page, faults, close, wallet } = await openActivity()
-    await page.getByText('Nothing here yet').waitFor()
+    await page.getByText('Nothing to show yet').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     const { body } = await world.pay(url)
     expect(body.success).toBe(true)
@@ -43,10 +43,10 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     expect(text).toContain('$0.01')
     expect(text).toContain(devnetPayer.address.slice(0, 6))
     expect(await row.getByTitle(body.transaction).count()).toBe(1)
-    // The check before it is shown on request only.
+    // The verification before it is shown on request only.
     expect(await table.getByRole('row').count()).toBe(2)
-    await page.getByLabel('Kind').selectOption('Checks too')
-    await table.getByRole('row').filter({ hasText: 'verify' }).waitFor()
+    await page.getByLabel('Kind').selectOption('Payments and verifications')
+    await table.getByRole('row').filter({ hasText: 'verification' }).waitFor()
     // The sign-in is not typed data, and nothing else was signed.
     expect(wallet.signed).toEqual([])
     expect(faults).toEqual([])
@@ -196,15 +196,15 @@ describe.skipIf(skipped !== undefined)('activity', () => {
     expect(await page.getByText('the 7 days before').count()).toBe(0)
     await page.getByRole('button', { name: '7 days' }).click()
     await page
-      .getByText(/^[+−]\d+% to the 7 days before$/)
+      .getByText(/^\d+% (more|less) than in the 7 days before$/)
       .first()
       .waitFor()
-    await page.getByRole('button', { name: 'Days', exact: true }).click()
+    await page.getByRole('button', { name: 'Custom' }).click()
     const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
     await page.getByLabel('From day, UTC').fill(day(20))
-    await page.getByLabel('to day, UTC').fill(day(18))
+    await page.getByLabel('To day, UTC').fill(day(18))
     await page
-      .getByText(/to the 3 days before$/)
+      .getByText(/than in the 3 days before$/)
       .first()
       .waitFor()
     const { searchParams } = new URL(page.url())

@@ -103,7 +103,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
 })
 
 describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
-  it('stand side by side: listed, quoted by the 402, and paid', async () => {
+  it('stand side by side: listed, asked for at the last check, and paid', async () => {
     const url = `${world.strangers.url}/tides/dear`
     await world.list('price-house', {
       endpoints: [{ url, method: 'GET', title: 'Dear tides', price: '30000' }],
@@ -118,7 +118,7 @@ describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
     const figures = page.getByRole('listitem').filter({ hasText: 'Dear tides' }).locator('dl > div')
     await expect
       .poll(() => figures.allTextContents())
-      .toEqual(['Listed$0.03', 'Quoted$0.0025', 'Settled, 30 days$0.0025'])
+      .toEqual(['Listed$0.03', 'Asked$0.0025', 'Paid, 30 days$0.0025'])
     await page.getByText(/quotes another price than the listing/).waitFor()
     await close()
   })

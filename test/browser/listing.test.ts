@@ -267,7 +267,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     expect((await world.get('/api/merchants/vault-house')).body.owner).toBe(getAddress(address))
   })
 
-  it('probes by hand and sees the result', async () => {
+  it('has an endpoint checked by hand and sees the result', async () => {
     await world.list('probe-house', {
       name: 'Probe House',
       endpoints: [
@@ -278,7 +278,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     await page.goto('/console')
     await connectWallet(page, 'Fern')
     await page.goto('/console/probe-house/endpoints')
-    await page.getByRole('button', { name: 'Probe now' }).click()
+    await page.getByRole('button', { name: 'Check now' }).click()
     await page.getByText('Not reachable.').waitFor()
     await page.getByText(/500/).waitFor()
   })
@@ -311,7 +311,7 @@ describe.skipIf(skipped !== undefined)('an owner', () => {
     })
     await page.goto('/console/treasury-house')
     await connectWallet(page, 'Moss')
-    await page.getByText('Payments do not count here yet').waitFor()
+    await page.getByText('Payments are not counted here yet').waitFor()
     await page.getByRole('link', { name: 'Confirm the payout address' }).click()
     const confirm = page.getByRole('button', { name: 'Sign and confirm' })
     expect(await confirm.isDisabled()).toBe(true)

@@ -8,6 +8,9 @@ import { Notice } from '../../components/notice.js'
 import { say } from '../../components/toast.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { failureText } from '../../format/failures.js'
+import { words as all } from './words.js'
+
+const words = all.alerts
 
 /** Failures in a row that are told. */
 const IN_A_ROW = 3
@@ -33,17 +36,17 @@ export function Alerts({ merchant }: { merchant: MerchantView }) {
   return (
     <div className="space-y-3 empty:hidden">
       {reason !== undefined && (
-        <Notice tone="bad" title={`The last ${IN_A_ROW} payments failed`}>
+        <Notice tone="bad" title={words.paymentsFail(IN_A_ROW)}>
           {failureText(reason)}
         </Notice>
       )}
       {failing.length > 0 && (
         <Notice
           tone="bad"
-          title={`${failing.length === 1 ? 'An endpoint fails' : `${failing.length} endpoints fail`}`}
+          title={words.endpointsFail(failing.length)}
           action={
             <ButtonLink size="sm" href={`/console/${encodeURIComponent(id)}/endpoints`}>
-              See why
+              {words.seeWhy}
             </ButtonLink>
           }
         >
@@ -53,12 +56,10 @@ export function Alerts({ merchant }: { merchant: MerchantView }) {
       {undelivered.length > 0 && (
         <Notice
           tone="warn"
-          title={
-            undelivered.length === 1 ? 'A webhook is not delivered' : 'Webhooks are not delivered'
-          }
+          title={words.hooksFail(undelivered.length)}
           action={
             <ButtonLink size="sm" href={settings}>
-              See the webhooks
+              {words.seeHooks}
             </ButtonLink>
           }
         >
@@ -107,9 +108,7 @@ function arrivedAfter(id: number, rows: readonly ActivityRow[]): number {
 const FULL = 25
 
 function sentence(count: number, rows: number): string {
-  if (count === 1) return 'A payment arrived while you were away.'
-  const most = count === rows && rows >= FULL ? `At least ${count}` : count
-  return `${most} payments arrived while you were away.`
+  return count === rows && rows >= FULL ? words.manyArrived(count) : words.arrived(count)
 }
 
 const counted = /^\(\d+\) /

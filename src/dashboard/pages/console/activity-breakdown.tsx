@@ -12,6 +12,9 @@ import { type Column, DataTable } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent } from '../../format/amounts.js'
 import type { EndpointName } from './activity-table.js'
+import { words as all } from './words.js'
+
+const words = all.breakdown
 
 interface BreakdownProps {
   merchantId: string
@@ -27,8 +30,11 @@ export function Breakdown({ merchantId, endpoints, filter, onChoose }: Breakdown
     <div className="grid gap-4 lg:grid-cols-3">
       {filter.endpoint === undefined && (
         <Card className="min-w-0 overflow-hidden lg:col-span-2">
-          <h3 className="px-5 pt-5 pb-2 text-sm font-semibold">By endpoint</h3>
-          <Loaded query={query} skeleton={<SkeletonRows count={4} label="Loading the endpoints" />}>
+          <h3 className="px-5 pt-5 pb-2 text-sm font-semibold">{words.endpoints}</h3>
+          <Loaded
+            query={query}
+            skeleton={<SkeletonRows count={4} label={words.loadingEndpoints} />}
+          >
             {(answer) => (
               <ByEndpoint
                 rows={rowsOf(answer, endpoints)}
@@ -39,14 +45,14 @@ export function Breakdown({ merchantId, endpoints, filter, onChoose }: Breakdown
         </Card>
       )}
       <Card className="min-w-0 overflow-hidden">
-        <h3 className="px-5 pt-5 pb-2 text-sm font-semibold">Top payers</h3>
-        <Loaded query={query} skeleton={<SkeletonRows count={4} label="Loading the payers" />}>
+        <h3 className="px-5 pt-5 pb-2 text-sm font-semibold">{words.payers}</h3>
+        <Loaded query={query} skeleton={<SkeletonRows count={4} label={words.loadingPayers} />}>
           {({ topPayers }) =>
             topPayers.length === 0 ? (
-              <p className="px-5 pb-5 text-sm text-muted">Nobody paid in this range.</p>
+              <p className="px-5 pb-5 text-sm text-muted">{words.nobody}</p>
             ) : (
               <DataTable
-                label="Top payers"
+                label={words.payers}
                 columns={payerColumns}
                 rows={topPayers}
                 keyOf={({ payer }) => payer}
@@ -90,7 +96,7 @@ function ByEndpoint({
   return (
     <>
       <DataTable
-        label="By endpoint"
+        label={words.endpoints}
         columns={columns}
         rows={isWhole ? rows : rows.slice(0, SHOWN)}
         keyOf={({ endpointId }) => endpointId ?? 0}
@@ -98,7 +104,7 @@ function ByEndpoint({
       {rows.length > SHOWN && !isWhole && (
         <div className="px-4 py-3">
           <Button size="sm" onClick={() => setIsWhole(true)}>
-            Show all {rows.length}
+            {words.showAll(rows.length)}
           </Button>
         </div>
       )}
@@ -112,32 +118,32 @@ function endpointColumns(
 ): Column<EndpointRow>[] {
   return [
     {
-      name: 'Endpoint',
+      name: words.endpoint,
       cell: ({ endpointId, listed }) =>
         listed === undefined ? (
           <span className="text-muted">
-            {endpointId === null ? 'None of the listed' : 'No longer listed'}
+            {endpointId === null ? words.notListed : words.noLongerListed}
           </span>
         ) : (
           <button
             type="button"
             onClick={() => onChoose(listed.id)}
-            title="Show this endpoint alone"
+            title={words.showOnly}
             className="block max-w-48 truncate text-left font-medium hover:text-accent"
           >
             <UntrustedText text={listed.title} max={60} />
           </button>
         ),
     },
-    { name: 'Revenue', cell: ({ revenue }) => <Usd usd={revenue.usd} /> },
-    { name: 'Payments', cell: ({ settled }) => <Count of={settled} /> },
-    { name: 'Payers', cell: ({ payers }) => <Count of={payers} /> },
+    { name: words.revenue, cell: ({ revenue }) => <Usd usd={revenue.usd} /> },
+    { name: words.payments, cell: ({ settled }) => <Count of={settled} /> },
+    { name: words.payersCount, cell: ({ payers }) => <Count of={payers} /> },
     {
-      name: 'Success rate',
+      name: words.success,
       cell: ({ successRate }) => <span className="tabular">{percent(successRate)}</span>,
     },
     {
-      name: 'Last paid',
+      name: words.lastPaid,
       cell: ({ listed }) =>
         listed?.lastPaid == null ? (
           <span className="text-faint">–</span>
@@ -146,14 +152,14 @@ function endpointColumns(
         ),
     },
     {
-      name: 'History',
+      name: words.history,
       cell: ({ listed }) =>
         listed !== undefined && (
           <Link
             href={`/merchants/${encodeURIComponent(merchantId)}#endpoint-${listed.id}`}
             className="text-accent hover:underline"
           >
-            Health and prices
+            {words.healthAndPrices}
           </Link>
         ),
     },
@@ -161,10 +167,10 @@ function endpointColumns(
 }
 
 const payerColumns: Column<ActivityBreakdown['topPayers'][number]>[] = [
-  { name: 'Payer', cell: ({ payer }) => <Hex hex={payer} kind="address" /> },
-  { name: 'Paid', cell: ({ usd }) => <Usd usd={usd} /> },
-  { name: 'Payments', cell: ({ count }) => <Count of={count} /> },
-  { name: 'Share', cell: ({ share }) => <span className="tabular">{percent(share)}</span> },
+  { name: words.payer, cell: ({ payer }) => <Hex hex={payer} kind="address" /> },
+  { name: words.paid, cell: ({ usd }) => <Usd usd={usd} /> },
+  { name: words.payments, cell: ({ count }) => <Count of={count} /> },
+  { name: words.share, cell: ({ share }) => <span className="tabular">{percent(share)}</span> },
 ]
 
 function Count({ of }: { of: number }) {

@@ -4,12 +4,15 @@ import { type Bar, Bars } from '../../components/bars.js'
 import { Segmented } from '../../components/choices.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
 import { dayInUtc, timeOfDay } from '../../format/moments.js'
+import { words as all } from './words.js'
+
+const words = all.chart
 
 type Measure = 'payments' | 'revenue'
 
 const measures = [
-  ['payments', 'Payments'],
-  ['revenue', 'Revenue'],
+  ['payments', words.payments],
+  ['revenue', words.revenue],
 ] as const
 
 /** More bars than this cannot be told apart. */
@@ -26,22 +29,20 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
   )
   const bar = shown === null ? undefined : bars[shown]
   const isRevenue = measure === 'revenue'
+  const isHourly = stepSeconds < 86_400
+  const byHour = isRevenue ? words.revenueByHour : words.paymentsByHour
+  const byDay = isRevenue ? words.revenueByDay : words.paymentsByDay
   return (
     <figure className="rounded-2xl border border-line bg-raised p-4 shadow-card sm:p-5">
       <figcaption className="mb-3 flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <Segmented
-          legend="The figures in the chart"
-          value={measure}
-          options={measures}
-          onChange={setMeasure}
-        />
+        <Segmented legend={words.legend} value={measure} options={measures} onChange={setMeasure} />
         <p className="text-xs text-muted tabular" aria-hidden="true">
-          {bar?.text ?? <Legend isRevenue={isRevenue} isHourly={stepSeconds < 86_400} />}
+          {bar?.text ?? <Legend isRevenue={isRevenue} isHourly={isHourly} />}
         </p>
       </figcaption>
       <div className="h-[220px]">
         <Bars
-          label={`${isRevenue ? 'Revenue' : 'Payments'} by ${stepSeconds < 86_400 ? 'hour' : 'day'}`}
+          label={isHourly ? byHour : byDay}
           bars={bars}
           tones={isRevenue ? ['accent'] : ['accent', 'bad']}
           formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
@@ -53,15 +54,15 @@ export function ActivityChart({ answer }: { answer: ActivityAnswer }) {
 }
 
 function Legend({ isRevenue, isHourly }: { isRevenue: boolean; isHourly: boolean }) {
-  const times = isHourly ? 'hours in your time' : 'days in UTC'
-  if (isRevenue) return `USDC, without payments to yourself, ${times}`
+  const times = isHourly ? words.hours : words.days
+  if (isRevenue) return words.revenueIs(times)
   return (
     <span className="inline-flex items-center gap-3">
       <span className="inline-flex items-center gap-1.5">
-        <span className="dot size-2 rounded-full bg-accent" /> settled
+        <span className="dot size-2 rounded-full bg-accent" /> {words.settled}
       </span>
       <span className="inline-flex items-center gap-1.5">
-        <span className="dot size-2 rounded-full bg-bad" /> failed
+        <span className="dot size-2 rounded-full bg-bad" /> {words.failed}
       </span>
       <span>{times}</span>
     </span>
@@ -81,7 +82,13 @@ function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar
     key: at,
     name,
     values: measure === 'revenue' ? [Number(usd)] : [settled, failed],
-    text: `${name}: ${exactCount(settled)} settled, ${exactCount(failed)} failed, ${exactCount(verifies)} verified, ${exactUsdc(usd)}`,
+    text: words.bar(
+      name,
+      exactCount(settled),
+      exactCount(failed),
+      exactCount(verifies),
+      exactUsdc(usd),
+    ),
   }
 }
 

@@ -5,8 +5,9 @@ import { ranges, Segmented } from '../../components/choices.js'
 import { useSearchState } from '../../components/search-state.js'
 import { exactCount } from '../../format/amounts.js'
 import type { EndpointName } from './activity-table.js'
+import { words } from './words.js'
 
-const choices = [...ranges, ['custom', 'Days']] as const
+const choices = [...ranges, ['custom', words.range.custom]] as const
 
 type Wanted = Partial<Record<keyof ActivityFilter, string>>
 
@@ -28,7 +29,7 @@ export function RangePicker({
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Segmented
-        legend="Range"
+        legend={words.range.legend}
         value={filter.range}
         options={choices}
         onChange={(range) =>
@@ -42,13 +43,15 @@ export function RangePicker({
       {filter.range === 'custom' && (
         <>
           <Day
-            name="From"
+            name={words.range.from}
+            label={words.range.fromDay}
             value={filter.from}
             max={filter.to}
             onChange={(from) => onChange({ from })}
           />
           <Day
-            name="to"
+            name={words.range.to}
+            label={words.range.toDay}
             value={filter.to}
             min={filter.from}
             max={today}
@@ -62,11 +65,14 @@ export function RangePicker({
 
 function Day({
   name,
+  label,
   value,
   onChange,
   ...bounds
 }: {
   name: string
+  /** The name in full, for screen readers. */
+  label: string
   value: string | undefined
   min?: string | undefined
   max?: string | undefined
@@ -75,13 +81,11 @@ function Day({
   const id = useId()
   return (
     <span className="inline-flex items-center gap-1.5 text-xs text-muted">
-      <label htmlFor={id}>
-        {name}
-        <span className="sr-only"> day, UTC</span>
-      </label>
+      <label htmlFor={id}>{name}</label>
       <input
         {...bounds}
         id={id}
+        aria-label={label}
         type="date"
         // A text that is no day yet stays as it was typed.
         key={value}
@@ -127,16 +131,17 @@ export function comparisonOf(answer: ActivityAnswer): Comparison | undefined {
   const { previous: before, range, since, until, summary } = answer
   if (before === null || before.settled + summary.settle.settled === 0) return undefined
   const days = Math.round(((until - since) * 1000) / DAY_MS)
-  if (range === '24h') return { before, name: 'the 24 hours before' }
-  return { before, name: days === 1 ? 'the day before' : `the ${days} days before` }
+  const { hoursBefore, daysBefore } = words.change
+  return { before, name: range === '24h' ? hoursBefore(24) : daysBefore(days) }
 }
 
-/** Says how far a figure is from that of the period before: `+12% to the 7 days before`. */
+/** Says how far a figure is from that of the period before: `12% more than in the 7 days before`. */
 export function changeText(now: number, before: number, name: string): string {
-  if (before === 0) return now === 0 ? `none in ${name} either` : `none in ${name}`
+  const { alsoNone, none, same, aboutSame, more, less } = words.change
+  if (before === 0) return now === 0 ? alsoNone(name) : none(name)
   const part = Math.round(((now - before) / before) * 100)
-  if (part === 0) return now === before ? `as in ${name}` : `about as in ${name}`
-  return `${part > 0 ? '+' : '−'}${exactCount(Math.abs(part))}% to ${name}`
+  if (part === 0) return now === before ? same(name) : aboutSame(name)
+  return (part > 0 ? more : less)(exactCount(Math.abs(part)), name)
 }
 
 /** Says how far a share is from that of the period before, in points of a hundred. */
@@ -147,6 +152,7 @@ export function pointsText(
 ): string | undefined {
   if (now === null || before === null) return undefined
   const points = Math.round((now - before) * 1_000) / 10
-  if (points === 0) return `as in ${name}`
-  return `${points > 0 ? '+' : '−'}${Math.abs(points)} points to ${name}`
+  const { same, pointsMore, pointsLess } = words.change
+  if (points === 0) return same(name)
+  return (points > 0 ? pointsMore : pointsLess)(Math.abs(points), name)
 }

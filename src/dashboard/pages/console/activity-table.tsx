@@ -14,6 +14,9 @@ import { Moment } from '../../components/moment.js'
 import { type Column, DataTable } from '../../components/table.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { failureText } from '../../format/failures.js'
+import { words as all } from './words.js'
+
+const words = all.table
 
 export interface EndpointName {
   id: number
@@ -30,9 +33,9 @@ interface TableProps {
 }
 
 const kinds = [
-  ['settle', 'Payments'],
-  ['', 'Checks too'],
-  ['verify', 'Checks only'],
+  ['settle', words.kinds.settle],
+  ['', words.kinds['']],
+  ['verify', words.kinds.verify],
 ] as const satisfies Options<ActivityRow['kind'] | ''>
 
 const tones: Record<ActivityRow['state'], Tone> = {
@@ -45,11 +48,13 @@ const tones: Record<ActivityRow['state'], Tone> = {
   invalid: 'bad',
 }
 const states = [
-  ['', 'Any state'],
-  ...(Object.keys(tones) as ActivityRow['state'][]).map((state) => [state, state] as const),
+  ['', words.anyState],
+  ...(Object.keys(tones) as ActivityRow['state'][]).map(
+    (state) => [state, words.states[state]] as const,
+  ),
 ] satisfies Options<ActivityRow['state'] | ''>
 
-/** Lists the payments of the merchant, and on request each check, newest first, and links to all of them as CSV. */
+/** Lists the payments of the merchant, and on request each verification, newest first, and links to all of them as CSV. */
 export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
   const [kind, setKind] = useState<ActivityRow['kind'] | ''>('settle')
   const [state, setState] = useState<ActivityRow['state'] | ''>('')
@@ -58,10 +63,16 @@ export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-3">
-        <Select variant="small" aria-label="Kind" value={kind} options={kinds} onChange={setKind} />
         <Select
           variant="small"
-          aria-label="State"
+          aria-label={words.kind}
+          value={kind}
+          options={kinds}
+          onChange={setKind}
+        />
+        <Select
+          variant="small"
+          aria-label={words.state}
           value={state}
           options={states}
           onChange={setState}
@@ -72,7 +83,7 @@ export function ActivityTable({ merchantId, endpoints, filter }: TableProps) {
           className="ml-auto inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
         >
           <Icon name="down" size={12} />
-          CSV
+          {words.csv}
         </a>
       </div>
       {/* Another filter begins at its first page. */}
@@ -86,35 +97,36 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
   const [turned, setTurned] = useState<number[]>([])
   const query = useQuery(activityTableQuery(merchantId, filter, turned.at(-1) ?? null))
   return (
-    <Loaded query={query} skeleton={<SkeletonRows count={5} label="Loading the table" />}>
+    <Loaded query={query} skeleton={<SkeletonRows count={5} label={words.loading} />}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty title="Nothing here yet">
-            Payments for these endpoints appear here as they happen.
-          </Empty>
+          <Empty title={words.empty}>{words.emptyNote}</Empty>
         ) : (
           <>
             <DataTable
-              label="Payments"
+              label={words.label}
               columns={columnsFor(endpoints)}
               rows={items}
               keyOf={({ id }) => id}
             />
-            <nav aria-label="Pages" className="flex items-center justify-between gap-3 px-4 py-3">
+            <nav
+              aria-label={words.pages}
+              className="flex items-center justify-between gap-3 px-4 py-3"
+            >
               <Button
                 size="sm"
-                why={turned.length === 0 ? 'This is the newest page.' : undefined}
+                why={turned.length === 0 ? words.isNewest : undefined}
                 onClick={() => setTurned(turned.slice(0, -1))}
               >
-                Newer
+                {words.newer}
               </Button>
-              <span className="text-xs text-muted">Page {turned.length + 1}</span>
+              <span className="text-xs text-muted">{words.page(turned.length + 1)}</span>
               <Button
                 size="sm"
-                why={next === null ? 'This is the oldest page.' : undefined}
+                why={next === null ? words.isOldest : undefined}
                 onClick={() => next !== null && setTurned([...turned, next])}
               >
-                Older
+                {words.older}
               </Button>
             </nav>
           </>
@@ -128,19 +140,19 @@ function Pages({ merchantId, endpoints, filter }: TableProps & { filter: TableFi
 function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
   const titles = new Map(endpoints.map(({ id, title }) => [id, title]))
   return [
-    { name: 'Time', cell: ({ at }) => <Moment at={at} /> },
-    { name: 'Amount', cell: (row) => <Money {...row} /> },
+    { name: words.time, cell: ({ at }) => <Moment at={at} /> },
+    { name: words.amount, cell: (row) => <Money {...row} /> },
     {
-      name: 'State',
+      name: words.state,
       cell: ({ state, kind }) => (
         <span className="inline-flex items-center gap-1.5">
-          <Dot tone={tones[state]}>{state}</Dot>
-          <span className="text-2xs text-faint">{kind}</span>
+          <Dot tone={tones[state]}>{words.states[state]}</Dot>
+          <span className="text-2xs text-faint">{words.ofKind[kind]}</span>
         </span>
       ),
     },
     {
-      name: 'Endpoint',
+      name: words.endpoint,
       cell: ({ endpointId, resource, toolName }) => {
         const text =
           (endpointId === null ? undefined : titles.get(endpointId)) ?? toolName ?? resource
@@ -155,16 +167,16 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
       },
     },
     {
-      name: 'Payer',
+      name: words.payer,
       cell: ({ payer, isSelf }) => (
         <span className="inline-flex items-center gap-1.5">
           <Hex hex={payer} kind="address" />
-          {isSelf && <span className="text-2xs text-faint">yourself</span>}
+          {isSelf && <span className="text-2xs text-faint">{words.yourself}</span>}
         </span>
       ),
     },
     {
-      name: 'Reason',
+      name: words.reason,
       cell: ({ reason }) =>
         reason === null ? (
           <Nothing />
@@ -175,7 +187,7 @@ function columnsFor(endpoints: readonly EndpointName[]): Column<ActivityRow>[] {
         ),
     },
     {
-      name: 'Transaction',
+      name: words.transaction,
       cell: ({ transaction }) =>
         transaction === null ? <Nothing /> : <Hex hex={transaction} kind="tx" />,
     },

@@ -14,6 +14,7 @@ import { Stat, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { OddParameters } from '../../components/search-state.js'
+import { Sentence } from '../../components/sentence.js'
 import { Hex } from '../../components/untrusted-text.js'
 import {
   duration,
@@ -41,6 +42,9 @@ import {
   useFilter,
 } from './activity-range.js'
 import { ActivityTable, type EndpointName } from './activity-table.js'
+import { words as all } from './words.js'
+
+const words = all.activity
 
 /** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
@@ -65,15 +69,17 @@ function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
   return (
     <Card>
       <Empty
-        title="Payments do not count here yet"
+        title={words.unproven}
         action={
           <ButtonLink variant="primary" href={`/console/${encodeURIComponent(id)}/settings`}>
-            Confirm the payout address
+            {words.confirm}
           </ButtonLink>
         }
       >
-        This listing is paid at <Hex hex={payTo} kind="address" />, which has not confirmed its
-        owner. Its key has to sign once. Payments after that appear here.
+        <Sentence
+          text={words.unprovenNote}
+          parts={{ address: <Hex hex={payTo} kind="address" /> }}
+        />
       </Empty>
     </Card>
   )
@@ -92,32 +98,29 @@ function SignIn({ owner }: { owner: string | null }) {
   return (
     <Card>
       <Empty
-        title="Sign in to see payments"
+        title={words.signIn}
         action={
           address === undefined ? (
             <Button variant="primary" onClick={() => setIsPicking(true)}>
-              Connect the owner’s wallet
+              {words.connect}
             </Button>
           ) : (
             <Button
               variant="primary"
               isBusy={login.isPending}
-              why={
-                isOwner ? undefined : `Only the wallet ${shortHex(owner ?? '')} can sign in here.`
-              }
+              why={isOwner ? undefined : words.onlyOwner(shortHex(owner ?? ''))}
               onClick={() => login.mutate()}
             >
-              Sign in with the wallet
+              {words.sign}
             </Button>
           )
         }
       >
-        Payments are shown to the owner only. The signature allows reading for an hour and can
-        change nothing.
+        {words.signInNote}
       </Empty>
       {login.error !== null && (
         <div className="px-5 pb-5">
-          <Notice tone={isRejection(login.error) ? 'warn' : 'bad'} title="Not signed in">
+          <Notice tone={isRejection(login.error) ? 'warn' : 'bad'} title={words.notSignedIn}>
             {describeError(login.error)}
           </Notice>
         </div>
@@ -129,7 +132,7 @@ function SignIn({ owner }: { owner: string | null }) {
 
 function PanelSkeleton() {
   return (
-    <div role="status" aria-label="Loading activity" className="space-y-4">
+    <div role="status" aria-label={words.loading} className="space-y-4">
       <Skeleton className="h-28 w-full !rounded-2xl" />
       <Skeleton className="h-64 w-full !rounded-2xl" />
     </div>
@@ -137,14 +140,16 @@ function PanelSkeleton() {
 }
 
 const connectionStates: Record<Connection, ['ok' | 'warn' | 'plain', string]> = {
-  connecting: ['plain', 'Connecting'],
-  live: ['ok', 'Live'],
-  lost: ['warn', 'Reconnecting'],
+  connecting: ['plain', words.connecting],
+  live: ['ok', words.live],
+  lost: ['warn', words.lost],
 }
 
 /** Shows figures, chart, failures, endpoints, payers and table of the payments, all under the same filter. */
 function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const merchantId = merchant.id
+  const home = `/console/${encodeURIComponent(merchantId)}`
+  const { parts } = all.manage
   const endpoints = useMemo(
     () =>
       merchant.endpoints.map(({ title, method, state }): EndpointName => {
@@ -159,17 +164,17 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
 
   return (
     <Section
-      title="Activity"
+      title={words.title}
       aside={
         <div className="flex flex-wrap items-center gap-3">
           <Dot tone={tone}>{name}</Dot>
           {endpoints.length > 1 && (
             <Select
               variant="small"
-              aria-label="Endpoint"
+              aria-label={words.endpoint}
               value={String(filter.endpoint ?? '')}
               options={[
-                ['', 'All endpoints'],
+                ['', words.allEndpoints],
                 ...endpoints.map(
                   ({ id, title, method }) =>
                     [String(id), `${method} ${oneLine(title, 60)}`] as const,
@@ -193,7 +198,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                 <ActivityChart answer={answer} />
               </div>
               <Card className="p-5">
-                <h3 className="mb-4 text-sm font-semibold">Failures by reason</h3>
+                <h3 className="mb-4 text-sm font-semibold">{all.failures.title}</h3>
                 <Failures {...answer.summary} />
               </Card>
             </div>
@@ -206,11 +211,13 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       />
       <ActivityTable merchantId={merchantId} endpoints={endpoints} filter={filter} />
       <p className="text-sm text-muted">
-        Webhooks, their deliveries and the payout address are under{' '}
-        <TextLink href={`/console/${encodeURIComponent(merchantId)}/settings`}>Settings</TextLink>,
-        and the last check of each endpoint is under{' '}
-        <TextLink href={`/console/${encodeURIComponent(merchantId)}/endpoints`}>Endpoints</TextLink>
-        .
+        <Sentence
+          text={words.elsewhere}
+          parts={{
+            settings: <TextLink href={`${home}/settings`}>{parts.settings}</TextLink>,
+            endpoints: <TextLink href={`${home}/endpoints`}>{parts.endpoints}</TextLink>,
+          }}
+        />
       </p>
     </Section>
   )
@@ -228,7 +235,7 @@ function useSessionEnd(error: Error | null): void {
 
 function FiguresSkeleton() {
   return (
-    <div role="status" aria-label="Loading the figures" className="space-y-4">
+    <div role="status" aria-label={words.loadingFigures} className="space-y-4">
       <Skeleton className="h-24 w-full !rounded-2xl" />
       <Skeleton className="h-72 w-full !rounded-2xl" />
     </div>
@@ -244,11 +251,8 @@ function useLiveActivity(merchantId: string): Connection {
 }
 
 function revenueNote({ refunds, selfPayments }: ActivitySummary): string {
-  const notes = [
-    ...(refunds.count > 0 ? [`net of ${shortUsd(refunds.usd)} refunded`] : []),
-    ...(selfPayments.count > 0 ? [`without ${exactCount(selfPayments.count)} by yourself`] : []),
-  ]
-  return notes.join(', ') || 'USDC'
+  const refunded = refunds.count > 0 ? shortUsd(refunds.usd) : undefined
+  return all.figures.revenueIs(refunded, selfPayments.count, exactCount(selfPayments.count))
 }
 
 /** Shows the totals of a range, net of refunds, and how far the first of them are from those of the period before. */
@@ -260,6 +264,7 @@ function ActivityFigures({
   comparison: Comparison | undefined
 }) {
   const { verify, settle, revenue, refunds, payers, gasUsd } = summary
+  const named = all.figures
   const { before, name = '' } = comparison ?? {}
   const compared = (now: number, then: number | undefined) =>
     then === undefined ? undefined : changeText(now, then, name)
@@ -267,9 +272,13 @@ function ActivityFigures({
     <Card className="p-5">
       <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-4 lg:grid-cols-7">
         <Stat
-          name="Revenue"
+          name={named.revenue}
           value={<Usd usd={revenue.usd} />}
-          title={`Net of ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)}`}
+          title={named.revenueNote(
+            refunds.count,
+            exactCount(refunds.count),
+            exactUsdc(refunds.usd),
+          )}
           note={
             <Notes
               change={compared(Number(revenue.usd), before && Number(before.revenue.usd))}
@@ -278,55 +287,55 @@ function ActivityFigures({
           }
         />
         <Stat
-          name="Payments"
+          name={named.payments}
           value={shortCount(settle.settled)}
-          title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} settles`}
+          title={named.paymentsNote(exactCount(settle.settled), exactCount(settle.count))}
           note={
             <Notes
               change={compared(settle.settled, before?.settled)}
-              other={`${exactCount(settle.failed)} failed`}
+              other={named.failed(exactCount(settle.failed))}
             />
           }
         />
         <Stat
-          name="Payers"
+          name={named.payers}
           value={shortCount(payers.unique)}
-          title={`${exactCount(payers.unique)} different payers, ${exactCount(payers.repeat)} of them more than once`}
+          title={named.payersNote(exactCount(payers.unique), exactCount(payers.repeat))}
           note={
             <Notes
               change={compared(payers.unique, before?.payers)}
-              other={`${exactCount(payers.repeat)} came back`}
+              other={named.cameBack(exactCount(payers.repeat))}
             />
           }
         />
         <Stat
-          name="Success rate"
+          name={named.success}
           value={percent(settle.successRate)}
           note={
             <Notes
               change={before && pointsText(settle.successRate, before.successRate, name)}
-              other="of valid payments"
+              other={named.ofValid}
             />
           }
-          title="A payment counts as failed if it was found valid before and did not settle. Failures that a payer causes count once a day."
+          title={named.successNote}
         />
         <Stat
-          name="Settle time"
+          name={named.settleTime}
           value={duration(settle.p50Ms)}
-          title={`The median of ${exactCount(settle.settled)} settles`}
-          note={settle.p95Ms === null ? undefined : `95% within ${duration(settle.p95Ms)}`}
+          title={named.settleTimeNote(exactCount(settle.settled))}
+          note={settle.p95Ms === null ? undefined : named.within(duration(settle.p95Ms))}
         />
         <Stat
-          name="Checks"
+          name={named.verified}
           value={shortCount(verify.valid)}
-          title={`${exactCount(verify.valid)} of ${exactCount(verify.count)} verifies found a payment valid`}
-          note={`${exactCount(verify.count - verify.valid)} refused`}
+          title={named.verifiedNote(exactCount(verify.valid), exactCount(verify.count))}
+          note={named.invalid(exactCount(verify.count - verify.valid))}
         />
         <Stat
-          name="Gas"
+          name={named.gas}
           value={<Usd usd={gasUsd} />}
-          title={`${exactUsdc(gasUsd)} for all of them`}
-          note="paid by Arcus"
+          title={named.gasNote(exactUsdc(gasUsd))}
+          note={named.paidByArcus}
         />
       </dl>
     </Card>
@@ -349,17 +358,14 @@ function Failures({ failures, refusals }: Pick<ActivitySummary, 'failures' | 're
   return (
     <>
       {failures.length === 0 ? (
-        <p className="text-sm text-muted">Nothing failed in this range.</p>
+        <p className="text-sm text-muted">{all.failures.none}</p>
       ) : (
         <Reasons reasons={failures} />
       )}
       {refusals.length > 0 && (
         <>
-          <h4 className="mt-5 mb-1 text-sm font-semibold">Refused settles</h4>
-          <p className="mb-3 text-xs text-muted">
-            They were never found valid, used before, or beyond the limit of their payer. No rate
-            counts them.
-          </p>
+          <h4 className="mt-5 mb-1 text-sm font-semibold">{all.failures.refused}</h4>
+          <p className="mb-3 text-xs text-muted">{all.failures.refusedNote}</p>
           <Reasons reasons={refusals} />
         </>
       )}
@@ -376,7 +382,10 @@ function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
         <li key={`${kind} ${reason}`}>
           <div className="flex items-baseline justify-between gap-3 text-sm">
             <span title={reason} className="min-w-0 break-words">
-              {failureText(reason)} <span className="text-xs text-faint">at {kind}</span>
+              {failureText(reason)}{' '}
+              <span className="text-xs text-faint">
+                {kind === 'verify' ? all.failures.verify : all.failures.settle}
+              </span>
             </span>
             <span className="tabular text-muted">{exactCount(count)}</span>
           </div>
@@ -385,7 +394,7 @@ function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
             min={0}
             max={most}
             value={count}
-            aria-label={`${failureText(reason)}: ${count}`}
+            aria-label={all.failures.times(failureText(reason), count)}
           />
           <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
             <rect width="100%" height="100%" rx="3" className="fill-sunken" />
@@ -393,7 +402,7 @@ function Reasons({ reasons }: { reasons: readonly ReasonCount[] }) {
           </svg>
         </li>
       ))}
-      {rest > 0 && <li className="text-xs text-muted">and {exactCount(rest)} more</li>}
+      {rest > 0 && <li className="text-xs text-muted">{all.failures.more(exactCount(rest))}</li>}
     </ul>
   )
 }

@@ -7,6 +7,7 @@ import { WalletProvider } from '../../wallet/wallet-provider.js'
 import { ListingEditor } from './editor/listing-editor.js'
 import { Manage } from './manage.js'
 import { Overview } from './overview.js'
+import { words } from './words.js'
 
 /** The pages of owners: the only ones that need a wallet. */
 export function Console() {
@@ -34,9 +35,7 @@ export function Console() {
 export function NewListing() {
   return (
     <>
-      <PageTitle title="List an API">
-        Paste the URL of an endpoint that answers 402. The wallet signs once, at the end.
-      </PageTitle>
+      <PageTitle title={words.newListing.title}>{words.newListing.lead}</PageTitle>
       <ListingEditor />
     </>
   )

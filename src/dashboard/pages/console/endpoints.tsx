@@ -2,8 +2,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { MerchantEndpoint, MerchantView, ProbeAnswer } from '../../../api/listings.js'
 import { sendJson } from '../../api/http.js'
-import { activityQuery } from '../../api/queries.js'
-import { Button } from '../../components/button.js'
+import { breakdownQuery } from '../../api/queries.js'
+import { Button, TextLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Price, Usd } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
@@ -13,14 +13,14 @@ import { atomicToUsd, exactCount } from '../../format/amounts.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
 import { ProbeReport } from '../merchant/probe-report.js'
+import { words as all } from './words.js'
 
-/** Shows the last probe of each endpoint and its prices, and probes on request. */
+const words = all.endpoints
+
+/** Shows the last check of each endpoint and its prices, and checks on request. */
 export function Endpoints({ merchant }: { merchant: MerchantView }) {
   return (
-    <Section
-      title="Endpoints"
-      note="Arcus probes each endpoint every six hours, and sooner after a failure. After three failures an endpoint leaves the default order of the directory, but never the directory itself."
-    >
+    <Section title={words.title} note={words.note}>
       <Card>
         <ul className="divide-y divide-line">
           {merchant.endpoints.map((endpoint) => (
@@ -54,18 +54,18 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
         </div>
         <Button size="sm" isBusy={probe.isPending} onClick={() => probe.mutate()}>
           <Icon name="again" size={13} />
-          Probe now
+          {words.check}
         </Button>
       </div>
       <PriceComparison endpoint={endpoint} merchant={merchant} />
       <div aria-live="polite">
         <ProbeReport {...(answer ?? state)} forOwner />
         {state.failures > 1 && answer === undefined && (
-          <p className="mt-1 text-xs text-faint">{state.failures} failed probes in a row</p>
+          <p className="mt-1 text-xs text-faint">{words.failures(state.failures)}</p>
         )}
       </div>
       {probe.error !== null && (
-        <Notice tone="bad" title="The endpoint could not be probed now">
+        <Notice tone="bad" title={words.notChecked}>
           {probe.error.message}
         </Notice>
       )}
@@ -73,7 +73,7 @@ function Row({ merchant, endpoint }: { merchant: MerchantView; endpoint: Merchan
   )
 }
 
-/** Compares the listed price, the price of the live 402 and the mean of the payments. */
+/** Compares the listed price, the price that was asked for at the last check and the mean of the payments. */
 function PriceComparison({
   endpoint,
   merchant,
@@ -86,33 +86,42 @@ function PriceComparison({
   const differs = livePrice !== null && livePrice !== price
   return (
     <dl className="grid max-w-xl grid-cols-3 gap-4">
-      <Figure name="Listed" title="The price in the listing">
+      <Figure name={words.listed} title={words.listedNote}>
         <Price {...endpoint} symbol={symbol} />
       </Figure>
-      <Figure name="Quoted" title="The price of the live 402 at the last probe" isOff={differs}>
+      <Figure name={words.asked} title={words.askedNote} isOff={differs}>
         {livePrice === null ? '–' : <Price {...endpoint} price={livePrice} symbol={symbol} />}
       </Figure>
-      <Figure name="Settled, 30 days" title="The mean of the payments; known for prices in dollars">
+      <Figure name={words.paid} title={words.paidNote}>
         {endpoint.currency === 'USD' ? <Settled merchant={merchant} endpointId={state.id} /> : '–'}
       </Figure>
     </dl>
   )
 }
 
-/** Shows the mean of the payments. It needs the session of the owner and a confirmed payout address. */
+/**
+ * Shows the mean of the payments. It needs the session of the owner and a confirmed payout address. All endpoints share one
+ * answer.
+ */
 function Settled({ merchant, endpointId }: { merchant: MerchantView; endpointId: number }) {
   const session = useSession()
   const isOwner = sameAddress(session.data?.address, merchant.owner)
   const { data } = useQuery({
-    ...activityQuery(merchant.id, { range: '30d', endpoint: endpointId }),
+    ...breakdownQuery(merchant.id, { range: '30d' }),
     enabled: isOwner && merchant.payToProof !== null,
   })
-  if (!isOwner) return <span className="text-xs font-normal text-faint">sign in to see it</span>
-  if (data === undefined || data.summary.settle.settled === 0) return '–'
-  const { settle, revenue } = data.summary
-  const mean = BigInt(revenue.amount) / BigInt(settle.settled)
+  if (!isOwner) {
+    return (
+      <span className="text-xs font-normal">
+        <TextLink href={`/console/${encodeURIComponent(merchant.id)}`}>{words.signIn}</TextLink>
+      </span>
+    )
+  }
+  const paid = data?.endpoints.find((row) => row.endpointId === endpointId)
+  if (paid === undefined || paid.settled === 0) return '–'
+  const mean = BigInt(paid.revenue.amount) / BigInt(paid.settled)
   return (
-    <span title={`The mean of ${exactCount(settle.settled)} payments`}>
+    <span title={words.average(paid.settled, exactCount(paid.settled))}>
       <Usd usd={atomicToUsd(String(mean))} />
     </span>
   )

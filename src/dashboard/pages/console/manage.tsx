@@ -9,19 +9,18 @@ import { Glyph } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { NotFound, useTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { Activity } from './activity.js'
 import { ListingEditor } from './editor/listing-editor.js'
 import { Endpoints } from './endpoints.js'
 import { ListingSettings } from './settings.js'
+import { words as all } from './words.js'
 
-const parts = [
-  ['activity', 'Activity'],
-  ['endpoints', 'Endpoints'],
-  ['edit', 'Edit'],
-  ['settings', 'Settings'],
-] as const
+const words = all.manage
+
+const parts = Object.entries(words.parts)
 
 /** Shows one listing to its owner. The address of the page names the part. */
 export function Manage({ id, part }: { id: string; part: string }) {
@@ -39,11 +38,10 @@ export function Manage({ id, part }: { id: string; part: string }) {
       missing={
         <Empty
           isPage
-          title="There is no such listing"
-          action={<ButtonLink href="/console">Your listings</ButtonLink>}
+          title={words.missing}
+          action={<ButtonLink href="/console">{all.overview.title}</ButtonLink>}
         >
-          It was deleted, or it never existed. A deleted id stays with its owner, who can use it
-          again.
+          {words.missingNote}
         </Empty>
       }
     >
@@ -65,16 +63,19 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
           </h1>
           <p className="text-xs text-muted">
             <Link href="/console" className="hover:text-ink">
-              Your listings
+              {all.overview.title}
             </Link>{' '}
             / <span className="font-mono break-all">{id}</span>
           </p>
         </div>
         <ButtonLink size="sm" href={`/merchants/${encodeURIComponent(id)}`}>
-          Public page
+          {words.publicPage}
         </ButtonLink>
       </header>
-      <nav aria-label="Listing" className="mb-8 flex gap-1 overflow-x-auto border-b border-line">
+      <nav
+        aria-label={words.navigation}
+        className="mb-8 flex gap-1 overflow-x-auto border-b border-line"
+      >
         {parts.map(([key, title]) => (
           <Link
             key={key}
@@ -88,7 +89,7 @@ function ManagedListing({ merchant, part }: { merchant: MerchantView; part: stri
       </nav>
       <div className="space-y-6">
         {flags.hidden && (
-          <Notice tone="warn" title="The operator hides this listing">
+          <Notice tone="warn" title={words.hidden}>
             {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
           </Notice>
         )}
@@ -107,25 +108,29 @@ function OwnerNote({ owner, payTo, flags, endpoints }: MerchantView) {
   const { address } = useConnection()
   if (flags.unclaimed) {
     return (
-      <Notice title="Nobody owns this listing yet">
-        Arcus found it in a settled payment. To claim it, save it with the wallet{' '}
-        <Hex hex={payTo} kind="address" />, which is paid.
+      <Notice title={words.unclaimed}>
+        <Sentence
+          text={words.unclaimedNote}
+          parts={{ wallet: <Hex hex={payTo} kind="address" /> }}
+        />
       </Notice>
     )
   }
   if (owner === null) {
-    const title = 'The operator of this service entered this listing'
-    if (endpoints.some(({ state }) => state.hosted)) return <Notice title={title} />
+    if (endpoints.some(({ state }) => state.hosted)) return <Notice title={words.ofOperator} />
     return (
-      <Notice title={title}>
-        To take it over, save it with the wallet <Hex hex={payTo} kind="address" />, which is paid.
+      <Notice title={words.ofOperator}>
+        <Sentence
+          text={words.ofOperatorNote}
+          parts={{ wallet: <Hex hex={payTo} kind="address" /> }}
+        />
       </Notice>
     )
   }
   if (address === undefined || sameAddress(address, owner)) return null
   return (
-    <Notice tone="warn" title="Another wallet owns this listing">
-      It belongs to <Hex hex={owner} kind="address" />. Switch to that wallet to change anything.
+    <Notice tone="warn" title={words.ofAnother}>
+      <Sentence text={words.ofAnotherNote} parts={{ wallet: <Hex hex={owner} kind="address" /> }} />
     </Notice>
   )
 }

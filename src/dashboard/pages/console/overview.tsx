@@ -12,10 +12,14 @@ import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { isBlank } from './editor/draft.js'
 import { readDraft } from './editor/use-draft.js'
+import { words as all } from './words.js'
+
+const words = all.overview
 
 /** Lists the listings that the connected wallet owns, is offered or may claim. */
 export function Overview() {
@@ -23,16 +27,15 @@ export function Overview() {
   return (
     <>
       <PageTitle
-        title="Your listings"
+        title={words.title}
         aside={
           <ButtonLink href="/console/new" variant="primary">
             <Icon name="plus" size={14} />
-            List an API
+            {words.list}
           </ButtonLink>
         }
       >
-        Paste a URL, check its 402 and sign once. There is no account and no password: the wallet
-        that signs is the owner.
+        {words.lead}
       </PageTitle>
       <div className="space-y-10">
         <OpenDraft />
@@ -45,37 +48,28 @@ export function Overview() {
 function OpenDraft() {
   const kept = readDraft('new')
   if (kept === undefined || isBlank(kept.draft)) return null
+  const name = kept.draft.name || kept.draft.endpoints[0]?.url || words.unnamed
   return (
     <Notice
-      title="You have a draft on this device"
+      title={words.draft}
       action={
         <ButtonLink size="sm" href="/console/new">
-          Go on with it
+          {words.continueDraft}
         </ButtonLink>
       }
     >
-      <UntrustedText text={kept.draft.name || kept.draft.endpoints[0]?.url || 'Unnamed'} max={80} />
-      , kept <Moment at={kept.savedAt} />
+      <Sentence
+        text={words.savedDraft}
+        parts={{ name: <UntrustedText text={name} max={80} />, when: <Moment at={kept.savedAt} /> }}
+      />
     </Notice>
   )
 }
 
-const steps = [
-  [
-    'Connect a wallet',
-    'It becomes the owner of its listings. Arcus never asks it for a transaction.',
-  ],
-  [
-    'Paste the URL of your API',
-    'Its live 402 fills the form: price, asset, payout address, parameters.',
-  ],
-  ['Sign once', 'Arcus probes the endpoint and lists it at once. Then watch payments arrive.'],
-]
-
 function Steps() {
   return (
     <ol className="grid gap-4 sm:grid-cols-3">
-      {steps.map(([title, text], index) => (
+      {words.steps.map(([title, text], index) => (
         <li key={title}>
           <Card className="h-full p-5">
             <p className="font-mono text-xs text-accent">{index + 1}</p>
@@ -95,7 +89,7 @@ function Owned({ address }: { address: string }) {
       query={query}
       skeleton={
         <Card>
-          <SkeletonRows count={3} label="Loading your listings" />
+          <SkeletonRows count={3} label={words.loading} />
         </Card>
       }
     >
@@ -104,31 +98,35 @@ function Owned({ address }: { address: string }) {
         return (
           <>
             <Group
-              title="Offered to you"
+              title={words.offered}
               merchants={by('offered')}
-              note="Accept with a signature to become the owner."
+              note={words.offeredNote}
               hrefOf={({ id }) => `/console/${id}/settings`}
             />
             {by('owner').length === 0 ? (
               <Card>
                 <Empty
-                  title="This wallet owns no listing yet"
+                  title={words.none}
                   action={
                     <ButtonLink href="/console/new" variant="primary">
-                      List an API
+                      {words.list}
                     </ButtonLink>
                   }
                 >
-                  If you listed with another wallet, switch to it above.
+                  {words.noneNote}
                 </Empty>
               </Card>
             ) : (
-              <Group title="Owned" merchants={by('owner')} hrefOf={({ id }) => `/console/${id}`} />
+              <Group
+                title={words.owned}
+                merchants={by('owner')}
+                hrefOf={({ id }) => `/console/${id}`}
+              />
             )}
             <Group
-              title="Found in payments to you"
+              title={words.found}
               merchants={by('payTo')}
-              note="Settled payments named these endpoints. Save one under its id to claim it."
+              note={words.foundNote}
               hrefOf={({ id }) => `/console/${id}/edit`}
             />
           </>
@@ -169,11 +167,14 @@ function Group({
                 <p className="flex flex-wrap items-center gap-x-3 text-xs text-faint">
                   <span className="font-mono">{merchant.id}</span>
                   <span>
-                    changed <Moment at={merchant.updatedAt * 1000} />
+                    <Sentence
+                      text={words.changed}
+                      parts={{ when: <Moment at={merchant.updatedAt * 1000} /> }}
+                    />
                   </span>
                 </p>
               </div>
-              {merchant.hidden && <Badge tone="warn">Hidden by the operator</Badge>}
+              {merchant.hidden && <Badge tone="warn">{words.hidden}</Badge>}
               {merchant.role === 'owner' && <Month merchantId={merchant.id} />}
               <Counts endpoints={merchant.endpoints} />
               <span className="text-faint">
@@ -193,9 +194,9 @@ function Month({ merchantId }: { merchantId: string }) {
   const month = data?.['30d']
   if (month === undefined) return null
   const figures = [
-    ['Revenue, 30 days', <Usd key="usd" usd={month.revenue.usd} />, 'Net of refunds'],
-    ['Paid calls', shortCount(month.settled), exactCount(month.settled)],
-    ['Success', percent(month.successRate), undefined],
+    [words.revenue, <Usd key="usd" usd={month.revenue.usd} />, words.revenueNote],
+    [words.payments, shortCount(month.settled), exactCount(month.settled)],
+    [words.success, percent(month.successRate), undefined],
   ] as const
   return (
     <dl className="mr-4 hidden gap-8 lg:flex">
@@ -212,9 +213,9 @@ function Month({ merchantId }: { merchantId: string }) {
 function Counts({ endpoints: { live, unverified, failing } }: Pick<OwnedMerchant, 'endpoints'>) {
   return (
     <span className="flex flex-col items-end gap-x-3 sm:min-w-24 sm:flex-row sm:justify-end">
-      {live > 0 && <Dot tone="ok">{live} live</Dot>}
-      {unverified > 0 && <Dot tone="warn">{unverified} unverified</Dot>}
-      {failing > 0 && <Dot tone="bad">{failing} failing</Dot>}
+      {live > 0 && <Dot tone="ok">{words.live(live)}</Dot>}
+      {unverified > 0 && <Dot tone="warn">{words.unverified(unverified)}</Dot>}
+      {failing > 0 && <Dot tone="bad">{words.failing(failing)}</Dot>}
     </span>
   )
 }

@@ -1,0 +1,306 @@
+import { plural } from '../../format/plural.js'
+
+/** The texts of the console, by screen. A name in braces is the place of an element. The editor has its own. */
+export const words = {
+  newListing: {
+    title: 'List an API',
+    lead: 'Paste the URL of an endpoint that answers 402 (payment required). Your wallet signs once, at the end.',
+  },
+
+  overview: {
+    title: 'Your listings',
+    lead: 'Paste the URL of your API, check what it asks for, and sign once. There is no account and no password: the wallet that signs is the owner.',
+    list: 'List an API',
+    loading: 'Loading your listings',
+    draft: 'You have a draft on this device',
+    continueDraft: 'Continue the draft',
+    savedDraft: '{name}, saved {when}',
+    unnamed: 'Unnamed',
+    steps: [
+      [
+        'Connect a wallet',
+        'It becomes the owner of its listings. Arcus asks it for signatures only, never for a transaction.',
+      ],
+      [
+        'Paste the URL of your API',
+        'Arcus reads its 402 answer and fills in the form: price, token, payout address, parameters.',
+      ],
+      [
+        'Sign once',
+        'Arcus checks the endpoint and lists it at once. Then you can watch payments arrive.',
+      ],
+    ],
+    offered: 'Offered to you',
+    offeredNote: 'Accept with a signature to become the owner.',
+    none: 'This wallet owns no listing yet',
+    noneNote: 'If another wallet owns your listing, switch to that wallet above.',
+    owned: 'Owned by you',
+    found: 'Found in payments to you',
+    foundNote:
+      'Arcus found these endpoints in settled payments to your wallet. To become the owner, open a listing and save it.',
+    changed: 'Changed {when}',
+    hidden: 'Hidden by the operator',
+    revenue: 'Revenue, 30 days',
+    revenueNote: 'After refunds',
+    payments: 'Payments',
+    success: 'Success rate',
+    live: (count: number) => `${count} live`,
+    unverified: (count: number) => `${count} unverified`,
+    failing: (count: number) => `${count} failing`,
+  },
+
+  manage: {
+    parts: { activity: 'Activity', endpoints: 'Endpoints', edit: 'Edit', settings: 'Settings' },
+    navigation: 'Listing',
+    missing: 'There is no such listing',
+    missingNote:
+      'It was deleted, or it never existed. The id of a deleted listing stays with its owner, who can use it again.',
+    publicPage: 'Public page',
+    hidden: 'The operator has hidden this listing',
+    unclaimed: 'Nobody owns this listing yet',
+    unclaimedNote:
+      'Arcus found it in a settled payment. To become the owner, save it with the wallet {wallet}, which receives its payments.',
+    ofOperator: 'The operator of this service wrote this listing',
+    ofOperatorNote:
+      'To become the owner, save it with the wallet {wallet}, which receives its payments.',
+    ofAnother: 'Another wallet owns this listing',
+    ofAnotherNote: 'It belongs to {wallet}. Switch to that wallet to change anything.',
+  },
+
+  endpoints: {
+    title: 'Endpoints',
+    note: 'Arcus checks each endpoint every six hours, and sooner after a failed check. After three failed checks in a row the directory leaves it out of its default list, until it works again. Your public page always shows it.',
+    check: 'Check now',
+    failures: (count: number) =>
+      plural(count, { one: '1 failed check', other: `${count} failed checks in a row` }),
+    notChecked: 'This endpoint could not be checked now',
+    listed: 'Listed',
+    listedNote: 'The price in the listing',
+    asked: 'Asked',
+    askedNote: 'The price that the endpoint asked for at the last check',
+    paid: 'Paid, 30 days',
+    paidNote: 'The average of the payments. It is known for prices in dollars.',
+    average: (count: number, shown: string) =>
+      plural(count, { one: 'One payment', other: `The average of ${shown} payments` }),
+    signIn: 'Sign in to see it',
+  },
+
+  activity: {
+    title: 'Activity',
+    loading: 'Loading activity',
+    loadingFigures: 'Loading the figures',
+    endpoint: 'Endpoint',
+    allEndpoints: 'All endpoints',
+    elsewhere:
+      'Webhooks and the payout address are under {settings}. The last check of each endpoint is under {endpoints}.',
+
+    unproven: 'Payments are not counted here yet',
+    unprovenNote:
+      'This listing is paid at {address}. That address has not confirmed the owner yet: its key has to sign once. Payments after that appear here.',
+    confirm: 'Confirm the payout address',
+
+    signIn: 'Sign in to see payments',
+    signInNote:
+      'Only the owner can see payments. The signature allows reading for one hour and cannot change anything.',
+    connect: 'Connect the owner’s wallet',
+    sign: 'Sign in with the wallet',
+    onlyOwner: (wallet: string) => `Only the wallet ${wallet} can sign in here.`,
+    notSignedIn: 'Not signed in',
+
+    connecting: 'Connecting',
+    live: 'Live',
+    lost: 'Reconnecting',
+  },
+
+  figures: {
+    revenue: 'Revenue',
+    revenueNote: (count: number, refunds: string, usdc: string) =>
+      plural(count, {
+        one: `After one refund of ${usdc}`,
+        other: `After ${refunds} refunds, ${usdc} in all`,
+      }),
+    /** `refunded` is an amount, `own` the count of payments of the owner to themselves; `undefined` for none. */
+    revenueIs: (refunded: string | undefined, own: number, ownShown: string) =>
+      [
+        ...(refunded === undefined ? [] : [`after ${refunded} of refunds`]),
+        ...(own === 0
+          ? []
+          : [
+              plural(own, {
+                one: 'without one payment to yourself',
+                other: `without ${ownShown} payments to yourself`,
+              }),
+            ]),
+      ].join(', ') || 'USDC',
+    payments: 'Payments',
+    paymentsNote: (settled: string, all: string) =>
+      `${settled} of ${all} payment requests were settled`,
+    failed: (count: string) => `${count} failed`,
+    payers: 'Payers',
+    payersNote: (all: string, repeat: string) =>
+      `${all} different payers, ${repeat} of them paid more than once`,
+    cameBack: (count: string) => `${count} came back`,
+    success: 'Success rate',
+    successNote:
+      'A payment counts as failed if it was found valid and was then not settled. Failures that a payer causes count once a day.',
+    ofValid: 'of valid payments',
+    settleTime: 'Settle time',
+    settleTimeNote: (count: string) =>
+      `Half of the ${count} payments were settled at least as fast`,
+    within: (time: string) => `95% within ${time}`,
+    verified: 'Verified',
+    verifiedNote: (valid: string, all: string) =>
+      `${valid} of ${all} verifications found a payment valid`,
+    invalid: (count: string) => `${count} not valid`,
+    gas: 'Gas',
+    gasNote: (usdc: string) => `${usdc} for all payments`,
+    paidByArcus: 'paid by Arcus',
+  },
+
+  /** Compares a figure with that of the period before, which `hoursBefore` or `daysBefore` names. */
+  change: {
+    hoursBefore: (hours: number) => `the ${hours} hours before`,
+    daysBefore: (days: number) =>
+      plural(days, { one: 'the day before', other: `the ${days} days before` }),
+    none: (before: string) => `none in ${before}`,
+    alsoNone: (before: string) => `none in ${before} either`,
+    same: (before: string) => `the same as in ${before}`,
+    aboutSame: (before: string) => `about the same as in ${before}`,
+    more: (part: string, before: string) => `${part}% more than in ${before}`,
+    less: (part: string, before: string) => `${part}% less than in ${before}`,
+    pointsMore: (points: number, before: string) =>
+      plural(points, {
+        one: `1 point higher than in ${before}`,
+        other: `${points} points higher than in ${before}`,
+      }),
+    pointsLess: (points: number, before: string) =>
+      plural(points, {
+        one: `1 point lower than in ${before}`,
+        other: `${points} points lower than in ${before}`,
+      }),
+  },
+
+  range: {
+    legend: 'Period',
+    custom: 'Custom',
+    from: 'From',
+    fromDay: 'From day, UTC',
+    to: 'To',
+    toDay: 'To day, UTC',
+  },
+
+  failures: {
+    title: 'Failures by reason',
+    none: 'Nothing failed in this period.',
+    refused: 'Refused payments',
+    refusedNote:
+      'These were never found valid, were used before, or were over the limit of their payer. They do not count in the success rate.',
+    verify: 'when verified',
+    settle: 'when settled',
+    times: (reason: string, count: number) => `${reason}: ${count}`,
+    more: (count: string) => `and ${count} more`,
+  },
+
+  chart: {
+    legend: 'The figures in the chart',
+    payments: 'Payments',
+    revenue: 'Revenue',
+    paymentsByHour: 'Payments by hour',
+    paymentsByDay: 'Payments by day',
+    revenueByHour: 'Revenue by hour',
+    revenueByDay: 'Revenue by day',
+    settled: 'settled',
+    failed: 'failed',
+    hours: 'hours in your time',
+    days: 'days in UTC',
+    revenueIs: (times: string) => `USDC, without payments to yourself, ${times}`,
+    bar: (time: string, settled: string, failed: string, verified: string, usdc: string) =>
+      `${time}: ${settled} settled, ${failed} failed, ${verified} verified, ${usdc}`,
+  },
+
+  breakdown: {
+    endpoints: 'By endpoint',
+    loadingEndpoints: 'Loading the endpoints',
+    payers: 'Top payers',
+    loadingPayers: 'Loading the payers',
+    nobody: 'Nobody paid in this period.',
+    showAll: (count: number) => `Show all ${count}`,
+    endpoint: 'Endpoint',
+    notListed: 'No listed endpoint',
+    noLongerListed: 'No longer listed',
+    showOnly: 'Show only this endpoint',
+    revenue: 'Revenue',
+    payments: 'Payments',
+    payersCount: 'Payers',
+    success: 'Success rate',
+    lastPaid: 'Last paid',
+    history: 'History',
+    healthAndPrices: 'Health and prices',
+    payer: 'Payer',
+    paid: 'Paid',
+    share: 'Share',
+  },
+
+  table: {
+    label: 'Payments',
+    kind: 'Kind',
+    kinds: {
+      settle: 'Payments',
+      '': 'Payments and verifications',
+      verify: 'Verifications',
+    },
+    /** A row of each kind. */
+    ofKind: { settle: 'payment', verify: 'verification' },
+    state: 'State',
+    anyState: 'Any state',
+    states: {
+      settled: 'settled',
+      refunded: 'refunded',
+      failed: 'failed',
+      refused: 'refused',
+      pending: 'pending',
+      valid: 'valid',
+      invalid: 'invalid',
+    },
+    csv: 'Download CSV',
+    loading: 'Loading the table',
+    empty: 'Nothing to show yet',
+    emptyNote:
+      'Nothing fits this period and these filters. New payments appear here as they happen.',
+    pages: 'Pages',
+    page: (number: number) => `Page ${number}`,
+    newer: 'Newer',
+    isNewest: 'This is the newest page.',
+    older: 'Older',
+    isOldest: 'This is the oldest page.',
+    time: 'Time',
+    amount: 'Amount',
+    endpoint: 'Endpoint',
+    payer: 'Payer',
+    yourself: 'yourself',
+    reason: 'Reason',
+    transaction: 'Transaction',
+  },
+
+  alerts: {
+    paymentsFail: (count: number) => `The last ${count} payments failed`,
+    endpointsFail: (count: number) =>
+      plural(count, {
+        one: 'An endpoint fails its checks',
+        other: `${count} endpoints fail their checks`,
+      }),
+    seeWhy: 'See why',
+    hooksFail: (count: number) =>
+      plural(count, {
+        one: 'A webhook does not receive its events',
+        other: `${count} webhooks do not receive their events`,
+      }),
+    seeHooks: 'See the webhooks',
+    arrived: (count: number) =>
+      plural(count, {
+        one: 'A payment arrived while you were away.',
+        other: `${count} payments arrived while you were away.`,
+      }),
+    manyArrived: (count: number) => `At least ${count} payments arrived while you were away.`,
+  },
+} as const

@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config'
+import { compiledThreads } from './test/support/compiled-threads.js'
 
 /** The fast suite; `npm test`. The twins on PostgreSQL run with `npm run test:postgres`. */
 export default defineConfig({
   // The packages of this repository are tested from their sources.
   resolve: { tsconfigPaths: true },
+  plugins: [compiledThreads()],
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/compiled-sources.ts'],

@@ -46,7 +46,7 @@ import type { OwnCalls } from '../directory/probe/own-calls.js'
 import { createProbe, type Probe } from '../directory/probe/probe.js'
 import { probeRoutes } from '../directory/probe/probe-routes.js'
 import { createProbeSchedule } from '../directory/probe/probe-schedule.js'
-import { tryAllowance, tryRoutes, tryTimes } from '../directory/probe/try-routes.js'
+import { tryAllowance, tryRoutes } from '../directory/probe/try-routes.js'
 import { createValidator, validateRoutes } from '../directory/probe/validate.js'
 import { createFeedbackMaker } from '../directory/ratings/feedback.js'
 import { createRatings, type FindPayment } from '../directory/ratings/ratings.js'
@@ -437,9 +437,7 @@ function composeProbing(world: ProbingWorld) {
     liveTerms: createLiveTerms({ fetch, budget, pace, network, tokens }),
     /** A budget of its own, so that probes and people who wait do not take turns. */
     tryIt: {
-      fetch: ownCalls.around(
-        createGuardedFetch({ ...rules, baseUrl, limits: tryTimes, signal: stopping.signal }),
-      ),
+      fetch,
       budget: createCallBudget({ now, ...tryAllowance }),
     },
     /** Aborts every call under way. */

@@ -1,7 +1,14 @@
 import type { RequestListener } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
+import { waits } from '../../src/dashboard/pages/merchant/try/payment.js'
 import { type CallBudgetOptions, createCallBudget } from '../../src/directory/probe/call-limits.js'
-import { tryAllowance, tryRoutes } from '../../src/directory/probe/try-routes.js'
+import type { GuardedFetch, GuardedRequest } from '../../src/directory/probe/guarded-fetch.js'
+import {
+  paidTimes,
+  tryAllowance,
+  tryRoutes,
+  tryTimes,
+} from '../../src/directory/probe/try-routes.js'
 import type { Endpoint, Merchant } from '../../src/store/listings.js'
 import { startToolShop } from '../support/a-tool-shop.js'
 import { ask } from '../unit/directory/probe/a-402.js'
@@ -19,29 +26,40 @@ interface Setting {
   merchant?: Partial<Merchant>
   budget?: Partial<CallBudgetOptions>
   allowPrivateHosts?: boolean
+  /** The URL of the endpoint with the id 8. */
+  second?: string
 }
 
-/** Serves the route over one listed endpoint with the id 7 of the merchant `weather`. */
-async function aServer({ endpoint, merchant, budget, allowPrivateHosts = true }: Setting) {
+/** Serves the route over one listed endpoint with the id 7 of the merchant `weather`, or over two. */
+async function aServer({ endpoint, merchant, budget, allowPrivateHosts = true, second }: Setting) {
   const listed = { endpoint: anEndpoint({ ...endpoint, id: 7 }), merchant: aMerchant(merchant) }
+  const others = second === undefined ? [] : [anEndpoint({ ...endpoint, id: 8, url: second })]
+  const asked: GuardedRequest[] = []
+  const fetch: GuardedFetch = (request) => {
+    asked.push(request)
+    return aLocalFetch({ allowPrivateHosts })(request)
+  }
   const edges = await anEdgesServer({
     routes: (app) => {
       void app.register(tryRoutes, {
         store: {
           findMerchant: async (id) => (id === 'weather' ? listed.merchant : undefined),
-          entriesById: async ([id]) => (id === 7 ? [{ ...listed, usage: null, rating: null }] : []),
+          entriesById: async ([id]) =>
+            [listed.endpoint, ...others]
+              .filter((it) => it.id === id)
+              .map((it) => ({ ...listed, endpoint: it, usage: null, rating: null })),
         },
-        fetch: aLocalFetch({ allowPrivateHosts }),
+        fetch,
         budget: createCallBudget({ now: () => Date.now(), ...tryAllowance, ...budget }),
       })
     },
   })
   open.push(() => edges.app.close())
-  const send = (body: object) =>
-    edges.app.inject({ method: 'POST', url: '/api/try', payload: { ...body } })
+  const send = (body: object, remoteAddress = '192.0.2.1') =>
+    edges.app.inject({ method: 'POST', url: '/api/try', payload: { ...body }, remoteAddress })
   const call = (input: object = {}, more: object = {}) =>
     send({ merchantId: 'weather', endpointId: 7, input, ...more })
-  return { app: edges.app, send, call }
+  return { app: edges.app, send, call, asked }
 }
 
 interface Seen {
@@ -259,6 +277,53 @@ describe('POST /api/try', () => {
     const fifth = await call()
     expect([fifth.statusCode, Number(fifth.headers['retry-after'])]).toEqual([429, 60])
     expect(host.seen).toHaveLength(3)
+  })
+
+  it('runs few calls of one merchant at once, whoever makes them to whichever host', async () => {
+    let end = () => {}
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
+    const slow = await aHost((_, response) => {
+      end = () => response.end()
+      arrive()
+    })
+    const quick = await aHost((_, response) => response.end())
+    const { send } = await aServer({
+      endpoint: { url: slow.url },
+      second: quick.url,
+      budget: { maxConcurrentEach: 1 },
+    })
+    const first = send({ merchantId: 'weather', endpointId: 7, input: {} }, '192.0.2.1')
+    await arrived
+    const other = { merchantId: 'weather', endpointId: 8, input: {} }
+    expect((await send(other, '192.0.2.2')).statusCode).toBe(429)
+    end()
+    expect((await first).statusCode).toBe(200)
+    expect((await send(other, '192.0.2.2')).statusCode).toBe(200)
+  })
+
+  it('waits longer for a paid call, and for all steps of a tool together no longer', async () => {
+    const host = await aHost((_, response) => response.end())
+    const shop = await startToolShop()
+    open.push(shop.stop)
+    const url = await aServer({ endpoint: { url: host.url } })
+    const tool = await aServer({
+      endpoint: { url: shop.url, method: 'MCP', toolName: 'forecast' },
+    })
+    await url.call()
+    await url.call({}, { payment })
+    expect(url.asked.map(({ times }) => times)).toEqual([tryTimes, paidTimes])
+    await tool.call({ arguments: { city: 'Lagos' } }, { payment })
+    const left = tool.asked.map(({ times }) => times?.totalMs ?? 0)
+    expect(left).toHaveLength(3)
+    expect(left.toSorted((a, b) => b - a)).toEqual(left)
+    expect(left[0]).toBeLessThanOrEqual(paidTimes.totalMs)
+    expect(left[2]).toBeLessThan(left[0] as number)
+    // The page gives up later than that, so that it hears how the call ended.
+    expect(waits.service).toBeGreaterThan(paidTimes.totalMs + 5_000)
+    expect(waits.paid).toBeGreaterThanOrEqual(paidTimes.totalMs)
   })
 
   it('is closed to pages of other origins', async () => {

@@ -8,7 +8,12 @@ export interface CallBudgetOptions {
   now: () => number
   /** Calls that run at once for all callers together. */
   maxConcurrent?: number
-  /** Calls that run at once for one caller, and to one host; as many as for all unless given. */
+  /**
+   * Calls that have run for longer than `afterMs` do not count as running, up to `places` of them. So slow hosts do not
+   * take the places of quick ones.
+   */
+  slow?: { afterMs: number; places: number }
+  /** Calls that run at once for one caller, to one host and of one merchant; as many as for all unless given. */
   maxConcurrentEach?: number
   perCaller?: Omit<TokenBucketOptions, 'now'>
   perHost?: Omit<TokenBucketOptions, 'now'>
@@ -16,19 +21,27 @@ export interface CallBudgetOptions {
 
 /** The bounds on calls that strangers cause: per caller, per host, and at once. */
 export interface CallBudget {
-  /** Runs the work, or throws a 429 that says when to try again. */
-  spend<T>(caller: string, host: string, work: () => Promise<T>): Promise<T>
+  /** Runs the work, or throws a 429 that says when to try again. `merchant` is the id of the one whose endpoint it is. */
+  spend<T>(caller: string, host: string, work: () => Promise<T>, merchant?: string): Promise<T>
 }
 
 const BUSY_SECONDS = 5
 
 export function createCallBudget(options: CallBudgetOptions): CallBudget {
   const { now, maxConcurrent = 4, maxConcurrentEach = maxConcurrent } = options
+  const { slow = { afterMs: 0, places: 0 } } = options
   const callers = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perCaller, now })
   const hosts = createTokenBuckets({ capacity: 20, refillMs: 6_000, ...options.perHost, now })
-  /** Calls that run now, by the name of their caller and of their host. */
+  /** Calls that run now, by the name of their caller, of their host and of the merchant. */
   const running = new Map<string, number>()
-  let underWay = 0
+  /** The start of each call that runs now. */
+  const underWay = new Set<{ at: number }>()
+
+  function isFull(): boolean {
+    const isSlow = ({ at }: { at: number }) => now() - at >= slow.afterMs
+    const slowOnes = Math.min([...underWay].filter(isSlow).length, slow.places)
+    return underWay.size - slowOnes >= maxConcurrent
+  }
 
   function count(name: string, by: 1 | -1): void {
     const left = (running.get(name) ?? 0) + by
@@ -37,22 +50,24 @@ export function createCallBudget(options: CallBudgetOptions): CallBudget {
   }
 
   return {
-    async spend(caller, host, work) {
+    async spend(caller, host, work, merchant) {
       const callerWait = callers.take(caller)
       if (callerWait > 0) throw rateLimitFault(callerWait)
       const names = [`from ${caller}`, `to ${host}`]
+      if (merchant !== undefined) names.push(`of ${merchant}`)
       const isBusy = names.some((name) => (running.get(name) ?? 0) >= maxConcurrentEach)
-      if (underWay >= maxConcurrent || isBusy) {
+      if (isFull() || isBusy) {
         throw tooMany('Too many endpoints are being called at this moment', BUSY_SECONDS)
       }
       const hostWait = hosts.take(host)
       if (hostWait > 0) throw tooMany('This host was checked too often just now', hostWait)
-      underWay++
+      const call = { at: now() }
+      underWay.add(call)
       for (const name of names) count(name, 1)
       try {
         return await work()
       } finally {
-        underWay--
+        underWay.delete(call)
         for (const name of names) count(name, -1)
       }
     },

@@ -48,6 +48,8 @@ export interface GuardedRequest {
   headers?: Readonly<Record<string, string>>
   /** Longest body of the answer, instead of the usual one. */
   bodyBytes?: number
+  /** Times of this call, instead of the usual ones. */
+  times?: Partial<CallTimes>
   /** Returns the body of the answer as base64, for bytes that are no text. */
   asBase64?: boolean
   /** Takes each part of the body as it comes. Tells whether all that is wanted was said, though the server may go on. */
@@ -69,7 +71,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   return async (request) => {
     const target = checkTarget(request.url, options)
     if (!target.isAllowed) return { kind: 'blocked', message: target.message }
-    const clock = startCallClock(limits, options.signal)
+    const clock = startCallClock({ ...limits, ...request.times }, options.signal)
     // One client per call: no connection outlives it, so none is reused after its address was checked.
     const client = new Client(target.url.origin, {
       connect: createGuardedConnector({
@@ -232,7 +234,7 @@ export function headOf(answer: GuardedAnswer): AnswerHead | undefined {
 /** The phases of a call. Each has its own time limit, and the call as a whole has one. */
 type CallPhase = 'connect' | 'headers' | 'body'
 
-interface CallTimes {
+export interface CallTimes {
   connectMs: number
   headersMs: number
   bodyMs: number

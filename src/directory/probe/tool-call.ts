@@ -2,7 +2,7 @@ import { cleanText } from 'arcus-client/text'
 import { findMessage, MCP_VERSION, requiredIn, VISIBLE } from 'arcus-client/tool-messages'
 import { isObject, memberOf } from '../../x402/json.js'
 import { type CleanLimits, cleanJson } from './clean-json.js'
-import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
+import { type CallTimes, type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
 import { readPaymentRequired, withoutDialect } from './payment-required.js'
 import { checkAnswer, checkRequirements, type Expected, type Verdict, verdict } from './verdict.js'
 
@@ -58,14 +58,15 @@ export async function checkTool(
 
 /**
  * Calls a tool for a person, with their payment if there is one, and returns the message that answers. `wasSent` tells
- * whether the server may have received the call.
+ * whether the server may have received the call. `times.totalMs` bounds all steps together.
  */
 export async function callTool(
   fetch: GuardedFetch,
   target: ToolTarget,
   payment: unknown,
+  times: Pick<CallTimes, 'headersMs' | 'totalMs'>,
 ): Promise<Step<Record<string, unknown>> & { wasSent: boolean }> {
-  const session = await openSession(fetch, target.url)
+  const session = await openSession(fetch, target.url, times)
   if (!session.ok) return { ...session, wasSent: false }
   const paid = payment === undefined ? {} : { _meta: { 'x402/payment': payment } }
   const params = { name: target.toolName, arguments: target.arguments, ...paid }
@@ -139,8 +140,12 @@ function whenAnswered(id: number): (part: string) => boolean {
   }
 }
 
-async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Session>> {
-  const deadline = performance.now() + PROBE_MS
+async function openSession(
+  fetch: GuardedFetch,
+  url: string,
+  times?: Pick<CallTimes, 'headersMs' | 'totalMs'>,
+): Promise<Step<Session>> {
+  const deadline = performance.now() + (times?.totalMs ?? PROBE_MS)
   const headers: Record<string, string> = {}
   let lastId = 0
 
@@ -152,6 +157,7 @@ async function openSession(fetch: GuardedFetch, url: string): Promise<Step<Sessi
       headers,
       body: JSON.stringify({ jsonrpc: '2.0', ...message, ...(id === undefined ? {} : { id }) }),
       ...(bodyBytes === undefined ? {} : { bodyBytes }),
+      ...(times && { times: { ...times, totalMs: Math.max(1, deadline - performance.now()) } }),
       // A server may leave its stream of events open after the answer.
       ...(id === undefined ? {} : { isWhole: whenAnswered(id) }),
     })

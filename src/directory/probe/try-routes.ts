@@ -13,12 +13,21 @@ import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
 import { callTool } from './tool-call.js'
 
-/** A person waits for the answer, and a seller settles before it gives one. */
+/** A person waits for the answer. */
 export const tryTimes = { headersMs: 25_000, bodyMs: 10_000, totalMs: 30_000 }
+/**
+ * A seller works and settles before it answers a payment, and a settlement alone may take half a minute. Proxies before
+ * this service usually wait for a minute.
+ */
+export const paidTimes = { headersMs: 50_000, bodyMs: 10_000, totalMs: 55_000 }
 
-/** One call for each person at a time, with room for the answer of a 402 and the next try. */
+/**
+ * One call for each person at a time, with room for the answer of a 402 and the next try. A call that takes seconds leaves
+ * the places of the quick ones.
+ */
 export const tryAllowance = {
   maxConcurrent: 12,
+  slow: { afterMs: 4_000, places: 36 },
   maxConcurrentEach: 3,
   perCaller: { capacity: 12, refillMs: 5_000 },
   perHost: { capacity: 30, refillMs: 2_000 },
@@ -37,7 +46,6 @@ const shownHeaders = ['content-type', 'payment-required', 'payment-response', 'r
 
 interface TryRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'entriesById'>
-  /** With the times of `tryTimes`. */
   fetch: GuardedFetch
   budget: CallBudget
 }
@@ -88,8 +96,11 @@ export async function tryRoutes(
       const why = whyUncalled(endpoint)
       if (why !== undefined) throw fault('notCallable', why)
       const call = endpoint.method === 'MCP' ? callListedTool : callListedUrl
-      const answer = await budget.spend(callerOf(request.ip), hostKey(endpoint.url), () =>
-        call(fetch, endpoint, input, payment),
+      const answer = await budget.spend(
+        callerOf(request.ip),
+        hostKey(endpoint.url),
+        () => call(fetch, endpoint, input, payment),
+        merchantId,
       )
       return reply.header('cache-control', 'no-store').send(answer)
     },
@@ -118,6 +129,7 @@ const callListedUrl: CallListed = async (fetch, endpoint, input, payment) => {
       ...(payment === undefined ? {} : { 'payment-signature': payment }),
     },
     bodyBytes: MAX_ANSWER_BYTES,
+    times: timesFor(payment),
     asBase64: true,
   })
   if (answer.kind !== 'answer') return unanswered(answer)
@@ -141,13 +153,18 @@ const callListedTool: CallListed = async (fetch, { url, toolName = '' }, input, 
   const { arguments: given = {} } = input
   if (Buffer.byteLength(JSON.stringify(given)) > MAX_SENT_BYTES) throw tooLong()
   const target = { url, toolName, arguments: given }
-  const answer = await callTool(fetch, target, payment === undefined ? undefined : decode(payment))
+  const paid = payment === undefined ? undefined : decode(payment)
+  const answer = await callTool(fetch, target, paid, timesFor(payment))
   if (!answer.ok) {
     return { outcome: 'unanswered', message: answer.verdict.message, wasSent: answer.wasSent }
   }
   const body = Buffer.from(JSON.stringify(answer.value)).toString('base64')
   const headers = { 'content-type': 'application/json' }
   return { outcome: 'answered', status: 200, headers, body }
+}
+
+function timesFor(payment: string | undefined) {
+  return payment === undefined ? tryTimes : paidTimes
 }
 
 /** A tool takes the payment as an object. */

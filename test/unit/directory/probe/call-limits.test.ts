@@ -44,4 +44,37 @@ describe('the budget for calls', () => {
     await expect(first).rejects.toThrow('failed')
     expect(await spend('b', 'b', work)).toBe('done')
   })
+
+  it('is small for one merchant, whichever of their hosts is called', async () => {
+    const { spend } = createCallBudget({ now: () => 0, maxConcurrent: 9, maxConcurrentEach: 2 })
+    const hang = () => new Promise<never>(() => {})
+    for (const i of [1, 2]) void spend(`from ${i}`, `host ${i}`, hang, 'slow')
+    expect(await retryAfter(spend('me', 'host 3', work, 'slow'))).toBe('5')
+    expect(await spend('me', 'host 3', work, 'quick')).toBe('done')
+  })
+
+  it('has places of their own for slow calls, and no more of those than it says', async () => {
+    let now = 0
+    const { spend } = createCallBudget({
+      now: () => now,
+      maxConcurrent: 3,
+      slow: { afterMs: 4_000, places: 5 },
+    })
+    const hang = () => new Promise<never>(() => {})
+    let callers = 0
+    const take = async () => {
+      const caller = `${++callers}`
+      void spend(caller, caller, hang).catch(() => undefined)
+      return retryAfter(spend('me', 'me', work)).catch(() => 'free')
+    }
+    expect([await take(), await take(), await take()]).toEqual(['free', 'free', '5'])
+    now = 3_999
+    expect(await retryAfter(spend('me', 'me', work))).toBe('5')
+    now = 4_000
+    expect([await take(), await take(), await take()]).toEqual(['free', 'free', '5'])
+    now = 8_000
+    expect([await take(), await take()]).toEqual(['free', '5'])
+    now = 100_000
+    expect(await retryAfter(spend('me', 'me', work))).toBe('5')
+  })
 })

@@ -3,6 +3,7 @@ import type { MerchantEndpoint } from '../../../../api/listings.js'
 import type { TryAnswer, TryInput } from '../../../../api/try.js'
 import { toHttpCall } from '../../../../x402/calls.js'
 import { sendJson } from '../../../api/http.js'
+import { waits } from './payment.js'
 import { bytesOf } from './terms.js'
 
 /** An endpoint that is called from the page of its merchant. */
@@ -28,10 +29,6 @@ export type Reply =
 /** `page`: this page by itself. `service`: through Arcus. */
 export type Caller = 'page' | 'service'
 
-/** An endpoint may settle before it answers. */
-const TIMEOUT_MS = 30_000
-/** The service has limits of its own, and this one is above them. */
-const SERVICE_TIMEOUT_MS = 75_000
 const MAX_BYTES = 1024 * 1024
 
 /** Calls by the page itself; `undefined` when the host does not allow it, or there is no whole answer. */
@@ -59,7 +56,7 @@ export async function callByPage(
         ...(payment === undefined ? {} : { 'payment-signature': payment }),
       },
       ...(call.body === undefined ? {} : { body: call.body }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(payment === undefined ? waits.unpaid : waits.paid),
     })
     const bytes = await readBytes(response)
     return {
@@ -104,7 +101,7 @@ export async function callByService(
     ...(payment === undefined ? {} : { payment }),
   }
   try {
-    const signal = AbortSignal.timeout(SERVICE_TIMEOUT_MS)
+    const signal = AbortSignal.timeout(waits.service)
     const answer = await sendJson<TryAnswer>('POST', '/api/try', body, { signal })
     if (answer.outcome === 'unanswered') return { ok: false, ...answer }
     const { status, headers } = answer

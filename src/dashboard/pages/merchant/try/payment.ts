@@ -37,6 +37,12 @@ export interface SignedPayment {
   header: string
 }
 
+/**
+ * Milliseconds. A seller works and settles before it answers a payment. The service ends each call within a minute, and to
+ * give up before it would make the end of a paid call unknown.
+ */
+export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
+
 /** Clocks are wrong by minutes; the authorization begins earlier by this much. */
 const EARLIER_SECONDS = 600
 

@@ -45,7 +45,7 @@ describe.skipIf(skipped !== undefined)('an ERC-8004 agent', () => {
     await page.getByText('Verified agent: 4 of 4 checks').first().waitFor()
 
     await page.goto('/console/agent-house/settings')
-    await page.getByRole('button', { name: 'Unlink' }).click()
+    await page.getByRole('button', { name: 'Sign and unlink' }).click()
     await page.getByText('This listing names no ERC-8004 agent.').waitFor()
     expect(wallet.signed).toHaveLength(2)
     expect(faults).toEqual([])

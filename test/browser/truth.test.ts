@@ -137,7 +137,7 @@ describe.skipIf(skipped !== undefined)('relayer wallets without gas', () => {
 })
 
 describe.skipIf(skipped !== undefined)('what a check found', () => {
-  const panel = (page: Page) => page.getByRole('region', { name: 'The 402 of this endpoint' })
+  const panel = (page: Page) => page.getByRole('region', { name: 'What this endpoint asks for' })
 
   it('stands beside the fields, and a difference is told before the signature', async () => {
     const wallet = fern()
@@ -150,7 +150,7 @@ describe.skipIf(skipped !== undefined)('what a check found', () => {
     expect(await panel(page).getByTitle(devnetMerchant.address).count()).toBe(1)
     await page.getByLabel('Name').fill('Told House')
     await review(page)
-    expect(await page.getByText('differs from its 402').count()).toBe(0)
+    expect(await page.getByText('the listing differs from the endpoint').count()).toBe(0)
     await page.getByRole('button', { name: 'Back to editing' }).click()
 
     await page.getByLabel('Price in USDC').fill('0.02')
@@ -159,7 +159,7 @@ describe.skipIf(skipped !== undefined)('what a check found', () => {
       .getByText(/asks for 0\.01 USDC/)
       .waitFor()
     await review(page)
-    await page.getByText('differs from its 402').waitFor()
+    await page.getByText('the listing differs from the endpoint').waitFor()
     await page.getByText(/Buyers pay what it asks for/).waitFor()
     await page.getByText(/It is refused unless both name the same address/).waitFor()
     expect(wallet.signed).toEqual([])
@@ -280,7 +280,7 @@ describe.skipIf(skipped !== undefined)('a file of a hundred operations', () => {
     await page.getByLabel('OpenAPI file').setInputFiles(file())
     await page.getByRole('button', { name: `Check and add ${operations}` }).click()
     const waiting = (done: number) =>
-      page.getByText(`${done} of 100 checked, and Arcus asks to wait`).waitFor()
+      page.getByText(`${done} of 100 checked. Arcus asks to wait`).waitFor()
     await waiting(19)
     await page.clock.runFor(29_000)
     expect(calls).toBe(20)
@@ -319,7 +319,7 @@ describe.skipIf(skipped !== undefined)('after a save', () => {
     await connectWallet(page, 'Fern')
     for (const [index, path] of ['/weather/one', '/weather/two'].entries()) {
       await checkEndpoint(page, world.strangers.url + path)
-      await page.getByRole('region', { name: 'The 402 of this endpoint' }).nth(index).waitFor()
+      await page.getByRole('region', { name: 'What this endpoint asks for' }).nth(index).waitFor()
     }
     await page.getByLabel('Name').fill('Warned House')
     await review(page)
@@ -374,7 +374,7 @@ describe.skipIf(skipped !== undefined)('a change of the owner', () => {
     await expect.poll(() => focused(page)).toBe('Transfer')
     await offer()
     await switchWallet(page, 'Moss')
-    await page.getByText(/With you it begins anew/).waitFor()
+    await page.getByText(/Some things start again when you accept/).waitFor()
     await page.getByRole('button', { name: 'Sign and accept' }).click()
     await said(page)
       .getByText(/The listing is yours/)

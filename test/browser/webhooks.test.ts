@@ -29,7 +29,7 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     await connectWallet(page, 'Fern')
     await signIn(page)
     await page.getByRole('navigation', { name: 'Listing' }).getByText('Settings').click()
-    await page.getByLabel('Address to call').fill(receiver.url)
+    await page.getByLabel('URL to call').fill(receiver.url)
     await page.getByRole('button', { name: 'Sign and add' }).click()
     const secret = (await page.getByText(/^whsec_/).textContent()) ?? ''
     await page.getByText('nothing delivered yet').waitFor()
@@ -39,7 +39,7 @@ describe.skipIf(skipped !== undefined)('the webhooks of a listing', () => {
     const [delivery] = receiver.deliveries
     expect(delivery && refusalOf(delivery, secret)).toBeUndefined()
     await page.getByText('last delivered').waitFor()
-    await page.getByRole('button', { name: 'Replay all' }).click()
+    await page.getByRole('button', { name: 'Send all events again' }).click()
     await vi.waitUntil(() => receiver.deliveries.length === 2, { timeout: 20_000 })
     expect(receiver.deliveries[1]?.event.id).toBe(delivery?.event.id)
     await page.reload()

@@ -10,14 +10,16 @@ import { Card, Section } from '../../components/card.js'
 import { Dialog } from '../../components/dialog.js'
 import { TextField } from '../../components/field.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { say } from '../../components/toast.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress, shortHex } from '../../format/untrusted-text.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
 import { useSigning } from '../../wallet/signing.js'
 import { IdentityChecks } from '../merchant/identity-checks.js'
-import { MISTYPED } from './editor/compose-listing.js'
+import { words as ofEditor } from './editor/words.js'
 import { Webhooks } from './webhooks.js'
+import { words } from './words.js'
 
 /** Settings of a listing that change seldom. Each takes a signature of its own. */
 export function ListingSettings({ merchant }: { merchant: MerchantView }) {
@@ -37,10 +39,10 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
 /** Says why the connected wallet cannot sign for this address; nothing if it can. */
 function whyNot(address: string | undefined, signer: string | null): string | undefined {
   if (sameAddress(address, signer)) return undefined
-  if (signer === null) return 'Nobody owns this listing.'
+  if (signer === null) return words.settings.noOwner
   return address === undefined
-    ? `Connect the wallet ${shortHex(signer)} first.`
-    : `Only the wallet ${shortHex(signer)} can sign this. Switch to it above.`
+    ? words.settings.connectFirst(shortHex(signer))
+    : words.settings.onlyWallet(shortHex(signer))
 }
 
 interface PartProps {
@@ -56,19 +58,15 @@ function AgentLink({ merchant, why }: PartProps) {
   const link = useWrite((client, id: string | null) => client.linkAgent(merchant.id, id))
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!/^\d{1,78}$/.test(agentId.trim()))
-      return setProblem('Give the number of the agent, such as 214.')
+    if (!/^\d{1,78}$/.test(agentId.trim())) return setProblem(words.agent.idFormat)
     link.mutate(agentId.trim().replace(/^0+(?=\d)/, ''))
   }
   return (
-    <Section
-      title="ERC-8004 agent"
-      note="Link the agent of this merchant. Arcus makes four checks, repeats them, and shows the result and date of each."
-    >
+    <Section title={words.agent.title} note={words.agent.note}>
       <IdentityChecks merchant={merchant} />
       <form onSubmit={submit} noValidate className="space-y-3">
         <TextField
-          label="Agent id"
+          label={words.agent.id}
           error={problem}
           value={agentId}
           onChange={(text) => {
@@ -82,7 +80,7 @@ function AgentLink({ merchant, why }: PartProps) {
           beside={
             <>
               <Button type="submit" isBusy={link.isPending} why={why}>
-                Sign and link
+                {words.agent.link}
               </Button>
               {merchant.agentId !== null && (
                 <Button
@@ -91,13 +89,16 @@ function AgentLink({ merchant, why }: PartProps) {
                   why={why}
                   onClick={() => link.mutate(null)}
                 >
-                  Unlink
+                  {words.agent.unlink}
                 </Button>
               )}
             </>
           }
         />
-        <WriteOutcome write={link} done="Signed. Arcus makes the checks now." />
+        <WriteOutcome
+          write={link}
+          done={link.variables === null ? words.agent.unlinked : words.agent.linked}
+        />
       </form>
     </Section>
   )
@@ -120,14 +121,13 @@ function PayoutProof({
   const isConfirmed = payToProof === 'confirmation'
   const isPaid = sameAddress(address, payTo)
   return (
-    <Section
-      title="Payout address"
-      note="Anybody can list an address of somebody else. Payments count for this listing once the key of the address confirms the owner."
-    >
+    <Section title={words.payout.title} note={words.payout.note}>
       <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
         <span>
-          <Hex hex={payTo} kind="address" />{' '}
-          {isConfirmed ? 'has confirmed the owner.' : 'has not confirmed the owner yet.'}
+          <Sentence
+            text={isConfirmed ? words.payout.confirmed : words.payout.unconfirmed}
+            parts={{ address: <Hex hex={payTo} kind="address" /> }}
+          />
         </span>
         <Button
           variant={isConfirmed ? 'quiet' : 'secondary'}
@@ -135,17 +135,13 @@ function PayoutProof({
           why={whyNot(address, payTo)}
           onClick={() => confirm.mutate(isConfirmed ? null : (owner as `0x${string}`))}
         >
-          {isConfirmed ? 'Withdraw it' : 'Sign and confirm'}
+          {isConfirmed ? words.payout.withdraw : words.payout.confirm}
         </Button>
       </Card>
-      {!isPaid && (
-        <p className="text-sm text-muted">To sign, switch to the wallet of the payout address.</p>
-      )}
+      {!isPaid && <p className="text-sm text-muted">{words.payout.switchWallet}</p>}
       <WriteOutcome
         write={confirm}
-        done={
-          isConfirmed ? 'Confirmed. Payments count from now on.' : 'The confirmation is withdrawn.'
-        }
+        done={confirm.variables === null ? words.payout.withdrawnNow : words.payout.confirmedNow}
       />
     </Section>
   )
@@ -160,15 +156,17 @@ function Transfer({ merchant, why, address }: TransferProps) {
   const { offer } = merchant
   const isOffered = sameAddress(offer?.to, address)
   return (
-    <Section
-      title="Transfer"
-      note="You offer it, and the new owner accepts within seven days. The transfer removes the agent link and the marks of the operator. The payout address stays until the new owner changes it."
-    >
+    <Section title={words.transfer.title} note={words.transfer.note}>
       {offer !== null && (
         <Card className="flex flex-wrap items-center justify-between gap-3 px-5 py-4 text-sm">
           <span>
-            Offered to <Hex hex={offer.to} kind="address" />. The offer ends{' '}
-            <Moment at={offer.until * 1000} />.
+            <Sentence
+              text={words.transfer.offered}
+              parts={{
+                wallet: <Hex hex={offer.to} kind="address" />,
+                when: <Moment at={offer.until * 1000} />,
+              }}
+            />
           </span>
           {why === undefined && <Withdraw merchant={merchant} />}
         </Card>
@@ -184,22 +182,20 @@ function Offer({ merchant, why }: PartProps) {
   const [problem, setProblem] = useState<string>()
   const offer = useWrite(
     (client, address: Address) => client.offerOwner(merchant.id, address),
-    'Offered. The new owner finds it in their console.',
+    words.transfer.offeredNow,
   )
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const address = to.trim()
-    if (!/^0x[0-9a-fA-F]{40}$/.test(address))
-      return setProblem('Give an address: 0x and 40 digits.')
-    if (isMistyped(address)) return setProblem(MISTYPED)
-    if (sameAddress(address, merchant.owner))
-      return setProblem('This address is the present owner.')
+    if (!/^0x[0-9a-fA-F]{40}$/.test(address)) return setProblem(words.settings.addressFormat)
+    if (isMistyped(address)) return setProblem(ofEditor.problem.mistyped)
+    if (sameAddress(address, merchant.owner)) return setProblem(words.transfer.isOwner)
     offer.mutate(address as Address)
   }
   return (
     <form onSubmit={submit} noValidate className="space-y-3">
       <TextField
-        label="New owner"
+        label={words.transfer.newOwner}
         error={problem}
         value={to}
         onChange={(text) => {
@@ -212,7 +208,7 @@ function Offer({ merchant, why }: PartProps) {
         className="!min-w-56"
         beside={
           <Button type="submit" isBusy={offer.isPending} why={why}>
-            Sign and offer
+            {words.transfer.offer}
           </Button>
         }
       />
@@ -224,12 +220,12 @@ function Offer({ merchant, why }: PartProps) {
 function Withdraw({ merchant }: { merchant: MerchantView }) {
   const withdraw = useWrite(
     (client, _: null) => client.offerOwner(merchant.id, null),
-    'The offer is taken back.',
+    words.transfer.takenBack,
   )
   return (
     <span className="space-y-2">
       <Button size="sm" isBusy={withdraw.isPending} onClick={() => withdraw.mutate(null)}>
-        Take the offer back
+        {words.transfer.takeBack}
       </Button>
       <WriteOutcome write={withdraw} />
     </span>
@@ -239,17 +235,13 @@ function Withdraw({ merchant }: { merchant: MerchantView }) {
 function Accept({ merchant }: { merchant: MerchantView }) {
   const accept = useWrite(
     (client, _: null) => client.acceptOwner(merchant.id),
-    'The listing is yours. Look at its payout address next.',
+    words.transfer.accepted,
   )
   return (
     <div className="space-y-3">
-      <p className="text-sm text-pretty">
-        With you it begins anew: a payout address other than your wallet has to confirm you, and you
-        see the payments from then on, not those before. Buyers pay the present address until you
-        save another.
-      </p>
+      <p className="text-sm text-pretty">{words.transfer.acceptNote}</p>
       <Button variant="primary" isBusy={accept.isPending} onClick={() => accept.mutate(null)}>
-        Sign and accept
+        {words.transfer.accept}
       </Button>
       <WriteOutcome write={accept} />
     </div>
@@ -259,12 +251,9 @@ function Accept({ merchant }: { merchant: MerchantView }) {
 function DeleteListing({ merchant, why }: PartProps) {
   const [isAsking, setIsAsking] = useState(false)
   return (
-    <Section
-      title="Delete"
-      note="The listing leaves the directory at once. Its id stays yours, and its signed history stays public."
-    >
+    <Section title={words.remove.title} note={words.remove.note}>
       <Button variant="danger" why={why} onClick={() => setIsAsking(true)}>
-        Delete this listing
+        {words.remove.open}
       </Button>
       {isAsking && <Ask id={merchant.id} onClose={() => setIsAsking(false)} />}
     </Section>
@@ -279,7 +268,7 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
   const remove = useMutation({
     mutationFn: () => write((client) => client.delete(id)),
     onSuccess: () => {
-      say(`${id} is deleted. Its id stays yours.`)
+      say(words.remove.deleted(id))
       go('/console')
       queries.removeQueries({ queryKey: ['merchant', id] })
       return queries.invalidateQueries()
@@ -290,19 +279,19 @@ function Ask({ id, onClose }: { id: string; onClose: () => void }) {
     if (typed === id) remove.mutate()
   }
   return (
-    <Dialog title="Delete this listing?" onClose={onClose}>
+    <Dialog title={words.remove.ask} onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
-        <TextField label={`Type ${id} to confirm`} value={typed} onChange={setTyped} isCode />
+        <TextField label={words.remove.typeId(id)} value={typed} onChange={setTyped} isCode />
         <WriteOutcome write={remove} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>{words.remove.keep}</Button>
           <Button
             type="submit"
             variant="danger"
             isBusy={remove.isPending}
-            why={typed === id ? undefined : `Type ${id} first.`}
+            why={typed === id ? undefined : words.remove.typeIdFirst(id)}
           >
-            Sign and delete
+            {words.remove.sign}
           </Button>
         </div>
       </form>

@@ -10,20 +10,18 @@ import { TextField } from '../../components/field.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
+import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
 import { useWrite, WriteOutcome } from '../../wallet/signed-write.js'
+import { words as all } from './words.js'
 
-const events = [
-  ['payment.settled', 'Payments that settled'],
-  ['payment.failed', 'Payments that failed'],
-  ['endpoint.failing', 'Endpoints that fail'],
-  ['endpoint.recovered', 'Endpoints that answer again'],
-  ['price.drift', 'Prices that drift'],
-] as const
+const words = all.webhooks
 
 type Types = HookSettings['types']
+
+const events = Object.keys(words.types) as Types
 
 /** Lists the webhooks of a merchant to its signed-in owner, and has the owner sign changes of them. */
 export function Webhooks({
@@ -39,14 +37,11 @@ export function Webhooks({
   if (owner === null || payToProof === null) return null
   const isSignedIn = sameAddress(session.data?.address, owner)
   return (
-    <Section
-      title="Webhooks"
-      note="Arcus calls an address of yours when something happens. Each call is signed with a secret that is shown once."
-    >
+    <Section title={words.title} note={words.note}>
       {isSignedIn ? (
         <Hooks id={id} why={why} />
       ) : (
-        <ButtonLink href={`/console/${encodeURIComponent(id)}`}>Sign in to see them</ButtonLink>
+        <ButtonLink href={`/console/${encodeURIComponent(id)}`}>{words.signIn}</ButtonLink>
       )}
     </Section>
   )
@@ -76,23 +71,23 @@ function Hooks({ id, why }: { id: string; why: string | undefined }) {
         )}
       </Loaded>
       <form onSubmit={submit} noValidate className="space-y-3">
-        <TextField label="Address to call" value={url} onChange={setUrl} isCode maxLength={1000} />
+        <TextField label={words.url} value={url} onChange={setUrl} isCode maxLength={1000} />
         <fieldset className="grid gap-2 text-sm sm:grid-cols-2">
-          <legend className="mb-2 font-medium">Events</legend>
-          {events.map(([type, name]) => (
+          <legend className="mb-2 font-medium">{words.events}</legend>
+          {events.map((type) => (
             <label key={type} className="flex items-center gap-2">
               <input type="checkbox" checked={types.includes(type)} onChange={() => toggle(type)} />
-              {name}
+              {words.types[type]}
             </label>
           ))}
         </fieldset>
         <Button type="submit" isBusy={add.isPending} why={why ?? whyIncomplete(url, types)}>
-          Sign and add
+          {words.add}
         </Button>
         {secret == null ? (
-          <WriteOutcome write={add} done="Added." />
+          <WriteOutcome write={add} done={words.added} />
         ) : (
-          <Notice tone="ok" title="Keep this secret; it is not shown again">
+          <Notice tone="ok" title={words.secret}>
             <code className="break-all">{secret}</code>
           </Notice>
         )}
@@ -102,8 +97,8 @@ function Hooks({ id, why }: { id: string; why: string | undefined }) {
 }
 
 function whyIncomplete(url: string, types: Types): string | undefined {
-  if (url.trim() === '') return 'Give the address to call first.'
-  return types.length === 0 ? 'Choose an event first.' : undefined
+  if (url.trim() === '') return words.urlFirst
+  return types.length === 0 ? words.eventFirst : undefined
 }
 
 function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string | undefined }) {
@@ -111,45 +106,45 @@ function HookCard({ id, hook, why }: { id: string; hook: HookView; why: string |
   const replay = useWrite((client, since: number | null) =>
     client.setHook(id, { id: hook.id, url: hook.url, types, since }),
   )
-  const remove = useWrite((client, hookId: string) => client.deleteHook(id, hookId))
+  const remove = useWrite((client, hookId: string) => client.deleteHook(id, hookId), words.removed)
   const isBusy = replay.isPending || remove.isPending
-  const states = { active: 'Active', retrying: 'Trying again', parked: 'Parked' }
   return (
     <Card className="space-y-3 px-5 py-4 text-sm">
       <p className="font-mono break-all">
         <UntrustedText text={hook.url} max={200} />
       </p>
       <p className="text-muted">
-        {states[hook.state]} · {hook.types.join(', ')} ·{' '}
-        {hook.deliveredAt === null ? 'nothing delivered yet' : 'last delivered '}
-        {hook.deliveredAt !== null && <Moment at={hook.deliveredAt} />}
+        {words.states[hook.state]} · {types.map((type) => words.types[type]).join(', ')} ·{' '}
+        {hook.deliveredAt === null ? (
+          words.undelivered
+        ) : (
+          <Sentence text={words.delivered} parts={{ when: <Moment at={hook.deliveredAt} /> }} />
+        )}
       </p>
       {hook.lastError !== null && (
         <Notice
           tone={hook.state === 'parked' ? 'bad' : 'warn'}
-          title={hook.state === 'parked' ? 'Nothing is delivered any more' : 'The last call failed'}
+          title={hook.state === 'parked' ? words.stopped : words.failed}
         >
           <UntrustedText text={hook.lastError} max={300} />
         </Notice>
       )}
-      {hook.isLossy && (
-        <Notice tone="warn" title="Events were dropped before they were delivered" />
-      )}
+      {hook.isLossy && <Notice tone="warn" title={words.lossy} />}
       <div className="flex flex-wrap gap-2">
         {hook.state !== 'active' && (
           <Button isBusy={isBusy} why={why} onClick={() => replay.mutate(null)}>
-            Go on
+            {words.resume}
           </Button>
         )}
         <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => replay.mutate(0)}>
-          Replay all
+          {words.replay}
         </Button>
         <Button variant="quiet" isBusy={isBusy} why={why} onClick={() => remove.mutate(hook.id)}>
-          Remove
+          {words.remove}
         </Button>
       </div>
-      <WriteOutcome write={replay} done="Signed. Deliveries begin now." />
-      <WriteOutcome write={remove} done="Removed." />
+      <WriteOutcome write={replay} done={words.replayed} />
+      <WriteOutcome write={remove} />
     </Card>
   )
 }

@@ -9,6 +9,7 @@ import {
 import { parametersIn } from '../../../../x402/calls.js'
 import { priceProblem, usdToAtomic } from '../../../format/amounts.js'
 import { type EndpointDraft, type ListedToken, type ListingDraft, tokenOf } from './draft.js'
+import { words } from './words.js'
 
 /** Problems by the path of their field: `name`, `endpoints[0].price`. */
 export type Problems = Record<string, string>
@@ -17,13 +18,9 @@ export type Composed =
   | { ok: true; id: string; listing: Listing }
   | { ok: false; problems: Problems }
 
-/** The problem of an address whose letters do not fit its digits. */
-export const MISTYPED =
-  'This address looks mistyped: its EIP-55 checksum is wrong. Copy it again, or write it in lower case if every digit is right.'
-
 const idProblems: Partial<Record<ReturnType<typeof merchantIdKind>, string>> = {
-  malformed: 'Use 3 to 40 lower-case letters, digits and inner hyphens.',
-  reserved: 'Arcus keeps this id for itself. Choose another.',
+  malformed: words.problem.malformedId,
+  reserved: words.problem.reservedId,
 }
 
 /** Composes the listing to sign from the texts of the form, or says what is wrong with each field. The service checks it again. */
@@ -42,7 +39,7 @@ export function composeListing(draft: ListingDraft, tokens: readonly ListedToken
   }
   const checked = listingBody.safeParse(listing, { error: describeIssue })
   for (const { path, message } of checked.error?.issues ?? []) {
-    problems[fieldOf(formatPath(path))] ??= `It ${message}.`
+    problems[fieldOf(formatPath(path))] ??= words.problem.ofField(message)
   }
   return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, id, listing }
 }
@@ -84,7 +81,7 @@ function readJson(text: string, path: string, problems: Problems): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    problems[path] = `This is not JSON: ${(error as Error).message}`
+    problems[path] = words.problem.notJson((error as Error).message)
     return undefined
   }
 }

@@ -2,6 +2,7 @@ import type { Listing, ListingEndpoint } from 'arcus-client/listing'
 import { type CallExample, parametersIn, targetKey } from '../../../../x402/calls.js'
 import { atomicToUsd } from '../../../format/amounts.js'
 import { type ListedToken, tokenOf } from './draft.js'
+import { words } from './words.js'
 
 export interface FieldChange {
   field: string
@@ -54,12 +55,12 @@ export function isUnchanged(diff: ListingDiff): boolean {
   return diff.fields.length === 0 && diff.endpoints.length === 0
 }
 
-const PAID_TO = 'Paid to'
+const { fields: named, paidTo: PAID_TO } = words.review
 
 type Fields = Record<string, string>
 
 function merchantFields({ name, description, payTo }: Listing): Fields {
-  return { Name: name, Description: description ?? '', [PAID_TO]: payTo }
+  return { [named.name]: name, [named.description]: description ?? '', [PAID_TO]: payTo }
 }
 
 function endpointFields(endpoint: ListingEndpoint, tokens: readonly ListedToken[]): Fields {
@@ -69,14 +70,14 @@ function endpointFields(endpoint: ListingEndpoint, tokens: readonly ListedToken[
   const isAlone = example === undefined || Object.keys(example).length === 1
   const values = isAlone ? (main ?? {}) : example
   return {
-    Title: title,
-    Description: description ?? '',
-    Pricing: pricing ?? 'fixed',
-    Price: `${atomicToUsd(price)} ${tokenOf(endpoint, tokens).symbol}`,
-    Tags: (tags ?? []).join(', '),
-    Example: jsonOf(values),
-    'Input schema': jsonOf(inputSchema),
-    Output: outputOf(output),
+    [named.title]: title,
+    [named.description]: description ?? '',
+    [named.pricing]: pricing ?? 'fixed',
+    [named.price]: `${atomicToUsd(price)} ${tokenOf(endpoint, tokens).symbol}`,
+    [named.tags]: (tags ?? []).join(', '),
+    [named.example]: jsonOf(values),
+    [named.inputSchema]: jsonOf(inputSchema),
+    [named.output]: outputOf(output),
   }
 }
 

@@ -16,6 +16,9 @@ import { type EndpointDraft, fillEndpoint, listedTokens, tokenOf } from './draft
 import { differences } from './found.js'
 import { FoundPanel } from './found-panel.js'
 import { isLive, readQuote } from './quote.js'
+import { words as all } from './words.js'
+
+const words = all.endpoint
 
 interface EndpointFieldsProps {
   endpoint: EndpointDraft
@@ -31,14 +34,8 @@ interface EndpointFieldsProps {
 }
 
 export const methodOptions = callMethods.map(
-  (method) => [method, method === 'MCP' ? 'MCP tool' : method] as const,
+  (method) => [method, method === 'MCP' ? all.paste.tool : method] as const,
 )
-
-const exampleLabels = {
-  queryParams: 'Example parameters (JSON)',
-  body: 'Example body (JSON)',
-  arguments: 'Example arguments (JSON)',
-}
 
 /** With another of these it is another endpoint, about which nothing is known. */
 const addresses = new Set<keyof EndpointDraft>(['url', 'method', 'toolName'])
@@ -54,7 +51,7 @@ export function EndpointFields(props: EndpointFieldsProps) {
   const { symbol } = tokenOf(endpoint, listedTokens(useQuery(settingsQuery).data))
   return (
     <fieldset className="min-w-0">
-      <legend className="sr-only">Endpoint {title || url}</legend>
+      <legend className="sr-only">{title || url ? words.legend(title || url) : words.new}</legend>
       <div className="flex items-center gap-2 px-4 py-3 sm:px-5">
         <button
           type="button"
@@ -68,12 +65,12 @@ export function EndpointFields(props: EndpointFieldsProps) {
           <MethodChip method={method} />
           <span className="min-w-0 truncate">
             {url === '' ? (
-              <span className="text-sm text-muted">New endpoint</span>
+              <span className="text-sm text-muted">{words.new}</span>
             ) : (
               <UrlText url={url} />
             )}
           </span>
-          {!isOpen && differs && <Badge tone="warn">Differs from its 402</Badge>}
+          {!isOpen && differs && <Badge tone="warn">{words.differs}</Badge>}
           {!isOpen && (
             <span className="ml-auto hidden shrink-0 text-sm text-muted sm:inline">
               {oneLine(title, 40)}
@@ -85,9 +82,9 @@ export function EndpointFields(props: EndpointFieldsProps) {
           size="sm"
           variant="quiet"
           onClick={onRemove}
-          aria-label={`Remove ${title || url || 'endpoint'}`}
+          aria-label={title || url ? words.removeNamed(title || url) : words.removeThis}
         >
-          Remove
+          {words.remove}
         </Button>
       </div>
       {isOpen && <Fields {...{ endpoint, path, problems, payTo, onChange }} />}
@@ -110,8 +107,14 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
   })
   return (
     <div className="grid gap-5 px-4 pb-6 sm:grid-cols-6 sm:px-5">
-      <TextField place="sm:col-span-4" label="URL" isCode maxLength={2_048} {...bind('url')} />
-      <Field place="sm:col-span-2" label="Method">
+      <TextField
+        place="sm:col-span-4"
+        label={words.url}
+        isCode
+        maxLength={2_048}
+        {...bind('url')}
+      />
+      <Field place="sm:col-span-2" label={all.paste.method}>
         {(field) => (
           <Select
             {...field}
@@ -124,8 +127,8 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
       {method === 'MCP' && (
         <TextField
           place="sm:col-span-6"
-          label="Name of the tool"
-          hint="As the MCP server at the URL lists it. Each tool is an endpoint of its own."
+          label={words.toolName}
+          hint={words.toolNote}
           isCode
           maxLength={128}
           {...bind('toolName')}
@@ -139,15 +142,15 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
       </div>
       <TextField
         place="sm:col-span-6"
-        label="Title"
+        label={words.title}
         name="title"
         maxLength={100}
         {...bind('title')}
       />
       <TextField
         place="sm:col-span-2"
-        label={`Price in ${token.symbol}`}
-        hint={pricing === 'metered' ? 'The maximum price of a call.' : undefined}
+        label={words.price(token.symbol)}
+        hint={pricing === 'metered' ? words.maximum : undefined}
         inputMode="decimal"
         placeholder="0.01"
         maxLength={20}
@@ -156,7 +159,7 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
         beside={
           tokens.length > 1 && (
             <Select
-              aria-label="Token"
+              aria-label={words.token}
               value={token.address}
               options={tokens.map(({ address, symbol }) => [address, symbol] as const)}
               onChange={bind('asset').onChange}
@@ -165,14 +168,14 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
           )
         }
       />
-      <Field place="sm:col-span-2" label="Pricing">
+      <Field place="sm:col-span-2" label={words.pricing}>
         {(field) => (
           <Select
             {...field}
             value={pricing}
             options={[
-              ['fixed', 'Fixed'],
-              ['metered', 'Metered, up to the price'],
+              ['fixed', words.fixed],
+              ['metered', words.metered],
             ]}
             onChange={bind('pricing').onChange}
           />
@@ -180,28 +183,29 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
       </Field>
       <TextField
         place="sm:col-span-2"
-        label="Tags"
-        hint="Separated by commas."
+        label={words.tags}
+        hint={words.tagsNote}
         maxLength={400}
         {...bind('tags')}
       />
-      <TextArea place="sm:col-span-6" label="Description" rows={3} {...bind('description')} />
+      <TextArea
+        place="sm:col-span-6"
+        label={all.form.description}
+        rows={3}
+        {...bind('description')}
+      />
       <TextArea
         place="sm:col-span-3"
-        label={exampleLabels[parametersIn(method)]}
-        hint={
-          uncalledMethods.includes(method)
-            ? `Arcus never calls a ${method}: the endpoint stays unverified.`
-            : 'Arcus calls the endpoint with these, without payment.'
-        }
+        label={words[parametersIn(method)]}
+        hint={uncalledMethods.includes(method) ? words.notCalled(method) : words.called}
         rows={5}
         isCode
         {...bind('example')}
       />
       <TextArea
         place="sm:col-span-3"
-        label="Input schema (JSON Schema)"
-        hint="Agents need it to use the endpoint as a tool."
+        label={words.inputSchema}
+        hint={words.inputSchemaNote}
         rows={5}
         isCode
         {...bind('inputSchema')}
@@ -210,7 +214,7 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
   )
 }
 
-/** Reads the live 402 again and takes over its price and parameters. */
+/** Checks the endpoint again and takes over its price and parameters. */
 function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onChange'>) {
   const { url } = endpoint
   const read = useMutation({
@@ -225,21 +229,17 @@ function ReadAgain({ endpoint, onChange }: Pick<FieldsProps, 'endpoint' | 'onCha
       <Button
         size="sm"
         isBusy={read.isPending}
-        why={url === '' ? 'Give the URL first.' : undefined}
+        why={url === '' ? words.urlFirst : undefined}
         onClick={() => read.mutate()}
       >
         <Icon name="again" size={13} />
-        Read the live 402 again
+        {words.checkAgain}
       </Button>
       {read.error !== null && <Notice tone="bad">{read.error.message}</Notice>}
       {quote !== undefined && !read.isPending && (
         <Notice
           tone={quote.listing === null ? 'warn' : 'ok'}
-          title={
-            quote.listing === null
-              ? verdictName(quote.verdict)
-              : 'The endpoint is live. Price and parameters are those of its 402.'
-          }
+          title={quote.listing === null ? verdictName(quote.verdict) : words.live}
         >
           {quote.listing === null && <UntrustedText text={quote.message} max={600} />}
         </Notice>

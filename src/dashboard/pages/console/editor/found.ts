@@ -2,6 +2,7 @@ import type { Listing } from 'arcus-client/listing'
 import { atomicToUsd, exactAmount, usdToAtomic } from '../../../format/amounts.js'
 import { sameAddress, shortHex } from '../../../format/untrusted-text.js'
 import type { EndpointDraft } from './draft.js'
+import { words } from './words.js'
 
 /** Warnings that concern the listing as it was, or what the owner may have written since. */
 const answered = (draft: Pick<EndpointDraft, 'inputSchema'>, code: string) =>
@@ -21,12 +22,10 @@ export function differences(draft: EndpointDraft, payTo: Listing['payTo'] | stri
   const asks = exactAmount(atomicToUsd(found.price), found.symbol)
   return [
     ...(typed !== undefined && (typed !== found.price || isOtherToken)
-      ? [`The 402 asks for ${asks}. Buyers pay what it asks for, not what the listing says.`]
+      ? [words.found.otherPrice(asks)]
       : []),
     ...(payTo.trim() !== '' && !sameAddress(payTo.trim(), found.payTo)
-      ? [
-          `The 402 asks for payment to ${shortHex(found.payTo)}, the listing names ${shortHex(payTo.trim())}. It is refused unless both name the same address.`,
-        ]
+      ? [words.found.otherPayTo(shortHex(found.payTo), shortHex(payTo.trim()))]
       : []),
   ]
 }

@@ -7,6 +7,9 @@ import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.
 import type { EndpointDraft } from './draft.js'
 import { checkAll, type Outcome, type Progress } from './import-queue.js'
 import { type Operation, parseFile, type ReadOpenApi, readOpenApi } from './read-openapi.js'
+import { words as all } from './words.js'
+
+const words = all.import
 
 export interface Imported {
   name: string
@@ -51,7 +54,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
   return (
     <div className="space-y-4">
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="OpenAPI file" hint="JSON or YAML, version 3. It stays on this device.">
+        <Field label={words.file} hint={words.fileNote}>
           {(field) => (
             <input
               {...field}
@@ -66,8 +69,8 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
           )}
         </Field>
         <TextField
-          label="Server"
-          hint="Only needed if the file names none, or a relative one."
+          label={words.server}
+          hint={words.serverNote}
           value={base}
           onChange={setBase}
           onBlur={() => base !== '' && open(file, base)}
@@ -76,7 +79,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
         />
       </div>
       {read.error !== null && (
-        <Notice tone="bad" title="It could not be read">
+        <Notice tone="bad" title={words.notRead}>
           {read.error.message}
         </Notice>
       )}
@@ -87,23 +90,25 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             <Button
               variant="primary"
               isBusy={add.isPending}
-              why={chosen.size === 0 ? 'Choose an operation first.' : undefined}
+              why={chosen.size === 0 ? words.chooseFirst : undefined}
               onClick={() => add.mutate(read.data)}
             >
-              Check and add {chosen.size}
+              {words.check(chosen.size)}
             </Button>
             {add.isPending && progress !== undefined && (
               <>
-                <Button onClick={() => stop.current?.abort()}>Stop</Button>
+                <Button onClick={() => stop.current?.abort()}>{words.stop}</Button>
                 <progress
-                  aria-label="Checked"
+                  aria-label={words.progress}
                   value={progress.done}
                   max={progress.total}
                   className="h-2 w-32 accent-accent"
                 />
                 <p className="text-sm text-muted tabular">
-                  {progress.done} of {progress.total} checked
-                  {progress.isWaiting && ', and Arcus asks to wait'}
+                  {(progress.isWaiting ? words.waiting : words.checked)(
+                    progress.done,
+                    progress.total,
+                  )}
                 </p>
               </>
             )}
@@ -125,15 +130,9 @@ function Result({ endpoints, refused, left }: Outcome) {
   return (
     <Notice
       tone={isWhole ? 'ok' : 'warn'}
-      title={[
-        `${endpoints.length} added below`,
-        ...(refused.length === 0 ? [] : [`${refused.length} left out`]),
-        ...(left === 0 ? [] : [`${left} not checked`]),
-      ].join(', ')}
+      title={words.result({ added: endpoints.length, leftOut: refused.length, left })}
     >
-      {endpoints.some(({ price }) => price === '') && (
-        <p>Enter the prices of PUT, PATCH and DELETE: Arcus never calls them.</p>
-      )}
+      {endpoints.some(({ price }) => price === '') && <p>{words.enterPrices}</p>}
       {refused.map(({ operation: { method, url }, why }) => (
         <p key={method + url}>
           <UntrustedText text={`${method} ${url}`} max={120} />:{' '}
@@ -167,7 +166,7 @@ export function Operations({
   return (
     <div className="space-y-3">
       <fieldset className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line">
-        <legend className="sr-only">Operations of the file</legend>
+        <legend className="sr-only">{words.operations}</legend>
         {operations.map((operation) => (
           <label
             key={operation.method + operation.url}
@@ -187,13 +186,11 @@ export function Operations({
             </span>
           </label>
         ))}
-        {operations.length === 0 && (
-          <p className="px-3 py-4 text-sm text-muted">Nothing in this file can be listed.</p>
-        )}
+        {operations.length === 0 && <p className="px-3 py-4 text-sm text-muted">{words.none}</p>}
       </fieldset>
       {skipped.length > 0 && (
         <details className="text-sm text-muted">
-          <summary className="w-fit hover:text-ink">{skipped.length} cannot be listed</summary>
+          <summary className="w-fit hover:text-ink">{words.skipped(skipped.length)}</summary>
           <ul className="mt-2 space-y-1 text-xs">
             {skipped.map(({ what, why }) => (
               <li key={what}>

@@ -4,6 +4,7 @@ import { verdictName } from '../../../format/verdicts.js'
 import { type EndpointDraft, emptyEndpoint, fillEndpoint } from './draft.js'
 import { isLive, readQuote } from './quote.js'
 import type { Operation } from './read-openapi.js'
+import { words } from './words.js'
 
 export interface Outcome {
   endpoints: EndpointDraft[]
@@ -63,7 +64,10 @@ async function checkOne(operation: Operation, outcome: Outcome, queue: Queue): P
   const asked = { method, example: draft.example, beside, signal: queue.signal }
   const quote = await patiently(() => readQuote(url, asked), queue)
   if (!isLive(quote)) {
-    outcome.refused.push({ operation, why: `${verdictName(quote.verdict)}. ${quote.message}` })
+    outcome.refused.push({
+      operation,
+      why: words.problem.ofEndpoint(verdictName(quote.verdict), quote.message),
+    })
     return
   }
   outcome.payTo ||= quote.listing.payTo

@@ -8,6 +8,7 @@ import { settingsQuery } from '../../../api/queries.js'
 import { Button } from '../../../components/button.js'
 import { Moment } from '../../../components/moment.js'
 import { Notice } from '../../../components/notice.js'
+import { Sentence } from '../../../components/sentence.js'
 import { verdictName } from '../../../format/verdicts.js'
 import { useSigning } from '../../../wallet/signing.js'
 import { type Composed, composeListing, type Problems } from './compose-listing.js'
@@ -17,6 +18,9 @@ import { ListingForm } from './listing-form.js'
 import { Review } from './review.js'
 import { Saved } from './saved.js'
 import { useDraft } from './use-draft.js'
+import { words as all } from './words.js'
+
+const words = all.draft
 
 type Ready = Extract<Composed, { ok: true }>
 
@@ -88,24 +92,24 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
       {form.isStale && (
         <Notice
           tone="warn"
-          title="The listing has changed since you began this draft"
+          title={words.stale}
           action={
             <span className="flex gap-2">
               <Button size="sm" onClick={form.rebase}>
-                Keep my draft
+                {words.keepMine}
               </Button>
               <Button size="sm" onClick={() => form.drop()}>
-                Discard my draft
+                {words.discardMine}
               </Button>
             </span>
           }
         >
-          Saving your draft would undo that change.
+          {words.staleNote}
         </Notice>
       )}
       {form.kept !== undefined && !form.isStale && !isBlank(form.draft) && (
         <Notice
-          title="This device kept your draft"
+          title={words.kept}
           action={
             <Button
               size="sm"
@@ -114,16 +118,16 @@ export function ListingEditor({ merchant }: { merchant?: MerchantView }) {
                 form.drop()
               }}
             >
-              Discard it
+              {words.discard}
             </Button>
           }
         >
-          Last changed <Moment at={form.kept.savedAt} />.
+          <Sentence text={words.keptNote} parts={{ when: <Moment at={form.kept.savedAt} /> }} />
         </Notice>
       )}
       {save.error !== null && (
-        <Notice tone="bad" title="Not saved: the service refused it">
-          See the fields marked below. Nothing you wrote is lost.
+        <Notice tone="bad" title={words.refused}>
+          {words.refusedNote}
         </Notice>
       )}
       <ListingForm
@@ -156,7 +160,7 @@ function Step({ children }: { children: ReactNode }) {
 function problemsOf(error: unknown): Problems {
   if (!(error instanceof ArcusError)) return {}
   const { code, message, details } = error
-  if (code === 'not_owner') return { id: 'This id belongs to another owner. Choose another id.' }
+  if (code === 'not_owner') return { id: all.problem.otherOwner }
   if (code === 'invalid_merchant_id') return { id: message }
   const { endpoints, issues } = (details ?? {}) as {
     endpoints?: { path: string; reason: string; message: string }[]
@@ -166,12 +170,14 @@ function problemsOf(error: unknown): Problems {
     return Object.fromEntries(
       endpoints.map(({ path, reason, message }) => [
         `${path}.url`,
-        `${verdictName(reason)}. ${message}`,
+        all.problem.ofEndpoint(verdictName(reason), message),
       ]),
     )
   }
   if (code === 'invalid_listing' && issues !== undefined) {
-    return Object.fromEntries(issues.map(({ path, message }) => [path, `It ${message}.`]))
+    return Object.fromEntries(
+      issues.map(({ path, message }) => [path, all.problem.ofField(message)]),
+    )
   }
   return {}
 }

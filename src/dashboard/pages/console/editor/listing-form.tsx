@@ -12,6 +12,9 @@ import { EndpointFields } from './endpoint-fields.js'
 import type { Imported } from './import-openapi.js'
 import { PasteUrl } from './paste-url.js'
 import { isLive, type Quote } from './quote.js'
+import { words as all } from './words.js'
+
+const words = all.form
 
 const ImportOpenApi = lazyPage(async () => (await import('./import-openapi.js')).ImportOpenApi)
 
@@ -84,16 +87,13 @@ export function ListingForm(props: ListingFormProps) {
 
   return (
     <div className="space-y-10">
-      <Section
-        title="Endpoints"
-        note="URL, price and parameters of each. Arcus reads most of it from the live 402."
-      >
+      <Section title={words.endpoints} note={words.endpointsNote}>
         {problems.endpoints !== undefined && <Notice tone="bad">{problems.endpoints}</Notice>}
         <Card className="p-4 sm:p-5">
           <PasteUrl isFirst={draft.endpoints.length === 0} onFound={add} onByHand={addByHand} />
           <details className="mt-4 border-t border-line pt-3">
             <summary className="w-fit text-sm font-medium text-muted hover:text-ink">
-              Import from an OpenAPI file
+              {words.openImport}
             </summary>
             <div className="pt-4">
               <Suspense fallback={<Skeleton className="h-16 w-full" />}>
@@ -122,13 +122,10 @@ export function ListingForm(props: ListingFormProps) {
             ))}
           </Card>
         )}
-        <Section
-          title="Merchant"
-          note="The name behind the endpoints, and the address that is paid."
-        >
+        <Section title={words.merchant} note={words.merchantNote}>
           <Card className="grid gap-5 p-4 sm:grid-cols-2 sm:p-5">
             <TextField
-              label="Name"
+              label={words.name}
               error={problems.name}
               value={draft.name}
               onChange={(name) => {
@@ -138,9 +135,9 @@ export function ListingForm(props: ListingFormProps) {
               maxLength={60}
             />
             <TextField
-              label="Id"
+              label={words.id}
               error={problems.id}
-              hint={isNew ? 'It is part of the address and cannot change.' : 'An id never changes.'}
+              hint={isNew ? words.idNew : words.idKept}
               value={draft.id}
               onChange={(id) => set({ id: id.toLowerCase() })}
               disabled={!isNew}
@@ -149,9 +146,9 @@ export function ListingForm(props: ListingFormProps) {
             />
             <TextField
               place="sm:col-span-2"
-              label="Payout address"
+              label={words.payTo}
               error={problems.payTo}
-              hint="The 402 of every endpoint must ask for payment to this address."
+              hint={words.payToNote}
               aside={
                 wallet !== undefined &&
                 !sameAddress(wallet, draft.payTo) && (
@@ -160,7 +157,7 @@ export function ListingForm(props: ListingFormProps) {
                     onClick={() => set({ payTo: wallet })}
                     className="text-xs text-accent hover:underline"
                   >
-                    Use my wallet
+                    {words.useWallet}
                   </button>
                 )
               }
@@ -172,7 +169,7 @@ export function ListingForm(props: ListingFormProps) {
             />
             <TextArea
               place="sm:col-span-2"
-              label="Description"
+              label={words.description}
               error={problems.description}
               value={draft.description}
               onChange={(description) => set({ description })}
@@ -182,15 +179,13 @@ export function ListingForm(props: ListingFormProps) {
         </Section>
         <div className="flex flex-wrap items-center gap-4">
           <Button type="submit" variant="primary">
-            Review changes
+            {words.review}
           </Button>
-          <p className="text-xs text-muted">Nothing is sent yet. This device keeps your draft.</p>
+          <p className="text-xs text-muted">{words.nothingSent}</p>
         </div>
         {Object.keys(problems).length > 0 && (
           <p role="alert" className="text-sm text-bad">
-            {Object.keys(problems).length === 1
-              ? 'One field needs your attention.'
-              : `${Object.keys(problems).length} fields need your attention.`}
+            {words.problems(Object.keys(problems).length)}
           </p>
         )}
       </form>

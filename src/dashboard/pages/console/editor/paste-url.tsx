@@ -10,6 +10,9 @@ import { verdictName, warningText } from '../../../format/verdicts.js'
 import type { Method } from './draft.js'
 import { methodOptions } from './endpoint-fields.js'
 import { type Quote, readQuote } from './quote.js'
+import { words as all } from './words.js'
+
+const words = all.paste
 
 interface PasteUrlProps {
   isFirst: boolean
@@ -20,7 +23,7 @@ interface PasteUrlProps {
 
 type Tool = NonNullable<Quote['tools']>[number]
 
-/** Takes a URL and reads its live 402, or says why it cannot be listed. */
+/** Takes a URL and checks it, or says why it cannot be listed. */
 export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   const [url, setUrl] = useState('')
   const form = useRef<HTMLFormElement>(null)
@@ -65,8 +68,8 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
   return (
     <form ref={form} onSubmit={submit} className="space-y-3">
       <TextField
-        label={isFirst ? 'URL of your paid endpoint' : 'URL of another endpoint'}
-        hint="Arcus calls it once, without payment, and reads the 402."
+        label={isFirst ? words.first : words.another}
+        hint={words.note}
         inputMode="url"
         value={url}
         onChange={(text) => {
@@ -81,9 +84,9 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         beside={
           <>
             <Select
-              aria-label="Method"
+              aria-label={words.method}
               value={method}
-              options={[['', 'Any method'], ...methodOptions]}
+              options={[['', words.anyMethod], ...methodOptions]}
               onChange={setMethod}
               className="!w-32 shrink-0"
             />
@@ -91,21 +94,21 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
               type="submit"
               variant="primary"
               isBusy={probe.isPending}
-              why={url.trim() === '' ? 'Paste a URL first.' : undefined}
+              why={url.trim() === '' ? words.urlFirst : undefined}
               className="max-sm:flex-1"
             >
-              Check endpoint
+              {words.check}
             </Button>
           </>
         }
       />
       {probe.isPending && (
         <p role="status" className="text-sm text-muted">
-          Arcus calls it now. A slow server may take five seconds.
+          {words.checking}
         </p>
       )}
       {probe.error !== null && (
-        <Notice tone="bad" title="It could not be checked">
+        <Notice tone="bad" title={words.notChecked}>
           {probe.error.message}
         </Notice>
       )}
@@ -117,7 +120,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
         />
       )}
       {answer?.listing != null && answer.warnings.includes('amount_zero') && (
-        <Notice tone="warn" title="It was added below, and cannot be paid yet">
+        <Notice tone="warn" title={words.unpayable}>
           {warningText('amount_zero')}
         </Notice>
       )}
@@ -131,20 +134,18 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
                 size="sm"
                 onClick={() => onByHand(withScheme(url), refused.method, probe.variables?.toolName)}
               >
-                Fill in by hand
+                {words.byHand}
               </Button>
             ) : (
               <Button size="sm" onClick={() => follow(leadsTo)}>
-                Check that address
+                {words.follow}
               </Button>
             )
           }
         >
           <UntrustedText text={refused.message} max={600} />
           <p className="mt-1">
-            {refused.verdict === 'unreachable'
-              ? 'You can list it all the same. Until it answers it is unverified and outside the default order of the directory.'
-              : 'It cannot be saved like this. Correct it and check again.'}
+            {refused.verdict === 'unreachable' ? words.listable : words.notListable}
           </p>
         </Notice>
       )}
@@ -162,7 +163,7 @@ interface ToolsProps {
 function Tools({ tools, isBusy, onChoose }: ToolsProps) {
   return (
     <ul
-      aria-label="Tools of the MCP server"
+      aria-label={words.tools}
       className="max-h-80 divide-y divide-line overflow-y-auto rounded-lg border border-line"
     >
       {tools.map(({ name, description = '' }) => (
@@ -177,9 +178,9 @@ function Tools({ tools, isBusy, onChoose }: ToolsProps) {
             size="sm"
             isBusy={isBusy}
             onClick={() => onChoose(name)}
-            aria-label={`Check and add ${name}`}
+            aria-label={words.addNamed(name)}
           >
-            Check and add
+            {words.addTool}
           </Button>
         </li>
       ))}

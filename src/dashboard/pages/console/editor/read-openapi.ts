@@ -2,6 +2,9 @@ import '../zod-without-eval.js'
 import { listingLimits } from 'arcus-client/listing'
 import { isBodyMethod } from '../../../../x402/calls.js'
 import type { EndpointDraft, Method } from './draft.js'
+import { words as all } from './words.js'
+
+const words = all.openApi
 
 /** One operation of an OpenAPI file that can be listed. */
 export interface Operation {
@@ -42,10 +45,10 @@ const tagLimits = listingLimits.tags
  */
 export function readOpenApi(document: unknown, base: string): ReadOpenApi {
   if (!isRecord(document) || !isRecord(document.paths)) {
-    throw new OpenApiError('This is not an OpenAPI file: it has no paths.')
+    throw new OpenApiError(words.noPaths)
   }
   if (typeof document.openapi !== 'string' || !document.openapi.startsWith('3.')) {
-    throw new OpenApiError('Only OpenAPI 3 can be read; convert older files first.')
+    throw new OpenApiError(words.oldVersion)
   }
   const info = isRecord(document.info) ? document.info : {}
   const found: ReadOpenApi = {
@@ -71,7 +74,7 @@ export function readOpenApi(document: unknown, base: string): ReadOpenApi {
       const read = readOperation({ method, path, operation, item, server })
       if (typeof read === 'string') found.skipped.push({ what, why: read })
       else if (found.operations.length < LIST_MAX) found.operations.push(read)
-      else found.skipped.push({ what, why: `A listing has at most ${LIST_MAX} endpoints.` })
+      else found.skipped.push({ what, why: words.tooMany(LIST_MAX) })
     }
   }
   return found
@@ -87,13 +90,13 @@ interface Source {
 
 /** Returns the operation, or the reason why it cannot be listed. */
 function readOperation({ method, path, operation, item, server }: Source): Operation | string {
-  if (UNLISTED.includes(method)) return 'OPTIONS and TRACE cannot be listed.'
-  if (server === undefined) return 'The file names no server for it.'
+  if (UNLISTED.includes(method)) return words.unlisted
+  if (server === undefined) return words.noServer
   const parameters = [...list(item.parameters), ...list(operation.parameters)].filter(isRecord)
   const filled = fillPath(path, parameters)
-  if (filled === undefined) return 'Its path has a parameter without an example.'
+  if (filled === undefined) return words.noExample
   const url = server.replace(/\/+$/, '') + filled
-  if (!URL.canParse(url)) return 'Its address is not a URL.'
+  if (!URL.canParse(url)) return words.noUrl
   const called = method.toUpperCase() as Method
   const query = readQuery(parameters)
   const input = isBodyMethod(called) ? readBody(operation.requestBody, query.example) : query
@@ -143,7 +146,7 @@ function readBody(body: unknown, queryParams: Json): Parameters | string {
   const content = isRecord(body) && isRecord(body.content) ? body.content : {}
   const known = medias.find(([name]) => isRecord(content[name]))
   if (known === undefined && Object.keys(content).length > 0) {
-    return 'Its body is neither JSON nor form-data nor text.'
+    return words.otherBody
   }
   const [name = '', bodyType = 'json'] = known ?? []
   const media = content[name] as Json | undefined
@@ -256,20 +259,20 @@ const MAX_BYTES = 4_000_000
 
 /** Parses a file of JSON or YAML. The YAML parser is loaded on demand. Throws `OpenApiError`. */
 export async function parseFile(file: Blob): Promise<unknown> {
-  if (file.size > MAX_BYTES) throw new OpenApiError('The file is larger than 4 MB.')
+  if (file.size > MAX_BYTES) throw new OpenApiError(words.tooLarge)
   const text = await file.text()
   if (/^\s*[{[]/.test(text)) {
     try {
       return JSON.parse(text)
     } catch (error) {
-      throw new OpenApiError(`The file is not JSON: ${(error as Error).message}`)
+      throw new OpenApiError(words.notJson((error as Error).message))
     }
   }
   const { parse } = await import('yaml')
   try {
     return parse(text, { maxAliasCount: 100 })
   } catch (error) {
-    const [first] = (error as Error).message.split('\n')
-    throw new OpenApiError(`The file is neither JSON nor YAML: ${first}`)
+    const [first = ''] = (error as Error).message.split('\n')
+    throw new OpenApiError(words.notYaml(first))
   }
 }

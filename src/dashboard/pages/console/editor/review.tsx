@@ -6,6 +6,7 @@ import { Button } from '../../../components/button.js'
 import { Card, Section } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
+import { Sentence } from '../../../components/sentence.js'
 import { Hex } from '../../../components/untrusted-text.js'
 import { manyLines, oneLine, sameAddress } from '../../../format/untrusted-text.js'
 import { warningText } from '../../../format/verdicts.js'
@@ -14,6 +15,9 @@ import { WalletPicker } from '../../../wallet/wallet-picker.js'
 import { type FieldChange, isUnchanged, type ListingDiff } from './diff.js'
 import type { ListingDraft } from './draft.js'
 import { differences, openWarnings } from './found.js'
+import { words as all } from './words.js'
+
+const words = all.review
 
 interface ReviewProps {
   id: string
@@ -40,12 +44,8 @@ export function Review(props: ReviewProps) {
   return (
     <div className="space-y-8">
       <Section
-        title={nothing ? 'Nothing changes' : 'What you sign'}
-        note={
-          nothing
-            ? 'The listing is already like this. Signing again only has its endpoints probed.'
-            : 'Read it once more. The wallet shows the same payout address.'
-        }
+        title={nothing ? words.unchanged : words.title}
+        note={nothing ? words.unchangedNote : words.note}
       >
         <Differences draft={draft} />
         <DiffView diff={diff} isNew={isNew} />
@@ -53,29 +53,32 @@ export function Review(props: ReviewProps) {
       <Card className="space-y-4 p-5">
         <dl className="grid gap-x-8 gap-y-3 text-sm sm:grid-cols-3">
           <div>
-            <dt className="text-muted">Merchant</dt>
+            <dt className="text-muted">{words.merchant}</dt>
             <dd className="font-mono text-xs break-all">{id}</dd>
           </div>
           <div>
-            <dt className="text-muted">Paid to</dt>
+            <dt className="text-muted">{words.paidTo}</dt>
             <dd>
               <Hex hex={listing.payTo} kind="address" />
             </dd>
           </div>
           <div>
-            <dt className="text-muted">Signed by</dt>
-            <dd>{address === undefined ? 'nobody yet' : <Hex hex={address} kind="address" />}</dd>
+            <dt className="text-muted">{words.signedBy}</dt>
+            <dd>{address === undefined ? words.nobody : <Hex hex={address} kind="address" />}</dd>
           </div>
         </dl>
         {isElse && (
-          <Notice tone="warn" title="Another wallet owns this listing">
-            Switch to <Hex hex={owner} kind="address" /> to sign.
+          <Notice tone="warn" title={words.ofAnother}>
+            <Sentence
+              text={words.switchTo}
+              parts={{ wallet: <Hex hex={owner} kind="address" /> }}
+            />
           </Notice>
         )}
         {error !== null && error !== undefined && (
           <Notice
             tone={isRejection(error) ? 'warn' : 'bad'}
-            title={isRejection(error) ? 'Not signed' : 'Not saved'}
+            title={isRejection(error) ? words.notSigned : words.notSaved}
           >
             {describeError(error)}
           </Notice>
@@ -84,24 +87,24 @@ export function Review(props: ReviewProps) {
           {address === undefined ? (
             <Button variant="primary" onClick={() => setIsPicking(true)}>
               <Icon name="wallet" />
-              Connect wallet to sign
+              {words.connect}
             </Button>
           ) : (
             <Button
               variant="primary"
               isBusy={isSigning}
-              why={isElse ? 'Another wallet owns this listing. Switch to it above.' : undefined}
+              why={isElse ? words.switchFirst : undefined}
               onClick={onSign}
             >
-              {isNew ? 'Sign and list' : 'Sign and save'}
+              {isNew ? words.list : words.save}
             </Button>
           )}
-          <Button onClick={onBack} why={isSigning ? 'Answer in the wallet first.' : undefined}>
-            Back to editing
+          <Button onClick={onBack} why={isSigning ? words.answerFirst : undefined}>
+            {words.back}
           </Button>
           {isSigning && (
             <p role="status" className="text-sm text-muted">
-              Answer in the wallet. Then Arcus probes each endpoint once.
+              {words.signing}
             </p>
           )}
         </div>
@@ -121,11 +124,7 @@ function Differences({ draft: { endpoints, payTo } }: { draft: ListingDraft }) {
         .map((code) => warningText(code)),
     ]
     return notes.length === 0 ? null : (
-      <Notice
-        key={endpoint.key}
-        tone="warn"
-        title={`${endpoint.title || endpoint.url} differs from its 402`}
-      >
+      <Notice key={endpoint.key} tone="warn" title={words.differs(endpoint.title || endpoint.url)}>
         {notes.map((note) => (
           <p key={note}>{note}</p>
         ))}
@@ -134,24 +133,20 @@ function Differences({ draft: { endpoints, payTo } }: { draft: ListingDraft }) {
   })
 }
 
-const kinds = {
-  added: ['ok', 'New'],
-  removed: ['bad', 'Removed'],
-  changed: ['accent', 'Changed'],
-} as const
+const kinds = { added: 'ok', removed: 'bad', changed: 'accent' } as const
 
 /** Shows the changes of a signature, before and after. */
 function DiffView({ diff, isNew }: { diff: ListingDiff; isNew: boolean }) {
   return (
     <div className="space-y-4">
       {diff.changesPayTo && (
-        <Notice tone="warn" title="The payout address changes">
-          As soon as you sign, all payments of this listing must go to the new address.
+        <Notice tone="warn" title={words.payToChanges}>
+          {words.payToChangesNote}
         </Notice>
       )}
       {diff.fields.length > 0 && (
         <Card className="overflow-hidden">
-          <Head kind={isNew ? 'added' : 'changed'} name="Merchant" />
+          <Head kind={isNew ? 'added' : 'changed'} name={words.merchant} />
           <Changes changes={diff.fields} />
         </Card>
       )}
@@ -166,10 +161,9 @@ function DiffView({ diff, isNew }: { diff: ListingDiff; isNew: boolean }) {
 }
 
 function Head({ kind, name }: { kind: keyof typeof kinds; name: string }) {
-  const [tone, word] = kinds[kind]
   return (
     <h3 className="flex items-center gap-3 border-b border-line px-5 py-3 text-sm font-medium">
-      <Badge tone={tone}>{word}</Badge>
+      <Badge tone={kinds[kind]}>{words.kinds[kind]}</Badge>
       <bdi dir="ltr" className="min-w-0 truncate">
         {oneLine(name, 300)}
       </bdi>
@@ -186,7 +180,7 @@ function Changes({ changes }: { changes: FieldChange[] }) {
           <dd className="min-w-0 space-y-1">
             {before !== null && (
               <del className="block rounded bg-bad-soft px-2 py-0.5 break-words whitespace-pre-wrap text-bad decoration-1">
-                <span className="sr-only">before: </span>
+                <span className="sr-only">{words.before} </span>
                 <bdi>{manyLines(before, 2_000)}</bdi>
               </del>
             )}
@@ -194,7 +188,7 @@ function Changes({ changes }: { changes: FieldChange[] }) {
               <ins
                 className={`block break-words whitespace-pre-wrap no-underline ${before === null ? '' : 'rounded bg-ok-soft px-2 py-0.5 text-ok'}`}
               >
-                {before !== null && <span className="sr-only">after: </span>}
+                {before !== null && <span className="sr-only">{words.after} </span>}
                 <bdi>{manyLines(after, 2_000)}</bdi>
               </ins>
             )}

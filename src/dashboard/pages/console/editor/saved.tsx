@@ -5,8 +5,12 @@ import { Button, ButtonLink } from '../../../components/button.js'
 import { Card } from '../../../components/card.js'
 import { Icon } from '../../../components/icons.js'
 import { Notice } from '../../../components/notice.js'
+import { Sentence } from '../../../components/sentence.js'
 import { EndpointLine, UntrustedText } from '../../../components/untrusted-text.js'
 import { verdictName, warningText } from '../../../format/verdicts.js'
+import { words as all } from './words.js'
+
+const words = all.saved
 
 /** Shows the saved listing, the status of each endpoint, what is left to do, and the next steps. */
 export function Saved({
@@ -26,10 +30,14 @@ export function Saved({
           <Icon name="check" />
         </span>
         <div role="status">
-          <h2 className="text-xl font-semibold tracking-tight">{isNew ? 'Listed' : 'Saved'}</h2>
+          <h2 className="text-xl font-semibold tracking-tight">
+            {isNew ? words.listed : words.saved}
+          </h2>
           <p className="text-muted">
-            <span className="font-mono text-sm">{id}</span> is in the directory now, as revision{' '}
-            {revision}.
+            <Sentence
+              text={words.text(revision)}
+              parts={{ id: <span className="font-mono text-sm">{id}</span> }}
+            />
           </p>
         </div>
       </div>
@@ -69,11 +77,11 @@ export function Saved({
       ))}
       <div className="flex flex-wrap gap-3">
         <ButtonLink href={`/console/${id}`} variant="primary">
-          Watch payments arrive
+          {words.watch}
         </ButtonLink>
-        <ButtonLink href={`/merchants/${id}`}>See it as others do</ButtonLink>
+        <ButtonLink href={`/merchants/${id}`}>{words.publicPage}</ButtonLink>
         <Button variant="quiet" onClick={onAgain}>
-          {isNew ? 'List another' : 'Edit again'}
+          {isNew ? words.another : words.editAgain}
         </Button>
       </div>
     </div>
@@ -109,29 +117,29 @@ function warningsOf({ warnings, endpoints }: SavedListing): Warning[] {
 function explain({ code, message }: Given, verdict: string | undefined): Warning {
   if (code === 'pay_to_unproven') {
     return {
-      title: 'Payments do not count for you yet',
-      text: 'The payout address has another key than the owner. Its key has to confirm you once.',
+      title: words.unproven,
+      text: words.unprovenNote,
       about: [],
-      cure: 'Confirm the address',
+      cure: words.confirm,
       part: 'settings',
     }
   }
   if (code === 'confusable_name') {
     return {
-      title: 'About the name',
+      title: words.name,
       text: message,
       about: [],
-      cure: 'Edit the name',
+      cure: words.editName,
       part: 'edit',
     }
   }
   if (code === 'unverified' || code === 'failing') {
     const title = verdictName(verdict ?? 'not_checked')
-    return { title, text: message, about: [], cure: 'Check it again', part: 'endpoints' }
+    return { title, text: message, about: [], cure: words.checkAgain, part: 'endpoints' }
   }
   const isInListing = code === 'price_drift' || code === 'schema_missing'
   const place = isInListing
-    ? { cure: 'Edit the listing', part: 'edit' as const }
-    : { cure: 'Check it again', part: 'endpoints' as const }
-  return { title: 'About the 402', text: warningText(code), about: [], ...place }
+    ? { cure: words.editListing, part: 'edit' as const }
+    : { cure: words.checkAgain, part: 'endpoints' as const }
+  return { title: words.answer, text: warningText(code), about: [], ...place }
 }

@@ -202,7 +202,7 @@ function Offer({ merchant, why }: PartProps) {
           setTo(text)
           setProblem(undefined)
         }}
-        placeholder="0x…"
+        placeholder={ofEditor.form.payToExample}
         isCode
         maxLength={60}
         className="!min-w-56"

@@ -152,7 +152,7 @@ function Fields({ endpoint, path, problems, payTo, onChange }: FieldsProps) {
         label={words.price(token.symbol)}
         hint={pricing === 'metered' ? words.maximum : undefined}
         inputMode="decimal"
-        placeholder="0.01"
+        placeholder={words.priceExample}
         maxLength={20}
         className="tabular"
         {...bind('price')}

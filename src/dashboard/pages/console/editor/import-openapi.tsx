@@ -74,7 +74,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
           value={base}
           onChange={setBase}
           onBlur={() => base !== '' && open(file, base)}
-          placeholder="https://api.example.com"
+          placeholder={words.serverExample}
           isCode
         />
       </div>
@@ -114,7 +114,7 @@ export function ImportOpenApi({ onImport }: { onImport: (imported: Imported) => 
             )}
             {add.isPending && (
               <p role="status" className="text-sm text-muted">
-                Arcus calls each once, without payment. It never calls PUT, PATCH and DELETE.
+                {words.calls}
               </p>
             )}
           </div>

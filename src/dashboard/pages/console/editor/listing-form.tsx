@@ -163,7 +163,7 @@ export function ListingForm(props: ListingFormProps) {
               }
               value={draft.payTo}
               onChange={(payTo) => set({ payTo })}
-              placeholder="0x…"
+              placeholder={words.payToExample}
               isCode
               maxLength={60}
             />

@@ -77,7 +77,7 @@ export function PasteUrl({ isFirst, onFound, onByHand }: PasteUrlProps) {
           setTools([])
           probe.reset()
         }}
-        placeholder="https://api.example.com/quote"
+        placeholder={words.example}
         isCode
         maxLength={2_048}
         className="!min-w-48"

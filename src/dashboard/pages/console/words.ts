@@ -325,7 +325,7 @@ export const words = {
 
   payout: {
     title: 'Payout address',
-    note: 'Anybody can list an address that is not theirs. Payments count for this listing after the key of the address has confirmed the owner.',
+    note: 'Anybody can list an address that is not theirs. Payments count for this listing once the key of the address confirms the owner with a signature.',
     confirmed: '{address} has confirmed the owner.',
     unconfirmed: '{address} has not confirmed the owner yet.',
     confirm: 'Sign and confirm',

@@ -117,14 +117,21 @@ export function Review(props: ReviewProps) {
 /** Warns where the listing says something else than the 402 of its endpoint, before it is signed. */
 function Differences({ draft: { endpoints, payTo } }: { draft: ListingDraft }) {
   return endpoints.map((endpoint) => {
+    const differing = differences(endpoint, payTo)
     const notes = [
-      ...differences(endpoint, payTo),
+      ...differing,
       ...openWarnings(endpoint)
         .filter((code) => code === 'amount_zero')
         .map((code) => warningText(code)),
     ]
     return notes.length === 0 ? null : (
-      <Notice key={endpoint.key} tone="warn" title={words.differs(endpoint.title || endpoint.url)}>
+      <Notice
+        key={endpoint.key}
+        tone="warn"
+        title={(differing.length > 0 ? words.differs : words.unpayable)(
+          endpoint.title || endpoint.url,
+        )}
+      >
         {notes.map((note) => (
           <p key={note}>{note}</p>
         ))}

@@ -171,6 +171,7 @@ export const words = {
     unchangedNote:
       'The listing is already like this. If you sign again, Arcus only checks its endpoints again.',
     differs: (name: string) => `${name}: the listing differs from the endpoint`,
+    unpayable: (name: string) => `${name}: the endpoint cannot be paid yet`,
     merchant: 'Merchant',
     paidTo: 'Paid to',
     signedBy: 'Signed by',

@@ -12,6 +12,7 @@ import {
 } from '../api/payments.js'
 import { facilitatorAnswer } from '../api/service.js'
 import { cached, type Operation } from '../http/operation.js'
+import { choiceParameter } from '../http/query.js'
 import { paymentRequestSchema, permit2Nonce } from '../x402/request-schemas.js'
 
 /*
@@ -296,8 +297,7 @@ export const whichQuery = z.object({
     .regex(/^0x[0-9a-fA-F]{40}$/, 'must be a 20-byte hex address with 0x prefix')
     .optional()
     .describe('The token, where a payer used one nonce in several.'),
-  method: z
-    .enum(['eip3009', 'permit2'])
+  method: choiceParameter(['eip3009', 'permit2'])
     .optional()
     .describe('`permit2` for payments by Permit2, where a payer used one nonce by both methods.'),
 })

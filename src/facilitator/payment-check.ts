@@ -215,10 +215,14 @@ export function createPaymentCheck(options: PaymentCheckOptions): CheckPayment {
       if (recoverable !== undefined && isPayers(digest, recoverable, digestBytes, from)) {
         return payment.signature
       }
-      const domain = payment.permit2 === undefined ? payment.asset : 'Permit2'
+      const token = network.terms.tokens.get(payment.asset)
+      const domain =
+        payment.permit2 === undefined
+          ? `${payment.asset} (name "${token?.name}", version "${token?.version}")`
+          : 'Permit2'
       return reject(
         'signature',
-        `The signature does not recover to the payer ${from} under the domain of ${domain} on ${payment.network}.`,
+        `The signature does not recover to the payer ${from} under the EIP-712 domain of ${domain} on ${payment.network}.`,
       )
     }
     const signature = isWrapped ? unwrapErc6492Signature(payment.signature) : payment.signature

@@ -6,6 +6,7 @@ import {
   acceptedNetwork,
   type Check,
   type Clock,
+  checkDomain,
   findToken,
   isRejection,
   minimumAmount,
@@ -81,9 +82,13 @@ export function checkTokenPermit(payment: Payment, nowSeconds: number): Rejectio
   )
 }
 
-function asset(payment: Payment, terms: Terms): Rejection | undefined {
-  const token = findToken(payment.asset, terms)
-  return isRejection(token) ? token : undefined
+/** A domain need not be quoted, because Permit2 has its own. A wrong one would spoil the buyer's permit of the token. */
+function asset({ asset, quotedDomain }: Payment, terms: Terms): Rejection | undefined {
+  const token = findToken(asset, terms)
+  if (isRejection(token)) return token
+  const { name, version } = quotedDomain
+  const domain = { name: name || token.name, version: version || token.version }
+  return checkDomain(domain, token, 'missingEip712Domain')
 }
 
 function spender({ permit2 }: Payment): Rejection | undefined {

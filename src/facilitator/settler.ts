@@ -89,7 +89,10 @@ export function createSettler(options: SettlerOptions): Settle {
       case 'held':
         return settleAfter(result.job, payment, request, deadline)
     }
-    if (isFree(payment, result)) return free(payment)
+    if (isFree(payment, result)) {
+      const isTaken = await isBoundElsewhere(options.deliveryStore, request.identifierKey, result)
+      return isTaken ? refuse(payment, identifierConflict) : free(payment)
+    }
     // A payment that has landed is never answered without its hash.
     const known = result.state === 'known' ? result.job.transaction : undefined
     if (obtained === 'keyConflict') return refuse(payment, keyConflict, known)
@@ -254,6 +257,18 @@ export const identifierConflict = reject(
   'paymentIdentifierConflict',
   'This payer used this payment identifier with another payment; send a fresh one.',
 )
+
+/** Tells whether an id belongs to another payment of its payer. Nobody learns it without the payer's signature. */
+export async function isBoundElsewhere(
+  store: Pick<DeliveryStore, 'findIdempotencyKey'>,
+  key: string | undefined,
+  result: CheckResult,
+): Promise<boolean> {
+  if (key === undefined || !('job' in result || 'intent' in result)) return false
+  const bound = await store.findIdempotencyKey(key)
+  const own = 'job' in result ? result.job : result.intent.failedJob
+  return bound !== undefined && bound !== own?.id
+}
 
 function checkKey(key: string | undefined): Rejection | undefined {
   if (key === undefined || /^[\x21-\x7e]{16,128}$/.test(key)) return undefined

@@ -11,7 +11,7 @@ import { describeDelivered } from './deliveries.js'
 import type { CheckPayment, CheckResult } from './payment-check.js'
 import { inCodesOf } from './permit2-checks.js'
 import type { VerifiedPayments } from './settle-pace.js'
-import { identifierConflict } from './settler.js'
+import { identifierConflict, isBoundElsewhere } from './settler.js'
 
 interface VerifierOptions {
   checkPayment: CheckPayment
@@ -63,7 +63,9 @@ export function createVerifier(options: VerifierOptions): Verify {
     if (result.state === 'valid' && !options.canSettle(payment.network, facilitator)) {
       return verifyUnavailable(payer)
     }
-    const isTaken = await isBoundElsewhere(identified.id, payment, result)
+    const { network, authorization } = payment
+    const key = identified.id && identifierKey(network, authorization.from, identified.id)
+    const isTaken = await isBoundElsewhere(options.deliveryStore, key, result)
     const rejection = isTaken ? identifierConflict : rejectionOf(result, payment)
     if (result.state === 'valid' && rejection === undefined) {
       const { digest } = result.intent
@@ -75,19 +77,6 @@ export function createVerifier(options: VerifierOptions): Verify {
           ...verifyRejection(inCodesOf(payment, rejection), payer),
           payment: toAnsweredPayment(payment),
         }
-  }
-
-  /** Tells whether the id belongs to another payment of this payer. Nobody learns it without the payer's signature. */
-  async function isBoundElsewhere(
-    id: string | undefined,
-    { network, authorization }: Payment,
-    result: CheckResult,
-  ): Promise<boolean> {
-    if (id === undefined || !('job' in result || 'intent' in result)) return false
-    const key = identifierKey(network, authorization.from, id)
-    const bound = await options.deliveryStore.findIdempotencyKey(key)
-    const own = 'job' in result ? result.job : result.intent.failedJob
-    return bound !== undefined && bound !== own?.id
   }
 
   /** Answers "used" exactly when settle would: in progress, being delivered, or delivered. */

@@ -15,6 +15,7 @@ import {
 import { quote } from './json.js'
 import { badShape, malformed, readPaidResource, versionProblem } from './parse-request.js'
 import { type AnsweredPayment, type PaidResource, paidResourceOf } from './payment.js'
+import { readPaymentIdentifier } from './payment-identifier.js'
 import type { Rejection } from './reasons.js'
 import { paymentPayloadSchema } from './request-schemas.js'
 
@@ -58,6 +59,9 @@ export function parseBatchRequest(body: unknown): ParsedBatchRequest {
   if (!parsed.success) {
     return badShape('invalidPayload', 'paymentPayload.payload', parsed.error, body)
   }
+  // The id is not bound: repeats are told by the totals of the channel. One that the merchant requires must be there.
+  const identified = readPaymentIdentifier(body)
+  if (!identified.ok) return identified
   return {
     ok: true,
     request: {

@@ -131,6 +131,7 @@ describe('one nonce', () => {
     }
     const [wrong] = await lookUp('?method=cash')
     expect(wrong).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    expect(wrong?.body.message).toBe('method must be eip3009 or permit2.')
   })
 })
 

@@ -7,6 +7,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { reasons } from '../../src/x402/reasons.js'
+import { aChannel, anAccount } from '../support/a-channel.js'
+import { aPermit2Payment, charging } from '../support/a-permit2-payment.js'
 import {
   aSignedPayment,
   type PaymentWish,
@@ -153,4 +155,27 @@ it('an id that is required and missing or malformed is a 400, and one that is no
     malformed.paymentPayload.extensions[PAYMENT_IDENTIFIER] = extension
     expect((await world.post('/verify', malformed)).body.isValid).toBe(true)
   }
+})
+
+it('holds for a charge of nothing, which moves nothing, as for every other', async () => {
+  const signer = anAccount()
+  const payer = { signer, from: signer.address }
+  await mintUsdc(world.chainUrl, signer.address, 1_000_000n)
+  const id = anId()
+  expect((await settle(await anIdentified(id, payer))).body.success).toBe(true)
+  const nothing = charging(await aPermit2Payment(payer), 0n) as unknown as SignedPayment
+  expect(await settle(withId(nothing, id))).toMatchObject({
+    status: 409,
+    body: { success: false, errorReason: conflict, transaction: '' },
+  })
+  const free = await settle(withId(nothing, anId()))
+  expect(free.body).toMatchObject({ success: true, amount: '0', transaction: '' })
+})
+
+it('that is required must be there for channels too', async () => {
+  const voucher = (await aChannel().voucher('1000')) as unknown as SignedPayment
+  const missing = withId(voucher, undefined, true)
+  expect(await verify(missing)).toMatchObject({ status: 400, body: { invalidReason: required } })
+  const refusal = (await verify(withId(voucher, anId(), true))).body.invalidReason
+  expect(refusal).toBe(reasons.batchChannelNotFound.code)
 })

@@ -366,6 +366,9 @@ it.each(permits)('a permit is refused with the code %s', async (code, changes) =
   expect(body.invalidReason).toBe(code)
 })
 
+const quoting = (name: string, version: string): Permit2Wish => ({
+  requirement: { extra: { name, version } },
+})
 const crafted: [string, string, Permit2Wish][] = [
   ['accepted scheme', 'invalid_upto_evm_scheme', { accepted: { scheme: 'exact' } }],
   [
@@ -380,6 +383,12 @@ const crafted: [string, string, Permit2Wish][] = [
     { scheme: 'exact', accepted: { network: 'eip155:1' } },
   ],
   ['asset', 'unsupported_asset', { requirement: { asset: stranger.address } }],
+  ['name of the token', 'invalid_exact_evm_token_name_mismatch', quoting('USD Coin', '2')],
+  [
+    'version of the token',
+    'invalid_exact_evm_token_version_mismatch',
+    { scheme: 'exact', ...quoting('USDC', '1') },
+  ],
   ['spender', 'invalid_permit2_spender', { spender: exactPermit2Proxy }],
   ['spender of exact', 'invalid_permit2_spender', { scheme: 'exact', spender: uptoPermit2Proxy }],
   ['recipient', 'invalid_permit2_recipient_mismatch', { requirement: { payTo: stranger.address } }],
@@ -410,6 +419,15 @@ describe('a payment by Permit2 that is refused', () => {
     const { status, body } = await verify(await aPermit2Payment(wish))
     expect({ status, code: body.invalidReason }).toEqual({ status: 200, code })
     expect(body.invalidMessage).toMatch(/^\S.+\.$/)
+  })
+
+  it('for a wrong name of the token is told the right one, and needs to quote none', async () => {
+    const { body } = await verify(await aPermit2Payment(quoting('USD Coin', '2')))
+    expect(body.invalidMessage).toMatch(/"USD Coin";.* has name "USDC" and version "2"/)
+    for (const extra of [undefined, null, {}, { name: '', version: null }]) {
+      const plain = await aPermit2Payment({ requirement: { extra } })
+      expect((await verify(plain)).body.isValid).toBe(true)
+    }
   })
 
   it('for a balance that does not cover it', async () => {

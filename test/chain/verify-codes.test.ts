@@ -144,7 +144,12 @@ const rejections: [string, PaymentWish | (() => PaymentWish), ReasonKey, RegExp]
   ],
   ['a wallet that is not deployed', { resign: wrapErc6492 }, 'factoryNotAllowed', /6492/],
   ['a signature by somebody else', { signer: devnetMerchant.account }, 'signature', /recover/],
-  ['a signature over another domain', { domain: { name: 'USD Coin' } }, 'signature', /domain/],
+  [
+    'a signature over another domain',
+    { domain: { name: 'USD Coin' } },
+    'signature',
+    /domain.*"USDC".*"2"/,
+  ],
   ['a signature over another chain', { domain: { chainId: 1 } }, 'signature', /domain/],
   ['a malleable signature', { resign: withHighS }, 'signature', /recover/],
   ['v of 0', { resign: withV('00') }, 'signature', /recover/],

@@ -203,6 +203,7 @@ export function composeDirectory(world: DirectoryWorld): ComposedDirectory {
   const ratings = createRatings({
     ...world,
     store: world.stores.ratings,
+    history: world.stores.history,
     listings: store,
     ...{ check, checkSignature, quota, audience, network },
   })

@@ -14,6 +14,7 @@ import { createFeedbackMaker } from '../../src/directory/ratings/feedback.js'
 import { createRatings, type FindPayment } from '../../src/directory/ratings/ratings.js'
 import { ratingRoutes } from '../../src/directory/ratings/routes.js'
 import { installErrorHandling } from '../../src/http/errors.js'
+import type { Pricing } from '../../src/store/listings.js'
 import { openSqliteStores } from '../../src/store/sqlite/stores.js'
 import type { Stores } from '../../src/store/stores.js'
 import { createKeccak256 } from '../../src/x402/keccak.js'
@@ -27,7 +28,7 @@ import {
   network,
   startSeconds,
 } from '../support/a-directory.js'
-import { save } from '../unit/discovery/a-catalog.js'
+import { aQuote, inEuros, save } from '../unit/discovery/a-catalog.js'
 
 const seller = anAccount()
 const buyer = anAccount()
@@ -55,7 +56,7 @@ beforeEach(async () => {
   payments = new Map()
   isContractSignature = async () => false
   world = { isDiskLow: false, blocked: [] }
-  const { listings, ratings: store } = stores
+  const { listings, history, ratings: store } = stores
   const now = () => clock.seconds * 1_000
   const checkSignature = createSignatureCheck({
     ...{ chainId, recovery },
@@ -63,7 +64,7 @@ beforeEach(async () => {
   })
   const common = { listings, audience: directoryUrl, now }
   const ratings = createRatings({
-    ...{ ...common, store, network, checkSignature },
+    ...{ ...common, store, history, network, checkSignature },
     check: createWriteCheck({ ...common, chainId, checkSignature, keccak256 }),
     quota: createWriteQuota({ listings, maxNewOwners: 0, isDiskLow: () => false, now }),
     findPayment: async (_network, payer, nonce, which) => {
@@ -101,7 +102,15 @@ function pay(over: Partial<PaymentStatus> = {}, resourceUrl = url, toolName?: st
   const nonce: Hex = `0x${(++nonces).toString(16).padStart(64, '0')}`
   const status = {
     settlementId: `settlement-${nonces}`,
-    ...{ network, asset, nonce, amount: '10000', state: 'confirmed', transaction: nonce },
+    ...{
+      network,
+      asset,
+      nonce,
+      amount: '10000',
+      symbol: 'USDC',
+      state: 'confirmed',
+      transaction: nonce,
+    },
     ...{ payer: buyer.address, payTo: seller.address },
     ...over,
   } as PaymentStatus
@@ -225,6 +234,40 @@ describe('a rating', () => {
     expect(await refusal(archived)).toEqual([409, 'payment_unclear'])
     // The query belongs to the buyer.
     expect((await post(await sign(pay({}, `${url}?city=Oslo`)))).status).toBe(201)
+  })
+
+  it('takes a payment that the endpoint may have cost, whatever its payer says it was for', async () => {
+    const dear = 'https://api.example/dear'
+    const merchant = { id: 'weather', owner: lower(seller), payTo: lower(seller) }
+    const inEurc = (amount: string) => aQuote({ asset: inEuros.asset, amount })
+    const sell = (price: bigint, accepts: object[], at: number, pricing: Pricing = 'fixed') =>
+      save(
+        stores.listings,
+        merchant,
+        [{ url: dear, price, pricing, accepts: accepts as never }],
+        at,
+      )
+    const rate = (over: Partial<PaymentStatus>) => refusal(pay(over, dear), { resource: dear })
+    const euros = (amount: string) =>
+      refusal(pay({ asset: inEuros.asset, symbol: 'EURC', amount }, dear), {
+        ...{ resource: dear, asset: inEuros.asset },
+      })
+    const elsewhere = [403, 'payment_elsewhere']
+    const kept = [201, undefined]
+
+    await sell(50_000n, [aQuote({ amount: '50000' })], 1_000)
+    expect(await rate({ amount: '49999' })).toEqual(elsewhere)
+    expect(await euros('50000')).toEqual(elsewhere)
+    expect(await rate({ amount: '50000' })).toEqual(kept)
+    // Who paid the price of then may rate after it rose; the 402 may take another token too.
+    await sell(90_000n, [aQuote({ amount: '90000' }), inEurc('80000')], 2_000)
+    expect(await rate({ amount: '50000' })).toEqual(kept)
+    expect(await rate({ amount: '49999' })).toEqual(elsewhere)
+    expect(await euros('79999')).toEqual(elsewhere)
+    expect(await euros('80000')).toEqual(kept)
+    await sell(90_000n, [aQuote({ amount: '90000' })], 3_000, 'metered')
+    expect(await rate({ amount: '1' })).toEqual(kept)
+    expect(await euros('80000')).toEqual(elsewhere)
   })
 
   it('of a tool takes a payment that names the tool, where its server has several', async () => {

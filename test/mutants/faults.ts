@@ -851,8 +851,13 @@ const ratings = faultsOf(
     ],
     [
       'a rating is for the endpoint that was paid for',
-      'if (listed.some(({ isFor }) => isFor(paid, toolName))) return',
-      'if (listed.length > 0) return',
+      'return endpoints.find((endpoint) => endpoint.id === id && isRated(endpoint))',
+      'return endpoints.find(isRated)',
+    ],
+    [
+      'a cheap call does not rate a dear endpoint',
+      'for (const endpoint of bought) if (await hasAsked(endpoint, status)) return',
+      'for (const _ of bought) return',
     ],
     [
       'nobody rates what they paid to themself',

@@ -2,7 +2,8 @@ import { type RatingJson, ratingTypedData } from 'arcus-client/rating'
 import { asSentence, quote } from 'arcus-client/text'
 import { type Address, hashTypedData } from 'viem'
 import type { PaymentStatus } from '../../api/payments.js'
-import type { ListingReader, Merchant } from '../../store/listings.js'
+import type { EndpointHistory } from '../../store/endpoint-history.js'
+import type { IndexedEndpoint, ListingReader, Merchant } from '../../store/listings.js'
 import { speaksForPayTo } from '../../store/ownership.js'
 import type { KeptRating, RatedEndpoint, RatingStore } from '../../store/ratings.js'
 import { createPathIndex, readResource } from '../activity/attribution.js'
@@ -36,6 +37,7 @@ export type FindPayment = (
 interface RatingsOptions {
   store: RatingStore
   listings: Pick<ListingReader, 'merchantsPaidTo' | 'indexedOf'>
+  history: Pick<EndpointHistory, 'notedPrices'>
   findPayment: FindPayment
   check: WriteCheck
   checkSignature: SignatureCheck
@@ -66,7 +68,7 @@ export interface Ratings {
 const MAX_MERCHANTS = 20
 
 export function createRatings(options: RatingsOptions): Ratings {
-  const { store, listings, network, now } = options
+  const { store, listings, history, network, now } = options
   const nowSeconds = () => Math.floor(now() / 1000)
 
   async function listingsOf({ network, payTo, url, toolName }: RatedEndpoint) {
@@ -85,11 +87,10 @@ export function createRatings(options: RatingsOptions): Ratings {
       .filter(({ endpoints }) => endpoints.some(isRated))
       .map(({ merchant, endpoints }) => ({
         merchant,
-        /** Tells whether what was paid for is what is rated, and not another endpoint of the merchant. */
-        isFor(paid: URL, tool: string | undefined) {
+        /** Finds what was paid for, if that is what is rated and not another endpoint of the merchant. */
+        findPaid(paid: URL, tool: string | undefined) {
           const id = createPathIndex(endpoints).find(paid, tool)
-          const found = endpoints.find((endpoint) => endpoint.id === id)
-          return found !== undefined && isRated(found)
+          return endpoints.find((endpoint) => endpoint.id === id && isRated(endpoint))
         },
       }))
   }
@@ -136,10 +137,35 @@ export function createRatings(options: RatingsOptions): Ratings {
         'The payment does not say what it was for: its payload named no resource, or it is so old that only its archive knows.'
       throw new WriteFault('paymentUnclear', text)
     }
-    if (listed.some(({ isFor }) => isFor(paid, toolName))) return
-    const place = paid.origin + paid.pathname
-    const text = `The payment was for ${quote(place)}, which is another endpoint, or one of several tools of which it named none.`
+    const bought = listed.flatMap(({ findPaid }) => findPaid(paid, toolName) ?? [])
+    if (bought.length === 0) {
+      const place = paid.origin + paid.pathname
+      const text = `The payment was for ${quote(place)}, which is another endpoint, or one of several tools of which it named none.`
+      throw new WriteFault('paymentElsewhere', text)
+    }
+    // The payer wrote the resource, so a cheap call must not pass for a dear one.
+    for (const endpoint of bought) if (await hasAsked(endpoint, status)) return
+    const text = `The payment moved ${status.amount} (atomic units) of ${status.symbol ?? status.asset}, and the endpoint is not known to have ever asked for so little in this token.`
     throw new WriteFault('paymentElsewhere', text)
+  }
+
+  /** Tells whether an endpoint asks, or has asked, for no more than a payment moved in its token. */
+  async function hasAsked(endpoint: IndexedEndpoint, { symbol, ...paid }: PaymentStatus) {
+    const asset = paid.asset.toLowerCase()
+    const noted = await history.notedPrices(endpoint.id)
+    const asked: unknown[] = [
+      ...(endpoint.asset === asset ? [endpoint.price] : []),
+      ...noted.filter((it) => it.symbol === symbol).map(({ amount }) => amount),
+      ...endpoint.accepts
+        .filter((it) => it.network === network && String(it.asset).toLowerCase() === asset)
+        .map(({ scheme, amount }) => (scheme === 'exact' ? amount : 0)),
+    ]
+    // Of a ceiling any part may be paid.
+    const isPart = endpoint.pricing === 'metered'
+    const most = BigInt(paid.amount)
+    return asked.some(
+      (it) => isPart || (/^[0-9]{1,78}$/.test(String(it)) && BigInt(String(it)) <= most),
+    )
   }
 
   async function get(id: string): Promise<KeptRating> {

@@ -24,12 +24,13 @@ const developer = ['dev', 'pay']
 
 /**
  * Bundles the service, its threads and the operator's commands with the packages that they use. A process that loads a
- * few files starts twice as fast as one that loads two thousand. `licenses.md` beside them names what is bundled.
+ * few files starts twice as fast as one that loads two thousand. `licenses.md` beside them names what is bundled. The
+ * developer's commands are bundled for tests alone.
  */
-export async function bundleService(outDir: string): Promise<void> {
+export async function bundleService(outDir: string, { forDevelopers = false } = {}): Promise<void> {
   const commands = readdirSync(`${sources}cli`)
     .map((file) => file.replace(/\.ts$/, ''))
-    .filter((name) => !name.includes('.') && !developer.includes(name))
+    .filter((name) => !name.includes('.') && (forDevelopers || !developer.includes(name)))
     .map((name) => `cli/${name}`)
   const entries = ['main', ...commands, ...threads]
   await build({

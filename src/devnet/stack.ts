@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Hex } from 'viem'
+import { scriptBeside } from '../store/thread.js'
 import {
   devnetBuyback,
   devnetHost,
@@ -179,10 +180,11 @@ type ArcusOptions = {
 
 type Arcus = { url: string; stop(): Promise<void>; exited: Promise<ChildExit> }
 
-/** Starts the service from its sources in a process of its own. Resolves when `/health` and `/ready` answer 200. */
+/** Starts the service in a process of its own, from its sources as a rule. Resolves when `/health` and `/ready` answer 200. */
 async function startArcus(options: ArcusOptions): Promise<Arcus> {
-  const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+  const { href } = scriptBeside(import.meta.url, '../main')
+  const loader = href.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const child = spawn(process.execPath, [...loader, fileURLToPath(href)], {
     // `tsx` is resolved from here.
     cwd: root,
     env: settingsOf(options),
@@ -269,10 +271,10 @@ export async function buildDashboard(): Promise<DashboardBuild> {
 }
 
 function isFresh(): boolean {
-  if (!existsSync(dashboardPage)) return false
-  const builtAt = statSync(dashboardPage).mtimeMs
   // An image may hold the build without its sources.
   if (!existsSync(dashboardSources)) return true
+  if (!existsSync(dashboardPage)) return false
+  const builtAt = statSync(dashboardPage).mtimeMs
   return readdirSync(dashboardSources, { recursive: true, encoding: 'utf8' }).every(
     (name) => statSync(join(dashboardSources, name)).mtimeMs <= builtAt,
   )

@@ -1,11 +1,17 @@
 import { encodeFunctionData, type Hex, parseAbi } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
-import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { devnetPayer } from '../../src/devnet/accounts.js'
+import {
+  devnetContracts,
+  fundNative,
+  readArtifact,
+  usdcBalance,
+} from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { reasons } from '../../src/x402/reasons.js'
 import { swallowed } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment, nowSeconds, type SignedPayment } from '../support/a-signed-payment.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 import { authorizationArguments, sendToToken } from '../support/token.js'
@@ -32,9 +38,7 @@ afterAll(async () => {
   await world.stop()
   await proxy.close()
 })
-afterEach(() => proxy.mend())
 
-const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
 const settle = (payment: SignedPayment) => world.post('/settle', payment)
 const verify = (payment: SignedPayment) => world.post('/verify', payment)
 const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
@@ -56,7 +60,9 @@ async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
     }),
   }))
   const data = encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args: [calls] })
-  const from = devnetRelayers[2]?.address
+  const from = anAccount().address
+  await fundNative(world.chainUrl, from, 10n ** 18n)
+  await call(world.chainUrl, 'anvil_impersonateAccount', [from])
   const transaction = { from, to: devnetContracts.multicall, data, gas: '0x989680' }
   const hash = await call<Hex>(world.chainUrl, 'eth_sendTransaction', [transaction])
   await vi.waitFor(async () => {
@@ -74,9 +80,8 @@ async function sendTogether(payments: readonly SignedPayment[]): Promise<Hex> {
 const decoyOf = (payment: SignedPayment) =>
   aSignedPayment({ nonce: nonceOf(payment), to: devnetPayer.address, value: 0n })
 
-/** Has the service claim each payment, and no node hears of what it sends from then on; gives the answers to come. */
+/** Has the service claim each payment; gives the answers to come. */
 async function claimed(payments: readonly SignedPayment[]) {
-  proxy.fault('eth_sendRawTransaction', swallowed)
   const answers = payments.map(settle)
   for (const payment of payments) {
     const { from } = payment.paymentPayload.payload.authorization
@@ -88,25 +93,30 @@ async function claimed(payments: readonly SignedPayment[]) {
   return answers
 }
 
-describe('one transfer backs one payment', () => {
+// Each waits some seconds for the service to look for what others sent.
+describe.concurrent('while no node hears of what the service sends, one transfer backs one payment', () => {
+  beforeAll(() => {
+    proxy.fault('eth_sendRawTransaction', swallowed)
+  })
+  afterAll(() => proxy.mend())
+
   it.each([
     ['first', (real: SignedPayment, decoys: SignedPayment[]) => [real, ...decoys]],
     ['last', (real: SignedPayment, decoys: SignedPayment[]) => [...decoys, real]],
   ])(
     'nine decoys in one transaction whose real transfer is the %s buy nothing',
     async (_, order) => {
-      const payments = await Promise.all(Array.from({ length: 10 }, () => aSignedPayment()))
+      const to = anAccount().address
+      const payments = await Promise.all(Array.from({ length: 10 }, () => aSignedPayment({ to })))
       for (const payment of payments) expect((await verify(payment)).body.isValid).toBe(true)
       const [real, ...others] = payments as [SignedPayment, ...SignedPayment[]]
       const decoys = await Promise.all(others.map(decoyOf))
-      const before = await merchantBalance()
       const answers = await claimed(payments)
       await sendTogether(order(real, decoys))
       const settled = await Promise.all(answers)
       const again = await Promise.all(payments.map(settle))
-      const moved = (await merchantBalance()) - before
       const told = successes([...settled, ...again]).length
-      expect(BigInt(told) * 10_000n).toBe(moved)
+      expect(BigInt(told) * 10_000n).toBe(await usdcBalance(world.chainUrl, to))
     },
   )
 
@@ -117,6 +127,18 @@ describe('one transfer backs one payment', () => {
     const settled = await Promise.all(answers)
     expect(successes(settled)).toHaveLength(3)
     for (const { body } of settled) expect(body.transaction).toBe(transaction)
+  })
+
+  it('a payment that others bring while its settle waits is paid, once', async () => {
+    const payment = await aSignedPayment()
+    const [answer] = await claimed([payment])
+    const transaction = await sendToToken(world.chainUrl, payment)
+    expect((await answer)?.body).toMatchObject({ success: true, transaction })
+    expect((await settle(payment)).body).toMatchObject({ errorReason: used, transaction })
+    expect((await verify(payment)).body.invalidReason).toBe(used)
+    expect((await world.get(`/payments/${transaction}`)).body.payments).toMatchObject([
+      { transaction, state: 'confirmed' },
+    ])
   })
 })
 
@@ -130,18 +152,6 @@ describe('a transaction by others counts only if it landed after a settle was cl
       const { body } = await settle(payment)
       expect(body).toMatchObject({ success: false, errorReason: used, transaction })
     }
-  })
-
-  it('a payment that others bring while its settle waits is paid, once', async () => {
-    const payment = await aSignedPayment()
-    const [answer] = await claimed([payment])
-    const transaction = await sendToToken(world.chainUrl, payment)
-    expect((await answer)?.body).toMatchObject({ success: true, transaction })
-    expect((await settle(payment)).body).toMatchObject({ errorReason: used, transaction })
-    expect((await verify(payment)).body.invalidReason).toBe(used)
-    expect((await world.get(`/payments/${transaction}`)).body.payments).toMatchObject([
-      { transaction, state: 'confirmed' },
-    ])
   })
 })
 

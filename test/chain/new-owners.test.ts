@@ -144,6 +144,7 @@ describe('new owners', () => {
 it('may be as many as the operator says', async () => {
   const other = await startWorld({
     env: { NEW_OWNERS_PER_HOUR: '2', PROBE_ALLOW_PRIVATE_HOSTS: 'true' },
+    chainUrl: world.chainUrl,
   })
   const outcomes: Outcome[] = []
   for (let i = 0; i < 3; i++) outcomes.push(await save(anOwner('192.0.2.1', anAccount(), other)))

@@ -54,13 +54,18 @@ export async function startWorld(
   options: {
     env?: Record<string, string>
     between?: (chainUrl: string) => Promise<string>
+    /** The chain of another world, which ends it; one of its own if absent. */
+    chainUrl?: string
     /** Receives each line of the log, parsed; `LOG_LEVEL` must let some through. */
     onLine?: (line: Record<string, unknown>) => void
     /** Names the chain to wallets. */
     tellsWallets?: boolean
   } = {},
 ): Promise<World> {
-  const anvil = await startChain()
+  const anvil =
+    options.chainUrl === undefined
+      ? await startChain()
+      : { url: options.chainUrl, stop: async () => {} }
   const rpcUrl = options.between === undefined ? anvil.url : await options.between(anvil.url)
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-test-'))

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,10 @@ declare module 'vitest' {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const shared = ['package.json', 'migrations', ...external.map((name) => `node_modules/${name}`)]
+const packages = [...external, '@foundry-rs/anvil-linux-amd64'].map(
+  (name) => `node_modules/${name}`,
+)
+const shared = ['package.json', 'migrations', 'contracts', ...packages]
 
 /**
  * Bundles the service once for a whole run, as `npm run build` does: processes of tests run what operators run. They find
@@ -22,10 +25,11 @@ const shared = ['package.json', 'migrations', ...external.map((name) => `node_mo
 export default async function compileSources(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'arcus-compiled-'))
   for (const name of shared) {
+    if (!existsSync(join(root, name))) continue
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     symlinkSync(join(root, name), join(folder, name))
   }
-  await bundleService(join(folder, 'dist'))
+  await bundleService(join(folder, 'dist'), { forDevelopers: true })
   project.provide('compiledSources', folder)
   return () => rmSync(folder, { recursive: true, force: true })
 }

@@ -3,6 +3,7 @@ import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Skeleton } from './components/loaded.js'
 import { lazyPage, NotFound, PageBoundary } from './components/page.js'
 import { Shell } from './components/shell.js'
+import { words } from './components/words.js'
 import { Explore } from './pages/explore/explore.js'
 
 const Merchant = lazyPage(async () => (await import('./pages/merchant/merchant.js')).MerchantPage)
@@ -104,7 +105,7 @@ function Home() {
 
 function PageSkeleton() {
   return (
-    <div role="status" aria-label="Loading the page" className="space-y-4">
+    <div role="status" aria-label={words.page.loading} className="space-y-4">
       <Skeleton className="h-9 w-64" />
       <Skeleton className="h-4 w-96 max-w-full" />
       <Skeleton className="mt-8 h-48 w-full !rounded-2xl" />

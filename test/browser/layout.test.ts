@@ -154,7 +154,7 @@ describe.skipIf(skipped !== undefined)('the focus', () => {
     await page.goto('/directory')
     await settled(page)
     const heights = await page
-      .getByTitle('Show only this tag')
+      .getByTitle('Show endpoints with this tag')
       .evaluateAll((tags) => tags.map((it) => it.getBoundingClientRect().height))
     expect(heights.length).toBeGreaterThan(3)
     expect(Math.min(...heights)).toBeGreaterThanOrEqual(24)

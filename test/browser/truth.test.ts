@@ -425,7 +425,7 @@ describe.skipIf(skipped !== undefined)('the address of a page', () => {
     const { page, faults, close } = await world.open()
     await page.goto('/directory?method=GET&maxPrice=50000&query=tagged')
     const filters = () => Object.fromEntries(new URL(page.url()).searchParams)
-    await page.getByTitle('Show only this tag').first().click()
+    await page.getByTitle('Show endpoints with this tag').first().click()
     await page.getByRole('button', { name: 'Tag: skies' }).waitFor()
     const all = { method: 'GET', maxPrice: '50000', query: 'tagged', tag: 'skies' }
     expect(filters()).toEqual(all)
@@ -448,7 +448,7 @@ describe.skipIf(skipped !== undefined)('the address of a page', () => {
     await page.getByText('sort=luck', { exact: true }).waitFor()
     expect(await page.getByLabel('Currency').inputValue()).toBe('EUR')
     expect(await page.getByText('This could not be loaded').count()).toBe(0)
-    await page.getByRole('button', { name: 'Verified' }).click()
+    await page.getByRole('button', { name: 'Verified agent' }).click()
     await page.getByText('Part of this address is not understood').waitFor({ state: 'detached' })
     expect(new URL(page.url()).search).toBe('?currency=EUR&utm_source=friend&verified=true')
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { EndpointState } from '../../api/listings.js'
+import { words } from './words.js'
 
 const tones = {
   plain: 'bg-sunken text-muted',
@@ -42,12 +43,6 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
   )
 }
 
-const statusNames = {
-  live: 'Live',
-  unverified: 'Unverified',
-  failing: 'Failing',
-} as const
-
 const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
 
 /** Warnings that make a live endpoint different from what a buyer expects. */
@@ -73,7 +68,7 @@ export function StatusDot({
     probe === null ||
     (probe.verdict === 'live' && !probe.warnings.some((code) => buyersWarnings.includes(code)))
   const tone = status === 'live' && !(isSound && isAsListed) ? 'warn' : statusTones[status]
-  return <Dot tone={tone}>{statusNames[status]}</Dot>
+  return <Dot tone={tone}>{words.badge.states[status]}</Dot>
 }
 
 export function MethodChip({ method }: { method: string }) {
@@ -101,28 +96,21 @@ export function MerchantBadges({
   return (
     <>
       {official && (
-        <Badge
-          tone="accent"
-          title="The operator runs this merchant. Its revenue goes to the buyback address."
-        >
-          Official
+        <Badge tone="accent" title={words.badge.officialText}>
+          {words.badge.official}
         </Badge>
       )}
       {partner && (
-        <Badge tone="accent" title="The operator named this merchant a partner.">
-          Partner
+        <Badge tone="accent" title={words.badge.partnerText}>
+          {words.badge.partner}
         </Badge>
       )}
       {checks?.control === true && (
-        <Badge tone="ok" title="The owner controls the ERC-8004 agent that the listing names.">
-          Verified agent: {passed.filter(Boolean).length} of {passed.length} checks
+        <Badge tone="ok" title={words.badge.agentText}>
+          {words.badge.agent(passed.filter(Boolean).length, passed.length)}
         </Badge>
       )}
-      {unclaimed && (
-        <Badge title="Arcus found it in a settled payment. Nobody has claimed it with the key of the paid address.">
-          Unclaimed
-        </Badge>
-      )}
+      {unclaimed && <Badge title={words.badge.unclaimedText}>{words.badge.unclaimed}</Badge>}
     </>
   )
 }

@@ -9,6 +9,7 @@ import {
 import { Link } from 'wouter'
 import { Icon } from './icons.js'
 import { say } from './toast.js'
+import { words } from './words.js'
 
 const shape =
   'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-not-allowed aria-busy:cursor-progress'
@@ -107,7 +108,7 @@ export function Spinner() {
 
 const SHOWN_MS = 1_600
 
-/** Copies `text`. The label of the button is `Copy ${name}`. */
+/** Copies `text`. The label of the button is `Copy` and the name. */
 export function CopyButton({ text, name }: { text: string; name: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
   useEffect(() => {
@@ -117,7 +118,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
   }, [state])
   const copy = () => {
     // The clipboard is missing where the page is not served securely.
-    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('clipboard'))
     copied.then(
       () => setState('copied'),
       () => setState('refused'),
@@ -127,8 +128,8 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
     <button
       type="button"
       onClick={copy}
-      aria-label={`Copy ${name}`}
-      title={state === 'refused' ? 'The browser did not allow copying' : `Copy ${name}`}
+      aria-label={words.copy.action(name)}
+      title={state === 'refused' ? words.copy.refused : words.copy.action(name)}
       className={`inline-flex size-6 shrink-0 items-center justify-center rounded-md hover:bg-sunken ${
         state === 'copied'
           ? 'text-ok'
@@ -142,7 +143,7 @@ export function CopyButton({ text, name }: { text: string; name: string }) {
         size={13}
       />
       <span role="status" className="sr-only">
-        {state === 'copied' ? 'Copied' : state === 'refused' ? 'Copying was not allowed' : ''}
+        {state === 'copied' ? words.copy.done : state === 'refused' ? words.copy.refused : ''}
       </span>
     </button>
   )

@@ -1,4 +1,5 @@
 import { inputStyle } from './field.js'
+import { words } from './words.js'
 
 export type Options<Key extends string> = readonly (readonly [key: Key, name: string])[]
 
@@ -70,8 +71,8 @@ export function Segmented<Key extends string>({
 }
 
 export const ranges = [
-  ['24h', '24 hours'],
-  ['7d', '7 days'],
-  ['30d', '30 days'],
-  ['all', 'All'],
+  ['24h', words.ranges['24h']],
+  ['7d', words.ranges['7d']],
+  ['30d', words.ranges['30d']],
+  ['all', words.ranges.all],
 ] as const satisfies Options<string>

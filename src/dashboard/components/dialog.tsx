@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { Icon } from './icons.js'
+import { words } from './words.js'
 
 /** A modal `<dialog>`: the browser keeps the focus inside, closes it with Escape and gives the focus back. */
 export function Dialog({
@@ -39,7 +40,7 @@ export function Dialog({
           <button
             type="button"
             onClick={onClose}
-            aria-label="Close"
+            aria-label={words.dialog.close}
             className="inline-flex size-8 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
           >
             <Icon name="cross" size={14} />

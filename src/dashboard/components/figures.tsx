@@ -6,11 +6,11 @@ import {
   exactAmount,
   exactUsdc,
   percent,
-  shortCount,
   shortMoney,
   shortUsd,
 } from '../format/amounts.js'
 import { Badge } from './badge.js'
+import { words } from './words.js'
 
 /** Shows a few digits of a dollar amount, and all of them on hover. */
 export function Usd({ usd, className = '' }: { usd: string; className?: string }) {
@@ -42,13 +42,10 @@ interface CallPrice {
 /** Shows the price of a call. */
 export function Price({ price, pricing, ...token }: CallPrice) {
   const decimal = atomicToUsd(price)
+  const { short, exact } = words.figures.prices[pricing === 'metered' ? 'metered' : 'fixed']
   return (
-    <span
-      className="tabular whitespace-nowrap"
-      title={`${exactAmount(decimal, token.symbol)} a call${pricing === 'metered' ? ' at most' : ''}`}
-    >
-      {pricing === 'metered' && <span className="text-xs font-normal text-muted">up to </span>}
-      {shortMoney(decimal, token)}
+    <span className="tabular whitespace-nowrap" title={exact(exactAmount(decimal, token.symbol))}>
+      {short(shortMoney(decimal, token))}
     </span>
   )
 }
@@ -60,13 +57,13 @@ export function AskedPrice({ livePrice, ...listed }: CallPrice & { livePrice: st
   const isMore = BigInt(livePrice) > BigInt(price)
   return (
     <span className="inline-flex flex-wrap items-center justify-end gap-x-2 gap-y-1">
-      <Badge tone="warn">{isMore ? 'Asks more than listed' : 'Asks less than listed'}</Badge>
+      <Badge tone="warn">{isMore ? words.figures.dearer : words.figures.cheaper}</Badge>
       <span className="whitespace-nowrap">
         <del className="mr-2 text-xs font-normal text-muted">
-          <span className="sr-only">listed at </span>
+          <span className="sr-only">{words.figures.listedPrice} </span>
           <Price {...listed} />
         </del>
-        <span className="sr-only">the live 402 asks for </span>
+        <span className="sr-only">{words.figures.livePrice} </span>
         <Price {...listed} price={livePrice} />
       </span>
     </span>
@@ -87,7 +84,7 @@ export function Latency({
     <Stat
       name={name}
       value={duration(p50)}
-      note={p95 === null ? undefined : `95% within ${duration(p95)}`}
+      note={p95 === null ? undefined : words.figures.slowest(duration(p95))}
     />
   )
 }
@@ -95,14 +92,10 @@ export function Latency({
 /** Shows in a few words how much an endpoint was paid for in 30 days; nothing where nobody paid. */
 export function UsedBy({ usage }: { usage: Usage | null }) {
   if (usage === null) return null
-  const [calls, payers] = [usage.calls['30d'], usage.payers['30d']]
-  const share = usage.topPayerShare
+  const { calls, payers, topPayerShare: share } = usage
   return (
-    <span
-      title={share === null ? undefined : `the busiest payer made ${percent(share)} of the calls`}
-    >
-      {shortCount(calls)} paid {calls === 1 ? 'call' : 'calls'} by {shortCount(payers)}{' '}
-      {payers === 1 ? 'payer' : 'payers'} in 30 days
+    <span title={share === null ? undefined : words.figures.busiest(percent(share))}>
+      {words.figures.usage(calls['30d'], payers['30d'])}
     </span>
   )
 }

@@ -4,6 +4,8 @@ import type { ReactNode } from 'react'
 import { Button } from './button.js'
 import { Moment, useIsOld } from './moment.js'
 import { Notice } from './notice.js'
+import { Sentence } from './sentence.js'
+import { words } from './words.js'
 
 type Read<Data> = Pick<
   UseQueryResult<Data>,
@@ -32,7 +34,7 @@ export function Loaded<Data>({
   const { data, error, isFetching, refetch, dataUpdatedAt } = query
   const again = (
     <Button size="sm" isBusy={isFetching} onClick={() => void refetch()}>
-      Try again
+      {words.loaded.again}
     </Button>
   )
   if (data === undefined) {
@@ -40,12 +42,12 @@ export function Loaded<Data>({
     const isMissing = error instanceof ArcusError && (error.status === 404 || error.status === 410)
     if (isMissing && missing !== undefined) return missing
     return (
-      <Notice tone="bad" title="This could not be loaded" action={again}>
+      <Notice tone="bad" title={words.loaded.failed} action={again}>
         {error.message}
       </Notice>
     )
   }
-  const why = error?.message ?? (isLive ? 'Arcus has not answered since.' : undefined)
+  const why = error?.message ?? (isLive ? words.loaded.silent : undefined)
   return (
     <>
       {why !== undefined && (
@@ -74,8 +76,11 @@ function OldNotice({
   if (!isCertain && !isOld) return null
   return (
     <div className="mb-4">
-      <Notice tone="warn" title="What you see may be out of date" action={action}>
-        Last read <Moment at={at} />. {children}
+      <Notice tone="warn" title={words.loaded.old} action={action}>
+        <Sentence
+          text={words.loaded.lastRead}
+          parts={{ when: <Moment at={at} />, why: children }}
+        />
       </Notice>
     </div>
   )

@@ -2,11 +2,12 @@ import { Component, type ComponentType, lazy, type ReactNode, useEffect } from '
 import { Button, ButtonLink } from './button.js'
 import { Empty } from './card.js'
 import { Notice } from './notice.js'
+import { words } from './words.js'
 
 /** Sets the name of the page in the browser tab. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
-    document.title = title === undefined ? 'Arcus' : `${title} · Arcus`
+    document.title = title === undefined ? words.page.name : words.page.tab(title)
   }, [title])
 }
 
@@ -85,29 +86,28 @@ export class PageBoundary extends Component<BoundaryProps, { error: unknown; pat
     return (
       <Notice
         tone="bad"
-        title="This page could not be shown"
+        title={words.page.broken}
         action={
           <Button size="sm" onClick={() => location.reload()}>
-            Load it again
+            {words.page.reload}
           </Button>
         }
       >
-        The console may have been updated while it was open, or the connection failed. Drafts are
-        kept on this device.
+        {words.page.brokenText}
       </Notice>
     )
   }
 }
 
 export function NotFound() {
-  useTitle('Not found')
+  useTitle(words.page.missingTab)
   return (
     <Empty
       isPage
-      title="There is no such page"
-      action={<ButtonLink href="/directory">To the directory</ButtonLink>}
+      title={words.page.missing}
+      action={<ButtonLink href="/directory">{words.page.toDirectory}</ButtonLink>}
     >
-      The address is mistyped, or the listing was deleted.
+      {words.page.missingText}
     </Empty>
   )
 }

@@ -5,6 +5,7 @@ import { readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
 import { inputStyle } from './field.js'
 import { Icon } from './icons.js'
+import { words } from './words.js'
 
 const MAX_CHARS = 200
 
@@ -36,8 +37,8 @@ export function SearchBox() {
             type="search"
             value={typed}
             onChange={({ target }) => setTyped(target.value)}
-            placeholder="Search"
-            aria-label="Search everything"
+            placeholder={words.search.placeholder}
+            aria-label={words.search.label}
             aria-describedby={hint}
             maxLength={MAX_CHARS}
             spellCheck={false}
@@ -46,11 +47,11 @@ export function SearchBox() {
           />
         </div>
         <Button type="submit" variant="primary">
-          Search
+          {words.search.submit}
         </Button>
       </form>
       <p id={hint} className="mt-1.5 text-xs text-muted">
-        Words, the id of a merchant, a transaction hash, or an address.
+        {words.search.hint}
       </p>
     </search>
   )

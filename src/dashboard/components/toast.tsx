@@ -1,5 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { Icon } from './icons.js'
+import { words } from './words.js'
 
 interface Toast {
   key: number
@@ -37,7 +38,7 @@ export function Toasts() {
   return (
     <div
       role="status"
-      aria-label="What happened"
+      aria-label={words.toast.region}
       className="pointer-events-none fixed inset-x-4 bottom-4 z-40 flex flex-col items-center gap-2"
     >
       {shown.map(({ key, text }) => (
@@ -58,7 +59,7 @@ function OneToast({ id, text }: { id: number; text: string }) {
       <button
         type="button"
         onClick={() => forget(id)}
-        aria-label="Close the message"
+        aria-label={words.toast.close}
         className="inline-flex size-8 shrink-0 items-center justify-center rounded-lg text-muted hover:bg-sunken hover:text-ink"
       >
         <Icon name="cross" size={12} />

@@ -1,5 +1,6 @@
 import type { EndpointCard } from '../../api/discovery.js'
 import { exactCount, percent } from '../format/amounts.js'
+import { words } from './words.js'
 
 type Trend = EndpointCard['trend']
 
@@ -19,7 +20,7 @@ export function TrendOf({ trend: { calls, uptime } }: { trend: Trend }) {
 function Calls({ calls }: { calls: readonly number[] }) {
   const most = Math.max(1, ...calls)
   const total = calls.reduce((sum, count) => sum + count, 0)
-  const text = `Paid calls by day for 30 days: ${exactCount(total)} in all, ${exactCount(most)} on the best day`
+  const text = words.trend.calls(exactCount(total), exactCount(most))
   return (
     <svg viewBox="0 0 60 16" className="h-4 w-15 text-accent" role="img" aria-label={text}>
       <title>{text}</title>
@@ -45,7 +46,7 @@ function Calls({ calls }: { calls: readonly number[] }) {
 function Uptime({ uptime }: { uptime: Trend['uptime'] }) {
   const known = uptime.filter((share) => share !== null)
   const mean = known.reduce((sum, share) => sum + share, 0) / known.length
-  const text = `Up in ${percent(mean)} of the checks, on ${known.length} of 30 days with a check`
+  const text = words.trend.uptime(percent(mean), known.length)
   return (
     <svg viewBox="0 0 60 16" className="h-4 w-15" role="img" aria-label={text}>
       <title>{text}</title>

@@ -6,11 +6,12 @@ import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page.js'
 import { OddParameters } from '../../components/search-state.js'
+import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
-import { exactCount } from '../../format/amounts.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
 import { EndpointRow } from './endpoint-row.js'
 import { FilterBar, isFiltered, useFilters } from './filter-bar.js'
+import { words } from './words.js'
 
 /** Lists all endpoints, to browse and search. The address of the page holds every filter. */
 export function Directory() {
@@ -20,19 +21,17 @@ export function Directory() {
 
   return (
     <>
-      <PageTitle title="Directory">
-        Paid APIs by price, use and uptime. Their owners list them, and nobody reviews them.
-      </PageTitle>
+      <PageTitle title={words.title}>{words.lead}</PageTitle>
       <search className="top-14 z-10 sm:sticky -mx-4 bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
-      <h2 className="sr-only">Endpoints</h2>
+      <h2 className="sr-only">{words.endpoints}</h2>
       <OddParameters odd={odd} />
       <Loaded
         query={query}
         skeleton={
           <Card className="overflow-hidden">
-            <SkeletonRows count={6} label="Loading the directory" />
+            <SkeletonRows count={6} label={words.loading} />
           </Card>
         }
       >
@@ -40,24 +39,27 @@ export function Directory() {
           const items = pages.flatMap((page) => page.items)
           const total = pages[0]?.total ?? null
           const correctedQuery = pages[0]?.correctedQuery
-          const more = query.hasNextPage ? 'the best ' : ''
-          const counted = total === null ? `${more}${items.length}` : exactCount(total)
+          const counted = total ?? items.length
           return (
             <>
-              <MerchantOfId words={filters.query ?? ''} />
+              <MerchantOfId id={filters.query ?? ''} />
               <p role="status" className="px-1 pb-3 text-xs text-muted">
                 {correctedQuery !== undefined && (
-                  <>
-                    Nothing matches as typed. Showing results for{' '}
-                    <strong className="text-ink">
-                      <UntrustedText text={correctedQuery} max={200} />
-                    </strong>
-                    :{' '}
-                  </>
-                )}
-                {items.length === 0
-                  ? ''
-                  : `${counted} ${items.length === 1 && total === null ? 'endpoint' : 'endpoints'}${filtered ? ' found' : ''}`}
+                  <Sentence
+                    text={words.corrected}
+                    parts={{
+                      query: (
+                        <strong className="text-ink">
+                          <UntrustedText text={correctedQuery} max={200} />
+                        </strong>
+                      ),
+                    }}
+                  />
+                )}{' '}
+                {items.length > 0 &&
+                  (total === null && query.hasNextPage
+                    ? words.best(counted)
+                    : words[filtered ? 'found' : 'all'](counted))}
               </p>
               <Card
                 className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
@@ -78,7 +80,7 @@ export function Directory() {
               </Card>
               {query.isFetchNextPageError && (
                 <div className="mt-4">
-                  <Notice tone="bad" title="More could not be loaded">
+                  <Notice tone="bad" title={words.moreFailed}>
                     {query.error?.message}
                   </Notice>
                 </div>
@@ -89,7 +91,7 @@ export function Directory() {
                     isBusy={query.isFetchingNextPage}
                     onClick={() => void query.fetchNextPage()}
                   >
-                    Show more
+                    {words.more}
                   </Button>
                 </div>
               )}
@@ -102,17 +104,20 @@ export function Directory() {
 }
 
 /** Leads to the merchant whose id was typed, if there is one. */
-function MerchantOfId({ words }: { words: string }) {
+function MerchantOfId({ id }: { id: string }) {
   const { data } = useQuery({
-    ...merchantQuery(words),
-    enabled: mayBeMerchantId(words),
+    ...merchantQuery(id),
+    enabled: mayBeMerchantId(id),
     retry: false,
   })
-  if (data === undefined || data.id !== words) return null
+  if (data === undefined || data.id !== id) return null
   return (
     <p className="px-1 pb-2 text-sm">
       <TextLink href={`/merchants/${encodeURIComponent(data.id)}`}>
-        The merchant with the id “{data.id}”: <UntrustedText text={data.name} max={60} />
+        <Sentence
+          text={words.merchantOfId}
+          parts={{ id: data.id, name: <UntrustedText text={data.name} max={60} /> }}
+        />
       </TextLink>
     </p>
   )
@@ -122,31 +127,31 @@ function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: ()
   if (filters.payTo !== undefined) {
     return (
       <Empty
-        title="Nothing listed is paid at this address"
+        title={words.nothingPaid}
         action={
           <ButtonLink href={`/payments?payer=${encodeURIComponent(filters.payTo)}`}>
-            Find a payment from this address
+            {words.findPayment}
           </ButtonLink>
         }
       >
-        Payments to an address that is not listed are found by their transaction.
+        {words.nothingPaidText}
       </Empty>
     )
   }
   return isFiltered(filters) ? (
-    <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
-      Try fewer words or filters. The search covers titles, tags, providers, descriptions and URLs.
+    <Empty title={words.nothingFound} action={<Button onClick={onClear}>{words.clear}</Button>}>
+      {words.nothingFoundText}
     </Empty>
   ) : (
     <Empty
-      title="Nothing is listed yet"
+      title={words.nothingListed}
       action={
         <ButtonLink href="/console/new" variant="primary">
-          List the first API
+          {words.listFirst}
         </ButtonLink>
       }
     >
-      Any HTTP API that answers 402 and takes a stablecoin on Arc can be listed with one signature.
+      {words.nothingListedText}
     </Empty>
   )
 }

@@ -4,9 +4,11 @@ import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
 import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { TrendOf } from '../../components/trend.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { oneLine } from '../../format/untrusted-text.js'
+import { words } from './words.js'
 
 const MAX_TAGS = 4
 
@@ -35,7 +37,10 @@ export function EndpointRow({
           </h3>
           <div className="flex min-w-0 flex-wrap items-center gap-x-1.5 gap-y-1 max-sm:order-last max-sm:col-span-2 sm:gap-x-2">
             <span className="min-w-0 text-sm text-muted">
-              by <UntrustedText text={merchant.name} max={60} />
+              <Sentence
+                text={words.row.by}
+                parts={{ merchant: <UntrustedText text={merchant.name} max={60} /> }}
+              />
             </span>
             <MerchantBadges
               official={merchant.official}
@@ -60,7 +65,7 @@ export function EndpointRow({
               key={tag}
               type="button"
               onClick={() => onTag(tag)}
-              title="Show only this tag"
+              title={words.row.tag}
               className="relative inline-flex min-h-6 items-center rounded px-1 text-xs text-faint hover:text-accent"
             >
               #<bdi>{oneLine(tag, 32)}</bdi>
@@ -68,7 +73,7 @@ export function EndpointRow({
           ))}
           <span className="relative flex flex-wrap items-center gap-2 text-xs text-faint sm:ml-auto">
             {probe?.warnings.includes('foreign_pay_to') === true && (
-              <Badge tone="warn">Also pays another address</Badge>
+              <Badge tone="warn">{words.row.alsoPays}</Badge>
             )}
             <StatusDot
               status={status}
@@ -79,7 +84,10 @@ export function EndpointRow({
             <TrendOf trend={endpoint.trend} />
             {probe !== null && (
               <span>
-                probed <Moment at={probe.checkedAt * 1000} />
+                <Sentence
+                  text={words.row.checked}
+                  parts={{ when: <Moment at={probe.checkedAt * 1000} /> }}
+                />
               </span>
             )}
           </span>

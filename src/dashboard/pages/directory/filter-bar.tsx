@@ -5,8 +5,10 @@ import type { EndpointFilters } from '../../api/queries.js'
 import { type Options, Select } from '../../components/choices.js'
 import { Icon } from '../../components/icons.js'
 import { type SearchSchema, useSearchState } from '../../components/search-state.js'
+import { Sentence } from '../../components/sentence.js'
 import { atomicToUsd } from '../../format/amounts.js'
 import { oneLine, shortHex } from '../../format/untrusted-text.js'
+import { words } from './words.js'
 
 /** Long enough not to search for each key, short enough to feel immediate. */
 const TYPING_MS = 140
@@ -14,44 +16,43 @@ const MAX_QUERY_CHARS = 200
 
 const choices = [
   [
-    'sort',
-    'Order',
-    [
-      ['', 'Best or oldest first'],
-      ['calls', 'Most paid calls'],
-      ['payers', 'Most payers'],
-      ['lastPaid', 'Paid last'],
-      ['price', 'Lowest price'],
-      ['new', 'Newest'],
-    ],
-  ],
-  [
     'method',
-    'Method',
+    words.method.name,
     [
-      ['', 'Any method'],
-      ...callMethods.map((method) => [method, method === 'MCP' ? 'MCP tool' : method] as const),
+      ['', words.method.any],
+      ...callMethods.map(
+        (method) => [method, method === 'MCP' ? words.method.mcp : method] as const,
+      ),
     ],
   ],
   [
     'pricing',
-    'Pricing',
+    words.pricing.name,
     [
-      ['', 'Any pricing'],
-      ['fixed', 'Fixed price'],
-      ['metered', 'Metered'],
+      ['', words.pricing.any],
+      ['fixed', words.pricing.fixed],
+      ['metered', words.pricing.metered],
     ],
   ],
   [
     'currency',
-    'Currency',
+    words.currency.name,
     [
-      ['', 'Any currency'],
-      ['USD', 'Dollars'],
-      ['EUR', 'Euros'],
+      ['', words.currency.any],
+      ['USD', words.currency.USD],
+      ['EUR', words.currency.EUR],
     ],
   ],
 ] as const
+
+const sorts = ['calls', 'payers', 'lastPaid', 'price', 'new'] as const
+
+/** Without a choice, what is searched for has the best first, and the whole list has the oldest first. */
+function sortChoices({ query }: EndpointFilters) {
+  const first = query === undefined ? words.sort.oldest : words.sort.best
+  const options = sorts.map((sort) => [sort, words.sort[sort]] as const)
+  return ['sort', words.sort.name, [['', first], ...options]] as const
+}
 
 /** An amount is one of the chosen currency, or else of dollars: euros are never compared with dollars. */
 function priceChoices({ currency, maxPrice = '' }: EndpointFilters) {
@@ -61,16 +62,12 @@ function priceChoices({ currency, maxPrice = '' }: EndpointFilters) {
   const own = maxPrice === '' || maxPrice in common ? {} : { [maxPrice]: atomicToUsd(maxPrice) }
   const bounds = { ...common, ...own }
   const options = Object.entries(bounds).map(
-    ([atomic, most]) => [atomic, `up to ${sign}${most}`] as const,
+    ([atomic, most]) => [atomic, words.price.upTo(`${sign}${most}`)] as const,
   )
-  return ['maxPrice', 'Price', [['', 'Any price'], ...options]] as const
+  return ['maxPrice', words.price.name, [['', words.price.any], ...options]] as const
 }
 
-const marks = [
-  ['verified', 'Verified'],
-  ['official', 'Official'],
-  ['hasSchema', 'Has schema'],
-] as const
+const marks = ['verified', 'official', 'hasSchema'] as const
 
 interface FilterBarProps {
   filters: EndpointFilters
@@ -86,7 +83,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
       <div className="flex max-w-full gap-2 overflow-x-auto p-0.5 max-sm:-mx-4 max-sm:w-[calc(100%+2rem)] max-sm:max-w-none max-sm:px-4">
-        {[...choices, priceChoices(filters)].map(([name, label, options]) => (
+        {[sortChoices(filters), ...choices, priceChoices(filters)].map(([name, label, options]) => (
           <Select
             key={name}
             variant="pill"
@@ -97,7 +94,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
             className={pill(filters[name] !== undefined)}
           />
         ))}
-        {marks.map(([name, label]) => (
+        {marks.map((name) => (
           <button
             key={name}
             type="button"
@@ -105,7 +102,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
             onClick={() => set(name, filters[name] === 'true' ? undefined : 'true')}
             className={pill(filters[name] === 'true')}
           >
-            {label}
+            {words.marks[name]}
           </button>
         ))}
         {filters.payTo !== undefined && (
@@ -116,20 +113,26 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
             className={pill(true)}
           >
             <span>
-              Paid at{' '}
-              <bdi className="font-mono text-xs">{shortHex(oneLine(filters.payTo, 64))}</bdi>
+              <Sentence
+                text={words.paidAt}
+                parts={{
+                  address: (
+                    <bdi className="font-mono text-xs">{shortHex(oneLine(filters.payTo, 64))}</bdi>
+                  ),
+                }}
+              />
             </span>
             <Icon name="cross" size={10} />
-            <span className="sr-only">(remove)</span>
+            <span className="sr-only">{words.remove}</span>
           </button>
         )}
         {filters.tag !== undefined && (
           <button type="button" onClick={() => set('tag', undefined)} className={pill(true)}>
             <span>
-              Tag: <bdi>{oneLine(filters.tag, 32)}</bdi>
+              <Sentence text={words.tag} parts={{ tag: <bdi>{oneLine(filters.tag, 32)}</bdi> }} />
             </span>
             <Icon name="cross" size={10} />
-            <span className="sr-only">(remove)</span>
+            <span className="sr-only">{words.remove}</span>
           </button>
         )}
       </div>
@@ -145,21 +148,21 @@ const pill = (isOn: boolean) =>
   }`
 
 function SearchField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  const [words, setWords] = useState(value)
+  const [typed, setTyped] = useState(value)
   const field = useRef<HTMLInputElement>(null)
   const applied = useRef(value)
 
   useEffect(() => {
     if (value === applied.current) return
     applied.current = value
-    setWords(value)
+    setTyped(value)
   }, [value])
 
   useEffect(() => {
-    if (words.trim() === applied.current) return
+    if (typed.trim() === applied.current) return
     const timer = setTimeout(() => {
-      applied.current = words.trim()
-      onChange(words.trim())
+      applied.current = typed.trim()
+      onChange(typed.trim())
     }, TYPING_MS)
     return () => clearTimeout(timer)
   })
@@ -184,15 +187,15 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
       <input
         ref={field}
         type="search"
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-        placeholder="Search endpoints"
-        aria-label="Search endpoints"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        placeholder={words.search}
+        aria-label={words.search}
         aria-keyshortcuts="/"
         maxLength={MAX_QUERY_CHARS}
         className="h-10 w-full rounded-lg border border-line-strong bg-raised pr-10 pl-9 text-sm"
       />
-      {words === '' && (
+      {typed === '' && (
         <span
           className="pointer-events-none absolute inset-y-0 right-3 hidden items-center font-mono text-xs text-faint sm:flex"
           aria-hidden="true"
@@ -221,7 +224,7 @@ const schema: SearchSchema<keyof EndpointFilters> = {
   hasSchema: isMarked,
   tag: (tag) => tag.length <= 64,
   payTo: (address) => /^0x[0-9a-fA-F]{40}$/.test(address),
-  sort: valuesOf('sort'),
+  sort: sorts,
 }
 
 const LAST = 'arcus:directory'

@@ -15,10 +15,12 @@ import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { useTitle } from '../../components/page.js'
 import { SearchBox } from '../../components/search-box.js'
+import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, exactUsdc, percent, shortCount, shortUsd } from '../../format/amounts.js'
 import { dayInUtc } from '../../format/moments.js'
 import { oneLine } from '../../format/untrusted-text.js'
+import { words } from './words.js'
 
 /** The home page. It shows the payments here, the merchants with the most payers, and the newest endpoints. */
 export function Explore() {
@@ -49,7 +51,7 @@ export function Explore() {
 /** Stands in for the figures at their height, so that nothing moves when they come. */
 function ExploreSkeleton() {
   return (
-    <div className="space-y-8" role="status" aria-label="Loading the figures">
+    <div className="space-y-8" role="status" aria-label={words.loading}>
       <div className="grid gap-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Skeleton className="h-[22rem] w-full !rounded-2xl" />
         <Skeleton className="h-[22rem] w-full !rounded-2xl" />
@@ -66,14 +68,17 @@ function Hero() {
   return (
     <div className="relative mb-8 sm:mb-10">
       <Arcs />
-      <h1 className="relative max-w-3xl text-display font-semibold tracking-[-0.035em]">
-        APIs that are paid
-        <br className="max-sm:hidden" /> by the call.
+      <h1 className="relative max-w-3xl text-display font-semibold tracking-[-0.035em] sm:whitespace-pre-line">
+        {words.title}
       </h1>
       <p className="relative mt-4 mb-6 max-w-xl text-base text-pretty text-muted sm:text-[1.0625rem]">
-        Programs pay for each call, in dollars or euros, straight to the people who sell it. No
-        account, no API key. <TextLink href="/how-it-works">How it works</TextLink> ·{' '}
-        <TextLink href="/console/new">List yours&nbsp;→</TextLink>
+        <Sentence
+          text={words.lead}
+          parts={{
+            howItWorks: <TextLink href="/how-it-works">{words.howItWorks}</TextLink>,
+            list: <TextLink href="/console/new">{words.list}</TextLink>,
+          }}
+        />
       </p>
       <div className="relative">
         <SearchBox />
@@ -93,24 +98,24 @@ function Totals() {
   return (
     <dl className="relative mt-8 grid max-w-3xl grid-cols-2 gap-x-8 gap-y-5 sm:grid-cols-4">
       <Stat
-        name="Paid calls, 30 days"
+        name={words.totals.calls}
         value={shortCount(month.settled)}
         title={exactCount(month.settled)}
       />
       <Stat
-        name="Paid to merchants"
+        name={words.totals.revenue}
         value={<Usd usd={month.revenue.usd} />}
-        note="net of refunds"
+        note={words.totals.net}
       />
-      <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
-      <Stat name="Success rate" value={percent(month.successRate)} />
+      <Latency name={words.totals.settleTime} p50={month.settleP50Ms} p95={month.settleP95Ms} />
+      <Stat name={words.totals.successRate} value={percent(month.successRate)} />
     </dl>
   )
 }
 
 const measures = [
-  ['payments', 'Payments'],
-  ['volume', 'Volume'],
+  ['payments', words.chart.payments.choice],
+  ['volume', words.chart.volume.choice],
 ] as const
 
 function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
@@ -119,15 +124,15 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
   const isVolume = measure === 'volume'
   const bars = days.map(({ at, settled, usd }): Bar => {
     const name = dayInUtc(at * 1_000)
-    const text = `${name}: ${exactCount(settled)} paid calls, ${exactUsdc(usd)}`
+    const text = words.chart.day(name, settled, exactUsdc(usd))
     return { key: at, name, values: [isVolume ? Number(usd) : settled], text }
   })
   return (
     <Panel
-      title="By day"
+      title={words.chart.title}
       aside={
         <Segmented
-          legend="The figures in the chart"
+          legend={words.chart.legend}
           value={measure}
           options={measures}
           onChange={setMeasure}
@@ -135,13 +140,11 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
       }
     >
       <p className="px-5 pt-3 text-xs text-muted tabular" aria-hidden="true">
-        {shown === null
-          ? `30 days, net of refunds${isVolume ? ', payments in dollars' : ''}`
-          : bars[shown]?.text}
+        {shown === null ? words.chart[measure].note : bars[shown]?.text}
       </p>
       <div className="h-56 px-5 pt-2">
         <Bars
-          label={isVolume ? 'Volume by day' : 'Payments by day'}
+          label={words.chart[measure].label}
           bars={bars}
           tones={['accent']}
           formatValue={(value) =>
@@ -156,9 +159,9 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
 
 const SHOWN = 30
 const connections = {
-  connecting: ['plain', 'Connecting'],
-  live: ['ok', 'Live'],
-  lost: ['warn', 'Not live, connecting again'],
+  connecting: ['plain', words.feed.connecting],
+  live: ['ok', words.feed.live],
+  lost: ['warn', words.feed.lost],
 } as const
 
 /** Shows payments as they settle. */
@@ -176,12 +179,12 @@ function LatestPayments({ known }: { known: readonly Settlement[] }) {
   const all = new Map([...news, ...known].map((it) => [it.id, it]))
   const shown = [...all.values()].sort((a, b) => b.id - a.id).slice(0, SHOWN)
   return (
-    <Panel title="Latest payments" aside={<Dot tone={tone}>{name}</Dot>}>
+    <Panel title={words.feed.title} aside={<Dot tone={tone}>{name}</Dot>}>
       {shown.length === 0 ? (
-        <Nothing>Nobody paid yet. New payments appear here.</Nothing>
+        <Nothing>{words.feed.empty}</Nothing>
       ) : (
         <ol
-          aria-label="Latest payments"
+          aria-label={words.feed.title}
           className="h-[18.4rem] divide-y divide-line overflow-y-auto"
         >
           {shown.map((one) => (
@@ -205,17 +208,21 @@ function PaymentLine({ settlement }: { settlement: Settlement }) {
       </Link>
       <span className="min-w-0 flex-1 truncate text-muted">
         {merchant === null ? (
-          'to an address that is not listed'
+          words.feed.unlisted
         ) : (
-          <>
-            to{' '}
-            <Link
-              href={`/merchants/${encodeURIComponent(merchant.id)}`}
-              className="relative text-ink hover:text-accent hover:underline"
-            >
-              <UntrustedText text={merchant.name} max={60} />
-            </Link>
-          </>
+          <Sentence
+            text={words.feed.to}
+            parts={{
+              merchant: (
+                <Link
+                  href={`/merchants/${encodeURIComponent(merchant.id)}`}
+                  className="relative text-ink hover:text-accent hover:underline"
+                >
+                  <UntrustedText text={merchant.name} max={60} />
+                </Link>
+              ),
+            }}
+          />
         )}
       </span>
       <span className="shrink-0 text-xs text-faint">
@@ -227,9 +234,9 @@ function PaymentLine({ settlement }: { settlement: Settlement }) {
 
 function TopMerchants({ merchants }: Pick<ExploreAnswer, 'merchants'>) {
   return (
-    <Panel title="Merchants with the most payers" note="Different payers in 30 days.">
+    <Panel title={words.top.title} note={words.top.note}>
       {merchants.length === 0 ? (
-        <Nothing>No listed merchant was paid in 30 days.</Nothing>
+        <Nothing>{words.top.empty}</Nothing>
       ) : (
         <ol className="divide-y divide-line">
           {merchants.map(({ id, name, payers, calls }) => (
@@ -242,8 +249,7 @@ function TopMerchants({ merchants }: Pick<ExploreAnswer, 'merchants'>) {
                 <UntrustedText text={name} max={60} />
               </Link>
               <span className="shrink-0 text-right text-xs text-muted tabular">
-                {shortCount(payers)} {payers === 1 ? 'payer' : 'payers'}, {shortCount(calls)}{' '}
-                {calls === 1 ? 'call' : 'calls'}
+                {words.top.figures(payers, calls)}
               </span>
             </li>
           ))}
@@ -260,18 +266,18 @@ function JustListed() {
   const items = data?.pages[0]?.items.slice(0, NEW_SHOWN)
   return (
     <Panel
-      title="Just listed"
-      note="Listed by their owners, and not reviewed."
+      title={words.latest.title}
+      note={words.latest.note}
       aside={
         <ButtonLink href="/directory?sort=new" size="sm">
-          All endpoints
+          {words.latest.all}
         </ButtonLink>
       }
     >
       {items === undefined ? (
         <Skeleton className="m-5 h-52" />
       ) : items.length === 0 ? (
-        <Nothing>Nothing is listed yet.</Nothing>
+        <Nothing>{words.latest.empty}</Nothing>
       ) : (
         <ol className="divide-y divide-line">
           {items.map((endpoint) => (
@@ -285,7 +291,10 @@ function JustListed() {
                   <UntrustedText text={endpoint.title} />
                 </Link>
                 <span className="block truncate text-xs text-muted">
-                  by <UntrustedText text={endpoint.merchant.name} max={60} />
+                  <Sentence
+                    text={words.latest.by}
+                    parts={{ merchant: <UntrustedText text={endpoint.merchant.name} max={60} /> }}
+                  />
                 </span>
               </span>
               <span className="shrink-0 font-medium">
@@ -303,7 +312,7 @@ function Categories({ categories }: Pick<ExploreAnswer, 'categories'>) {
   if (categories.length === 0) return null
   return (
     <section>
-      <h2 className="mb-3 text-sm font-medium">Categories</h2>
+      <h2 className="mb-3 text-sm font-medium">{words.categories}</h2>
       <ul className="flex flex-wrap gap-2">
         {categories.map(({ tag, merchants }) => (
           <li key={tag}>
@@ -313,8 +322,8 @@ function Categories({ categories }: Pick<ExploreAnswer, 'categories'>) {
             >
               <bdi>{oneLine(tag, 32)}</bdi>
               <span className="text-xs text-faint tabular">
-                {exactCount(merchants)}
-                <span className="sr-only"> {merchants === 1 ? 'merchant' : 'merchants'}</span>
+                <span aria-hidden="true">{exactCount(merchants)}</span>
+                <span className="sr-only">{words.merchants(merchants)}</span>
               </span>
             </Link>
           </li>

@@ -1,0 +1,170 @@
+import { posix } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, it } from 'vitest'
+import { readSources } from './source-files.js'
+
+const screens = readSources('src/dashboard').filter(({ path }) => path.endsWith('.tsx'))
+
+/** Attributes that people read or hear. */
+const TEXT_ATTRIBUTES = new Set([
+  'title',
+  'label',
+  'aria-label',
+  'aria-valuetext',
+  'aria-description',
+  'placeholder',
+  'alt',
+  'hint',
+  'note',
+  'error',
+  'lead',
+  'legend',
+  'text',
+  'why',
+])
+
+/** An attribute `name` of these is the name of a thing in the code; of any other component it is a text. */
+const NAMED_IN_CODE = /^(?:Icon|[a-z].*)$/
+
+/** Literals that begin like a sentence and are none: names of keys, of errors and of parts of the browser. */
+const CODE = /^(?:Arrow(?:Up|Down|Left|Right)|Home|End|Enter|Escape|[A-Z][a-z]+(?:[A-Z][a-z]+)+)$/
+
+/** Several words of letters only. Lists of classes and other code nearly always have a hyphen, a colon or a digit. */
+const PROSE = /^\p{L}+[,;:]?( [\p{L}’'…]+[,;:.?!]*)+$/u
+
+/** Places that may show a text that is not in a catalog, until it is moved there. */
+const NOT_YET: readonly string[] = [
+  'src/dashboard/pages/console/',
+  'src/dashboard/pages/guides/',
+  'src/dashboard/pages/merchant/',
+  'src/dashboard/pages/payment/',
+  'src/dashboard/pages/status',
+  'src/dashboard/wallet/',
+  'src/dashboard/components/shell.tsx',
+]
+
+/** Returns every text of a screen that stands in its code, with its line. */
+function textsIn(path: string, code: string): string[] {
+  const file = ts.createSourceFile(path, code, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX)
+  const found: string[] = []
+  const report = (node: ts.Node, text: string) => {
+    const { line } = file.getLineAndCharacterOfPosition(node.getStart(file))
+    found.push(`${path}:${line + 1} ${text.replace(/\s+/g, ' ').trim()}`)
+  }
+  const visit = (node: ts.Node): void => {
+    const text = textOf(node)
+    if (text !== undefined && isShown(node, text)) report(node, text)
+    if (!isCodeElement(node)) ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+/** Returns the words of a literal, a template without its values, or a text between tags. */
+function textOf(node: ts.Node): string | undefined {
+  if (ts.isJsxText(node) || ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) {
+    return node.text
+  }
+  if (!ts.isTemplateExpression(node)) return undefined
+  return [node.head, ...node.templateSpans.map(({ literal }) => literal)]
+    .map((part) => part.text)
+    .join('…')
+}
+
+function isShown(node: ts.Node, text: string): boolean {
+  if (!/\p{L}/u.test(text)) return false
+  if (ts.isJsxText(node)) return true
+  const place = placeOf(node)
+  if (place === 'code') return false
+  return place === 'text' || PROSE.test(text) || (/^[A-Z][a-z]/.test(text) && !CODE.test(text))
+}
+
+/** Tells where the value of an expression goes: to people, to the code, or somewhere that its words must tell. */
+function placeOf(node: ts.Node): 'text' | 'code' | undefined {
+  const { parent } = node
+  if (ts.isJsxExpression(parent) && !ts.isJsxAttribute(parent.parent)) return 'text'
+  if (ts.isJsxAttribute(parent)) return attributePlace(parent)
+  if (ts.isJsxExpression(parent)) return attributePlace(parent.parent as ts.JsxAttribute)
+  if (ts.isImportDeclaration(parent) || ts.isLiteralTypeNode(parent)) return 'code'
+  if (
+    ts.isCallExpression(parent) &&
+    /^(?:import|useTitle|say)$/.test(parent.expression.getText())
+  ) {
+    return parent.expression.getText() === 'import' ? 'code' : 'text'
+  }
+  // The value of a choice or of a default is the value of the whole; what is compared is not shown.
+  if (ts.isConditionalExpression(parent)) {
+    return node === parent.condition ? 'code' : placeOf(parent)
+  }
+  if (ts.isParenthesizedExpression(parent)) return placeOf(parent)
+  if (ts.isBinaryExpression(parent)) return binaryPlace(parent)
+  return undefined
+}
+
+function binaryPlace(binary: ts.BinaryExpression): 'text' | 'code' | undefined {
+  const { kind } = binary.operatorToken
+  const passesOn = [
+    ts.SyntaxKind.PlusToken,
+    ts.SyntaxKind.BarBarToken,
+    ts.SyntaxKind.AmpersandAmpersandToken,
+    ts.SyntaxKind.QuestionQuestionToken,
+  ]
+  return passesOn.includes(kind) ? placeOf(binary) : 'code'
+}
+
+function attributePlace(attribute: ts.JsxAttribute): 'text' | 'code' {
+  const name = attribute.name.getText()
+  if (TEXT_ATTRIBUTES.has(name)) return 'text'
+  const { tagName } = attribute.parent.parent
+  return name === 'name' && !NAMED_IN_CODE.test(tagName.getText()) ? 'text' : 'code'
+}
+
+/** Code is the same in every language. */
+function isCodeElement(node: ts.Node): boolean {
+  return ts.isJsxElement(node) && node.openingElement.tagName.getText() === 'code'
+}
+
+describe('the texts of the console', () => {
+  it('stand in the catalogs, and in no screen', () => {
+    const texts = screens
+      .filter(({ path }) => !NOT_YET.some((place) => path.startsWith(place)))
+      .flatMap(({ path, text }) => textsIn(path, text))
+    expect(texts).toEqual([])
+  })
+
+  it('are in one catalog a folder, each beside a screen that reads it', () => {
+    const catalogs = readSources('src/dashboard').filter(({ path }) => /\/words\.ts$/.test(path))
+    expect(catalogs.length).toBeGreaterThan(3)
+    const unread = catalogs.filter(({ path }) => {
+      const target = path.replace(/\.ts$/, '.js')
+      const folder = posix.dirname(path)
+      return !screens.some(
+        (screen) =>
+          screen.path.startsWith(folder) && screen.imports.some((it) => it.target === target),
+      )
+    })
+    expect(unread.map(({ path }) => path)).toEqual([])
+  })
+
+  it.each([
+    ['<p>Pay now</p>', true],
+    ["<p>{isOpen ? 'open' : 'closed'}</p>", true],
+    [`<p>{count > 1 && \`of $\{count}\`}</p>`, true],
+    ['<p><strong>Bold</strong></p>', true],
+    ['<input aria-label="search" />', true],
+    [`<input placeholder={\`a $\{thing}\`} />`, true],
+    ["<Fact name={isIn ? 'from' : 'to'} />", true],
+    ["say('done')", true],
+    ["[['payments', 'Payments']]", true],
+    ['<code>PAY_TO</code>', false],
+    ['<p className="text-sm">{words.pay} · {value}</p>', false],
+    ['<Icon name="cross" />', false],
+    ['<input name="network" type="radio" />', false],
+    ["<p>{state === 'open' && words.open}</p>", false],
+    ["const all = count > 1 ? 'all of them' : 'it'", true],
+    ["const name = isOpen ? 'has no problems' : ''", true],
+    ["event.key === 'ArrowLeft'", false],
+  ])('are found by the test: %s is one: %s', (code, isText) => {
+    expect(textsIn('screen.tsx', code).length > 0).toBe(isText)
+  })
+})

@@ -448,7 +448,7 @@ describe.skipIf(skipped !== undefined)('the address of a page', () => {
     await page.getByText('sort=luck', { exact: true }).waitFor()
     expect(await page.getByLabel('Currency').inputValue()).toBe('EUR')
     expect(await page.getByText('This could not be loaded').count()).toBe(0)
-    await page.getByRole('button', { name: 'Verified agent' }).click()
+    await page.getByRole('button', { name: 'Live', exact: true }).click()
     await page.getByText('Part of this address is not understood').waitFor({ state: 'detached' })
     expect(new URL(page.url()).search).toBe('?currency=EUR&utm_source=friend&verified=true')
 

@@ -3,7 +3,8 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { readSources } from './source-files.js'
 
-const screens = readSources('src/dashboard').filter(({ path }) => path.endsWith('.tsx'))
+const sources = readSources('src/dashboard')
+const screens = sources.filter(({ path }) => path.endsWith('.tsx'))
 
 /** Attributes that people read or hear. */
 const TEXT_ATTRIBUTES = new Set([
@@ -86,12 +87,7 @@ function placeOf(node: ts.Node): 'text' | 'code' | undefined {
   if (ts.isJsxAttribute(parent)) return attributePlace(parent)
   if (ts.isJsxExpression(parent)) return attributePlace(parent.parent as ts.JsxAttribute)
   if (ts.isImportDeclaration(parent) || ts.isLiteralTypeNode(parent)) return 'code'
-  if (
-    ts.isCallExpression(parent) &&
-    /^(?:import|useTitle|say)$/.test(parent.expression.getText())
-  ) {
-    return parent.expression.getText() === 'import' ? 'code' : 'text'
-  }
+  if (ts.isCallExpression(parent)) return callPlace(parent)
   // The value of a choice or of a default is the value of the whole; what is compared is not shown.
   if (ts.isConditionalExpression(parent)) {
     return node === parent.condition ? 'code' : placeOf(parent)
@@ -99,6 +95,14 @@ function placeOf(node: ts.Node): 'text' | 'code' | undefined {
   if (ts.isParenthesizedExpression(parent)) return placeOf(parent)
   if (ts.isBinaryExpression(parent)) return binaryPlace(parent)
   return undefined
+}
+
+function callPlace({ expression }: ts.CallExpression): 'text' | 'code' | undefined {
+  const called = expression.getText()
+  if (/^(?:useTitle|say)$/.test(called)) return 'text'
+  return /(?:^import|\.(?:matches|closest|querySelector(?:All)?))$/.test(called)
+    ? 'code'
+    : undefined
 }
 
 function binaryPlace(binary: ts.BinaryExpression): 'text' | 'code' | undefined {
@@ -132,15 +136,15 @@ describe('the texts of the console', () => {
     expect(texts).toEqual([])
   })
 
-  it('are in one catalog a folder, each beside a screen that reads it', () => {
-    const catalogs = readSources('src/dashboard').filter(({ path }) => /\/words\.ts$/.test(path))
+  it('are in one catalog a folder, each beside a file that reads it', () => {
+    const catalogs = sources.filter(({ path }) => /\/words\.ts$/.test(path))
     expect(catalogs.length).toBeGreaterThan(3)
     const unread = catalogs.filter(({ path }) => {
       const target = path.replace(/\.ts$/, '.js')
       const folder = posix.dirname(path)
-      return !screens.some(
-        (screen) =>
-          screen.path.startsWith(folder) && screen.imports.some((it) => it.target === target),
+      return !sources.some(
+        (source) =>
+          source.path.startsWith(folder) && source.imports.some((it) => it.target === target),
       )
     })
     expect(unread.map(({ path }) => path)).toEqual([])

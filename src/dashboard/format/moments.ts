@@ -1,3 +1,5 @@
+import { words } from './words.js'
+
 const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -23,7 +25,7 @@ export function relativeTime(at: number, now: number): string {
   for (const [unit, size] of units) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit)
   }
-  if (Math.abs(seconds) < 10) return 'just now'
+  if (Math.abs(seconds) < 10) return words.time.justNow
   return relative.format(seconds, 'second')
 }
 
@@ -46,7 +48,7 @@ export function dayInUtc(at: number): string {
 
 /** Writes a duration in one unit: `41 days`, `3 hours`, at most `over 10 years`. */
 export function roughSpan(seconds: number): string {
-  if (seconds > LONG_SECONDS) return 'over 10 years'
+  if (seconds > LONG_SECONDS) return words.time.long
   for (const [unit, size] of units) {
     if (seconds >= size) return counted(Math.floor(seconds / size), unit)
   }

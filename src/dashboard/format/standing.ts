@@ -1,4 +1,5 @@
 import type { ServiceStatus } from '../../api/service.js'
+import { words } from './words.js'
 
 export interface Standing {
   tone: 'ok' | 'warn' | 'bad'
@@ -7,16 +8,18 @@ export interface Standing {
 
 /** Says in a few words whether payments settle now: fully, with a part of the wallets, or not at all. */
 export function standingOf({ status, checks, networks }: ServiceStatus): Standing {
-  if (status !== 'ready') return { tone: 'bad', title: 'Payments cannot settle at this moment' }
+  if (status !== 'ready') return { tone: 'bad', title: words.standing.down }
   for (const { name, lanes } of networks) {
     const working = lanes.filter(({ state }) => state === 'open').length
     if (working === lanes.length) continue
-    const where = networks.length > 1 ? ` on ${name}` : ''
-    const title = `Degraded: ${working} of ${lanes.length} relayer wallets${where}`
+    const title =
+      networks.length > 1
+        ? words.standing.degradedOn(working, lanes.length, name)
+        : words.standing.degraded(working, lanes.length)
     return { tone: 'warn', title }
   }
   const hasWarning = checks.some(({ warning }) => warning === true)
   return hasWarning
-    ? { tone: 'warn', title: 'Payments settle, with a warning' }
-    : { tone: 'ok', title: 'Payments settle' }
+    ? { tone: 'warn', title: words.standing.warning }
+    : { tone: 'ok', title: words.standing.up }
 }

@@ -51,7 +51,7 @@ export const words = {
   pricing: { name: 'Pricing', any: 'Any pricing', fixed: 'Fixed price', metered: 'Metered' },
   currency: { name: 'Currency', any: 'Any currency', USD: 'Dollars', EUR: 'Euros' },
   price: { name: 'Price', any: 'Any price', upTo: (amount: string) => `up to ${amount}` },
-  marks: { verified: 'Verified agent', official: 'Official', hasSchema: 'With input schema' },
+  marks: { verified: 'Live', official: 'Official', hasSchema: 'With input schema' },
   paidAt: 'Paid at {address}',
   tag: 'Tag: {tag}',
   remove: '(remove)',

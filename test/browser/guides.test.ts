@@ -97,8 +97,8 @@ describe.skipIf(skipped !== undefined)('the guides', () => {
       await page.getByText(answer).first().waitFor()
     }
     await check('/weather/today', 'Your 402')
-    await check('/free', 'Does not answer 402')
-    await check('/wrong-network', 'Quotes another network')
+    await check('/free', 'Does not ask for payment')
+    await check('/wrong-network', 'Asks for payment on another network')
     await page.getByText('In the directory:').waitFor()
     await page.getByLabel('Address of your endpoint').fill('no address')
     await page.getByRole('button', { name: 'Check' }).click()

@@ -61,7 +61,7 @@ describe.skipIf(skipped !== undefined)('an OpenAPI file', () => {
       await page.getByRole('checkbox', { name: /Not wanted/ }).uncheck()
       await page.getByRole('button', { name: 'Check and add 4' }).click()
       await page.getByText('3 added below, 1 left out').waitFor()
-      await page.getByText(/free\/lunch: Does not answer 402/).waitFor()
+      await page.getByText(/free\/lunch: Does not ask for payment/).waitFor()
       const id = `imported-${name.replace('.', '-')}`
       expect(await page.getByLabel('Name').inputValue()).toBe('Imported House')
       expect(await page.getByLabel('Price in USDC').first().inputValue()).toBe('0.01')
@@ -119,7 +119,7 @@ describe.skipIf(skipped !== undefined)('the prices of an endpoint', () => {
     await expect
       .poll(() => figures.allTextContents())
       .toEqual(['Listed$0.03', 'Asked$0.0025', 'Paid, 30 days$0.0025'])
-    await page.getByText(/quotes another price than the listing/).waitFor()
+    await page.getByText(/asks for another price than the listing/).waitFor()
     await close()
   })
 })

@@ -226,7 +226,7 @@ describe.skipIf(skipped !== undefined)('the public side', () => {
       await page.getByText(answer).waitFor()
     }
     await page.goto('/payments')
-    await page.getByRole('link', { name: 'checked here' }).click()
+    await page.getByRole('link', { name: 'Check an attestation of a payment' }).click()
     await check('hello', 'This is no JSON.')
     await check({ format: 'jws' }, 'format must be "eip712".')
     const sound = await sign()

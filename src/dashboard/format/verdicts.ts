@@ -1,47 +1,47 @@
-/** Names of the verdicts of a probe. */
+/** Names of what a check of an endpoint found. */
 const verdicts: Record<string, string> = {
   live: 'Live',
-  not_402: 'Does not answer 402',
-  wrong_network: 'Quotes another network',
-  wrong_asset: 'Quotes another asset',
-  wrong_payto: 'Pays another address',
-  redirect: 'Redirects',
-  blocked_target: 'May not be called',
+  not_402: 'Does not ask for payment',
+  wrong_network: 'Asks for payment on another network',
+  wrong_asset: 'Asks for payment in another token',
+  wrong_payto: 'Asks to pay another address',
+  redirect: 'Sends callers to another address',
+  blocked_target: 'Arcus may not call it',
   unreachable: 'Not reachable',
-  not_mcp: 'Does not speak MCP',
-  tool_missing: 'No such tool',
+  not_mcp: 'Is not an MCP server',
+  tool_missing: 'Has no such tool',
   not_called: 'Never called',
   not_checked: 'Not checked yet',
 }
 
 const warnings: Record<string, string> = {
   price_drift:
-    'The live 402 quotes another price than the listing, and buyers pay the live price. Save the listing with that price, or correct the endpoint.',
-  amount_zero: 'The live 402 asks for an amount of zero, which is not settled. Ask for 1 or more.',
+    'The endpoint asks for another price than the listing shows, and buyers pay what it asks for. Save the listing with that price, or correct the endpoint.',
+  amount_zero:
+    'The endpoint asks for an amount of zero, which is not settled. Ask for 1 atomic unit or more.',
   schema_missing:
-    'Neither the 402 nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
+    'Neither the endpoint nor the listing says how to call it. Add an input schema, so that agents can use it as a tool.',
   wrong_domain:
-    'The 402 names another EIP-712 domain than the token has, so that signatures of buyers do not work. On Arc the name is “USDC” or “EURC”, the version “2”.',
+    'The 402 answer describes the token wrongly, so the signatures of buyers do not work. Its “extra” needs the name “USDC” or “EURC” on Arc, and the version “2”.',
   scheme_not_settled:
-    'The 402 asks for payment by a scheme that is not settled here. Offer “exact” as well.',
-  foreign_pay_to:
-    'The 402 also asks for payment to somebody else. Those requirements are not published.',
+    'The endpoint asks for a kind of payment that is not settled here. Offer the scheme “exact” as well.',
+  foreign_pay_to: 'The endpoint also asks to pay somebody else. That way to pay is not published.',
   header_missing:
-    'The 402 carries its requirements in the body only. Send them in the PAYMENT-REQUIRED header too.',
+    'The 402 answer says in its body only how to pay. Send that in the PAYMENT-REQUIRED header too.',
   header_url_safe:
     'The PAYMENT-REQUIRED header is in URL-safe base64. Some clients read standard base64 only.',
   requirements_unusable:
-    'Some of the quoted requirements cannot be used by a buyer on this network.',
+    'Some of the ways to pay that the endpoint names do not work on this network.',
 }
 
 /** The same warnings for somebody who may pay. Those that are of no use to them are absent. */
 const buyersWarnings: Record<string, string> = {
   price_drift: 'It asks for another price than the listing says. You pay what it asks for.',
   amount_zero: 'It asks for an amount of zero, which cannot be paid here.',
-  wrong_domain: 'Payments to it fail: its 402 describes the token wrongly.',
+  wrong_domain: 'Payments to it fail, because it describes the token wrongly.',
   scheme_not_settled: 'It asks for a kind of payment that is not settled here.',
-  foreign_pay_to: 'It also asks for payment to somebody else. That way to pay is not shown here.',
-  header_missing: 'Many buying programs cannot read its 402.',
+  foreign_pay_to: 'It also asks to pay somebody else. That way to pay is not shown here.',
+  header_missing: 'Many buying programs cannot read how it asks for payment.',
   requirements_unusable: 'Some of the ways to pay that it names do not work on this network.',
 }
 
@@ -49,7 +49,7 @@ const buyersWarnings: Record<string, string> = {
 const buyersVerdicts: Record<string, string> = {
   not_402: 'It did not ask for a payment at the last check, so the price may be wrong.',
   unreachable: 'It did not answer the last check. A payment may buy nothing.',
-  not_checked: 'Nobody has checked yet what it asks for.',
+  not_checked: 'Arcus has not checked yet what it asks for.',
   not_called: 'Arcus never calls endpoints of this method, so nothing about it is checked.',
 }
 const BUYERS_VERDICT = 'At the last check it did not ask for payment as listed. Do not pay it now.'

@@ -20,11 +20,13 @@ import { AskedPrice, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { duration, percent, shortCount } from '../../format/amounts.js'
+import { duration, percent } from '../../format/amounts.js'
 import { ProbeReport } from './probe-report.js'
 import { Ratings } from './ratings.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolFor } from './snippets.js'
+import { words } from './words.js'
 
 /** Loaded on demand, because most readers need no wallet. */
 const TryPanel = lazy(async () => ({ default: (await import('./try/try-panel.js')).TryPanel }))
@@ -93,9 +95,9 @@ export function EndpointCard({
             <MethodChip method={method} />
             <span className="inline-flex min-w-0 items-center gap-1 rounded-md bg-sunken py-0.5 pr-0.5 pl-2 break-all">
               <UrlText url={url} max={400} />
-              <CopyButton text={url} name="URL" />
+              <CopyButton text={url} name={words.copy.url} />
             </span>
-            {state.hosted && <Badge tone="accent">Hosted by the operator</Badge>}
+            {state.hosted && <Badge tone="accent">{words.endpoint.hosted}</Badge>}
             {tags.map((tag) => (
               <Badge key={tag}>
                 <UntrustedText text={tag} max={32} />
@@ -113,11 +115,11 @@ export function EndpointCard({
           {endpoint.inputSchema !== null && (
             <details className="text-sm">
               <summary className="w-fit font-medium text-muted hover:text-ink">
-                Input schema
+                {words.endpoint.inputSchema}
               </summary>
               <div className="mt-2">
                 <CodeBlock
-                  name="input schema"
+                  name={words.copy.inputSchema}
                   code={JSON.stringify(endpoint.inputSchema, null, 2)}
                 />
               </div>
@@ -134,10 +136,13 @@ function UsageFigures({ usage }: { usage: Usage }) {
   return (
     <p className="flex flex-wrap gap-x-3 gap-y-1 text-sm text-muted">
       <UsedBy usage={usage} />
-      {topPayerShare !== null && <span>busiest payer {percent(topPayerShare)}</span>}
-      {settleP50Ms !== null && <span>settled in {duration(settleP50Ms)}</span>}
+      {topPayerShare !== null && <span>{words.endpoint.busiest(percent(topPayerShare))}</span>}
+      {settleP50Ms !== null && <span>{words.endpoint.settled(duration(settleP50Ms))}</span>}
       <span>
-        last paid <Moment at={lastPaid * 1000} />
+        <Sentence
+          text={words.endpoint.lastPaid}
+          parts={{ when: <Moment at={lastPaid * 1000} /> }}
+        />
       </span>
     </p>
   )
@@ -155,9 +160,8 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
     <div className="space-y-1 text-sm text-muted">
       {month !== undefined && month.share !== null && (
         <p>
-          Up {percent(month.share)} of 30 days, by {shortCount(month.probes)}{' '}
-          {month.probes === 1 ? 'probe' : 'probes'}
-          {health?.latency.p50Ms != null && <>; answers in {duration(health.latency.p50Ms)}</>}
+          {words.endpoint.uptime(percent(month.share), month.probes)}{' '}
+          {health?.latency.p50Ms != null && words.endpoint.latency(duration(health.latency.p50Ms))}
         </p>
       )}
       {changes.slice(-MAX_CHANGES_SHOWN).map((sentence) => (
@@ -189,7 +193,7 @@ function TryIt(props: { endpoint: MerchantEndpoint; merchantId: string; payTo: s
   if (!isOpen) {
     return (
       <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
-        Try it
+        {words.endpoint.tryIt}
       </Button>
     )
   }
@@ -206,34 +210,34 @@ function CallCode({ endpoint, merchantId }: { endpoint: MerchantEndpoint; mercha
   const network = settings?.networks.find(({ listed }) => listed)
   const tool = {
     key: 'tool',
-    name: 'Function tool',
+    name: words.code.tool,
     content: () => <Tool endpoint={endpoint} merchantId={merchantId} />,
   }
   if (endpoint.method === 'MCP') {
     const call = {
       key: 'call',
-      name: 'Call of the tool',
-      content: () => <CodeBlock name="tools/call" code={toolCallSnippet(endpoint)} />,
+      name: words.code.toolCall,
+      content: () => <CodeBlock name={words.copy.toolCall} code={toolCallSnippet(endpoint)} />,
     }
-    return <Tabs label="Ways to call it" tabs={[call, tool]} />
+    return <Tabs label={words.code.label} tabs={[call, tool]} />
   }
   return (
     <Tabs
-      label="Ways to call it"
+      label={words.code.label}
       tabs={[
         {
           key: 'curl',
-          name: 'See the price',
-          content: () => <CodeBlock name="curl command" code={curlSnippet(endpoint)} />,
+          name: words.code.curl,
+          content: () => <CodeBlock name={words.copy.curl} code={curlSnippet(endpoint)} />,
         },
         {
           key: 'fetch',
-          name: 'Pay with @x402/fetch',
+          name: words.code.fetch,
           content: () =>
             network === undefined ? (
               <Skeleton className="h-40" />
             ) : (
-              <CodeBlock name="TypeScript client" code={fetchSnippet(endpoint, network)} />
+              <CodeBlock name={words.copy.fetch} code={fetchSnippet(endpoint, network)} />
             ),
         },
         tool,
@@ -248,7 +252,7 @@ function Tool({ endpoint, merchantId }: { endpoint: MerchantEndpoint; merchantId
     <Loaded query={query} skeleton={<Skeleton className="h-40" />}>
       {(answer) => (
         <CodeBlock
-          name="function tool"
+          name={words.copy.tool}
           code={JSON.stringify(toolFor(answer, endpoint) ?? null, null, 2)}
         />
       )}

@@ -5,14 +5,11 @@ import { Badge } from '../../components/badge.js'
 import { Card } from '../../components/card.js'
 import { Icon } from '../../components/icons.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { OutLink, UntrustedText } from '../../components/untrusted-text.js'
+import { words } from './words.js'
 
-const checks: [keyof NonNullable<MerchantView['identity']>['checks'], string, string][] = [
-  ['control', 'Control', 'The owner of the listing controls the agent.'],
-  ['pay', 'Payment', 'Agent and listing have the same payout address.'],
-  ['file', 'File', 'The registration file of the agent names the agent.'],
-  ['domain', 'Domain', 'The host of the endpoint names the agent.'],
-]
+const checks = ['control', 'pay', 'file', 'domain'] as const
 
 /** Shows the number of an agent, linked to its entry in the registry where the network has an explorer. */
 function AgentName({ agentId }: { agentId: string }) {
@@ -28,23 +25,18 @@ function AgentName({ agentId }: { agentId: string }) {
 export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
   const { identity, agentId } = merchant
   if (agentId === null) {
-    return (
-      <Card className="px-5 py-4 text-sm text-pretty text-muted">
-        This listing names no ERC-8004 agent. Known are only the wallet that signs for it and the
-        address that is paid.
-      </Card>
-    )
+    return <Card className="px-5 py-4 text-sm text-pretty text-muted">{words.checks.noAgent}</Card>
   }
   return (
     <Card>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3 text-sm">
         <span>
-          ERC-8004 agent <AgentName agentId={agentId} />
+          <Sentence text={words.checks.agent} parts={{ agent: <AgentName agentId={agentId} /> }} />
         </span>
-        {identity === null && <Badge tone="warn">Not checked yet</Badge>}
+        {identity === null && <Badge tone="warn">{words.checks.pending}</Badge>}
       </div>
       <ul className="divide-y divide-line">
-        {checks.map(([key, name, meaning]) => {
+        {checks.map((key) => {
           const check = identity?.checks[key]
           return (
             <li key={key} className="flex gap-3 px-5 py-3">
@@ -53,17 +45,26 @@ export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
               </span>
               <div className="min-w-0 text-sm">
                 <p>
-                  <span className="font-medium">{name}</span>{' '}
+                  <span className="font-medium">{words.checks.names[key]}</span>{' '}
                   <span className="text-muted">
-                    {check === undefined ? 'not checked' : check.passed ? 'passed' : 'not passed'}
+                    {check === undefined
+                      ? words.checks.unchecked
+                      : words.checks[check.passed ? 'passed' : 'failed']}
                   </span>
                 </p>
                 <p className="text-pretty text-muted">
-                  {check === undefined ? meaning : <UntrustedText text={check.detail} max={300} />}
+                  {check === undefined ? (
+                    words.checks.meanings[key]
+                  ) : (
+                    <UntrustedText text={check.detail} max={300} />
+                  )}
                 </p>
                 {check !== undefined && (
                   <p className="text-xs text-faint">
-                    checked <Moment at={check.checkedAt * 1000} />
+                    <Sentence
+                      text={words.checks.checked}
+                      parts={{ when: <Moment at={check.checkedAt * 1000} /> }}
+                    />
                   </p>
                 )}
               </div>

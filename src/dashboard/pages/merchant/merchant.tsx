@@ -14,12 +14,14 @@ import { Loaded, Skeleton, SkeletonRows } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { useTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount, percent, shortCount } from '../../format/amounts.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { lastDirectory } from '../directory/filter-bar.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
+import { words } from './words.js'
 
 /** Shows one merchant to the public. */
 export function MerchantPage({ id }: { id: string }) {
@@ -31,10 +33,10 @@ export function MerchantPage({ id }: { id: string }) {
       missing={
         <Empty
           isPage
-          title="There is no such merchant"
-          action={<ButtonLink href="/directory">To the directory</ButtonLink>}
+          title={words.missing}
+          action={<ButtonLink href="/directory">{words.toDirectory}</ButtonLink>}
         >
-          The id is mistyped, or the owner deleted the listing.
+          {words.missingText}
         </Empty>
       }
     >
@@ -50,7 +52,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
     <div className="space-y-10">
       <header>
         <Link href={lastDirectory()} className="text-sm text-muted hover:text-ink">
-          ← Directory
+          {words.back}
         </Link>
         <div className="mt-4 flex items-start gap-4">
           <Glyph of={id} size={56} />
@@ -74,12 +76,12 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
         )}
       </header>
       {flags.hidden && (
-        <Notice tone="warn" title="Hidden by the operator">
+        <Notice tone="warn" title={words.hidden}>
           {flags.hiddenReason !== null && <UntrustedText text={flags.hiddenReason} max={300} />}
         </Notice>
       )}
       <PublicTotals merchantId={id} />
-      <Section title={endpoints.length === 1 ? 'One endpoint' : `${endpoints.length} endpoints`}>
+      <Section title={words.endpoints(endpoints.length)}>
         <Card className="overflow-hidden">
           <ul className="divide-y divide-line">
             {endpoints.map((endpoint, index) => (
@@ -95,21 +97,23 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
         </Card>
       </Section>
       <div className="grid gap-10 lg:grid-cols-2">
-        <Section title="Identity">
+        <Section title={words.identity}>
           <IdentityChecks merchant={merchant} />
         </Section>
-        <Section title="Money and ownership">
+        <Section title={words.facts}>
           <Facts merchant={merchant} />
         </Section>
       </div>
       {flags.unclaimed && (
         <Notice
-          title="Is this yours?"
+          title={words.claim}
           action={
-            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>Claim it</ButtonLink>
+            <ButtonLink href={`/console/${encodeURIComponent(id)}/edit`}>
+              {words.claimAction}
+            </ButtonLink>
           }
         >
-          Arcus found it in a settled payment. The key of the address that is paid can claim it.
+          {words.claimText}
         </Notice>
       )}
     </div>
@@ -132,42 +136,44 @@ function Facts({ merchant }: { merchant: MerchantView }) {
   return (
     <Card className="px-5 py-2">
       <dl className="divide-y divide-line text-sm">
-        <Fact name={flags.official ? 'Buyback address' : 'Paid to'}>
+        <Fact name={flags.official ? words.fact.buyback : words.fact.payTo}>
           <Hex hex={payTo} kind="address" />
           {flags.official && (
             <p className="text-xs text-muted">
-              {sameAddress(buyback, payTo)
-                ? 'Revenue of official merchants goes to this public buyback wallet.'
-                : 'This is not the present buyback wallet of the operator.'}
+              {sameAddress(buyback, payTo) ? words.fact.buybackText : words.fact.notBuyback}
             </p>
           )}
         </Fact>
-        <Fact name="Owner">
+        <Fact name={words.fact.owner}>
           {owner !== null ? (
             <Hex hex={owner} kind="address" />
           ) : flags.unclaimed ? (
-            'nobody yet'
+            words.fact.nobody
           ) : (
-            'the operator'
+            words.fact.operator
           )}
           {owner !== null && !flags.official && (
-            <p className="text-xs text-muted">
-              The owner signed this listing. Nobody has reviewed it.
-            </p>
+            <p className="text-xs text-muted">{words.fact.unreviewed}</p>
           )}
         </Fact>
-        <Fact name="Network">
+        <Fact name={words.fact.network}>
           <span className="font-mono text-xs">{network}</span>
         </Fact>
-        <Fact name="Listed">
-          <Moment at={createdAt * 1000} />, changed <Moment at={updatedAt * 1000} />
+        <Fact name={words.fact.listed}>
+          <Sentence
+            text={words.fact.listedText}
+            parts={{
+              listed: <Moment at={createdAt * 1000} />,
+              changed: <Moment at={updatedAt * 1000} />,
+            }}
+          />
         </Fact>
-        <Fact name="Signed history">
+        <Fact name={words.fact.history}>
           <a href={`/api/merchants/${encodeURIComponent(id)}/history`} className={quietLink}>
-            {revision} {revision === 1 ? 'message' : 'messages'}
+            {words.fact.messages(revision)}
           </a>
         </Fact>
-        <Fact name="For machines">
+        <Fact name={words.fact.machines}>
           <span className="flex flex-wrap gap-x-3">
             {['openapi.json', 'tools.json', 'llms.txt'].map((file) => (
               <a
@@ -196,7 +202,7 @@ function MerchantSkeleton() {
         </div>
       </div>
       <Card className="overflow-hidden">
-        <SkeletonRows count={3} label="Loading the merchant" />
+        <SkeletonRows count={3} label={words.loading} />
       </Card>
     </div>
   )
@@ -207,38 +213,45 @@ export function PublicTotals({ merchantId }: { merchantId: string }) {
   const [range, setRange] = useState<Range>('30d')
   const { data, error } = useQuery(merchantTotalsQuery(merchantId))
   if (error !== null && data === undefined) {
-    return <p className="text-sm text-muted">Public totals could not be loaded: {error.message}</p>
+    return <p className="text-sm text-muted">{words.totals.failed(error.message)}</p>
   }
   const totals = data?.[range]
   return (
-    <section aria-label="Public totals">
+    <section aria-label={words.totals.title}>
       <Card className="p-5">
         <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
-          <h2 className="text-sm font-medium">Public totals</h2>
-          <Segmented legend="Range" value={range} options={ranges} onChange={setRange} />
+          <h2 className="text-sm font-medium">{words.totals.title}</h2>
+          <Segmented
+            legend={words.totals.range}
+            value={range}
+            options={ranges}
+            onChange={setRange}
+          />
         </div>
         {totals === undefined ? (
           <Skeleton className="h-14 w-full" />
         ) : (
           <dl className="grid grid-cols-2 gap-x-6 gap-y-5 sm:grid-cols-5">
             <Stat
-              name="Paid calls"
+              name={words.totals.calls}
               value={shortCount(totals.settled)}
               title={exactCount(totals.settled)}
             />
-            <Stat name="Revenue" value={<Usd usd={totals.revenue.usd} />} />
+            <Stat name={words.totals.revenue} value={<Usd usd={totals.revenue.usd} />} />
             <Stat
-              name="Payers"
+              name={words.totals.payers}
               value={shortCount(totals.payers.unique)}
-              note={`${shortCount(totals.payers.repeat)} came back`}
+              note={words.totals.repeat(shortCount(totals.payers.repeat))}
             />
-            <Stat name="Success rate" value={percent(totals.successRate)} />
-            <Latency name="Settle time" p50={totals.settleP50Ms} p95={totals.settleP95Ms} />
+            <Stat name={words.totals.successRate} value={percent(totals.successRate)} />
+            <Latency
+              name={words.totals.settleTime}
+              p50={totals.settleP50Ms}
+              p95={totals.settleP95Ms}
+            />
           </dl>
         )}
-        <p className="mt-4 text-xs text-faint">
-          Net of refunds. Payments of owners to themselves and invalid payments are left out.
-        </p>
+        <p className="mt-4 text-xs text-faint">{words.totals.note}</p>
       </Card>
     </section>
   )

@@ -1,6 +1,7 @@
 import type { EndpointState } from '../../../api/listings.js'
 import { StatusDot } from '../../components/badge.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import {
   verdictForBuyers,
@@ -8,6 +9,7 @@ import {
   warningForBuyers,
   warningText,
 } from '../../format/verdicts.js'
+import { words } from './words.js'
 
 type ProbeState = Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>
 
@@ -25,15 +27,21 @@ export function ProbeReport({
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
         <StatusDot status={status} probe={probe} />
         {probe === null ? (
-          <span>never probed</span>
+          <span>{words.endpoint.unchecked}</span>
         ) : (
           <span>
-            probed <Moment at={probe.checkedAt * 1000} />
+            <Sentence
+              text={words.endpoint.checked}
+              parts={{ when: <Moment at={probe.checkedAt * 1000} /> }}
+            />
           </span>
         )}
         {nextProbeAt !== null && (
           <span>
-            next probe <Moment at={nextProbeAt * 1000} />
+            <Sentence
+              text={words.endpoint.nextCheck}
+              parts={{ when: <Moment at={nextProbeAt * 1000} /> }}
+            />
           </span>
         )}
       </div>

@@ -6,16 +6,8 @@ import { ratingsQuery } from '../../api/queries.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { Hex, OutLink, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { exactCount, percent } from '../../format/amounts.js'
-
-const words = {
-  scores: 'out of 100',
-  show: 'Read the ratings',
-  about:
-    'Each comes from somebody who paid for this endpoint here. A merchant could pay from wallets of their own, so look at how many payers there are.',
-  answer: 'The merchant answers:',
-  more: 'Only the newest are shown.',
-}
+import { percent } from '../../format/amounts.js'
+import { words } from './words.js'
 
 /** Shows what payers think of an endpoint in one line, and each rating with the merchant's answer once it is opened. */
 export function Ratings({
@@ -32,12 +24,11 @@ export function Ratings({
   return (
     <div className="space-y-1 text-sm text-muted">
       <p>
-        Rated {average} of 100 from {exactCount(count)} {count === 1 ? 'payment' : 'payments'} by{' '}
-        {exactCount(payers)} {payers === 1 ? 'payer' : 'payers'}
-        {payers > 1 && topPayerShare >= 0.5 && <>; one payer gave {percent(topPayerShare)}</>}
+        {words.ratings.average(average, count, payers)}{' '}
+        {payers > 1 && topPayerShare >= 0.5 && words.ratings.busiest(percent(topPayerShare))}
       </p>
       <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-        <summary className="w-fit font-medium hover:text-ink">{words.show}</summary>
+        <summary className="w-fit font-medium hover:text-ink">{words.ratings.show}</summary>
         {isOpen && <RatingList merchantId={merchantId} id={id} />}
       </details>
     </div>
@@ -50,13 +41,13 @@ function RatingList({ merchantId, id }: { merchantId: string; id: number }) {
     <Loaded query={query} skeleton={<Skeleton className="h-24" />}>
       {({ ratings, next }) => (
         <div className="mt-2 space-y-3">
-          <p className="max-w-prose text-xs">{words.about}</p>
+          <p className="max-w-prose text-xs">{words.ratings.about}</p>
           <ul className="space-y-3">
             {ratings.map((it) => (
               <OneRating key={it.id} rating={it} />
             ))}
           </ul>
-          {next !== null && <p className="text-xs">{words.more}</p>}
+          {next !== null && <p className="text-xs">{words.ratings.more}</p>}
         </div>
       )}
     </Loaded>
@@ -69,7 +60,8 @@ function OneRating({ rating }: { rating: RatingView }) {
     <li className="space-y-1 border-l-2 border-line pl-3">
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="font-medium text-ink">
-          {score} <span className="sr-only">{words.scores}</span>
+          <span aria-hidden="true">{score}</span>
+          <span className="sr-only">{words.ratings.score(score)}</span>
         </span>
         {tag !== '' && <UntrustedText text={tag} max={32} />}
         <Hex hex={payer} kind="address" />
@@ -84,7 +76,7 @@ function OneRating({ rating }: { rating: RatingView }) {
       )}
       {answer !== null && (
         <div className="max-w-prose">
-          <span className="font-medium">{words.answer}</span>{' '}
+          <span className="font-medium">{words.ratings.answer}</span>{' '}
           <UntrustedText text={answer.text} max={500} lines />
         </div>
       )}

@@ -21,7 +21,11 @@ import { Fact } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
 import { Notice } from '../../components/notice.js'
 import { PageTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
 import { Hex } from '../../components/untrusted-text.js'
+import { words as texts } from './words.js'
+
+const words = texts.attestation
 
 /** The result of the check of an attestation. */
 interface Finding {
@@ -49,14 +53,11 @@ export function AttestationCheck() {
 
   return (
     <>
-      <PageTitle title="Check an attestation">
-        An attestation is a signed statement of a facilitator that it settled a payment. Your
-        browser checks the signature. Only the chain proves that the money moved.
-      </PageTitle>
+      <PageTitle title={words.page.title}>{words.page.lead}</PageTitle>
       <form onSubmit={submit} noValidate className="max-w-3xl space-y-4">
         <TextArea
-          label="Attestation"
-          hint="The JSON of the attestation, or the whole answer of settle that carries it."
+          label={words.title}
+          hint={words.page.hint}
           error={problem}
           value={text}
           onChange={(value) => {
@@ -67,12 +68,12 @@ export function AttestationCheck() {
           isCode
         />
         <Button type="submit" variant="primary" disabled={check.isPending}>
-          Check
+          {words.page.submit}
         </Button>
       </form>
       <div className="mt-8 max-w-3xl space-y-5" aria-live="polite">
         {check.isError && (
-          <Notice tone="bad" title="The check could not be made">
+          <Notice tone="bad" title={words.checkFailed}>
             {check.error.message}
           </Notice>
         )}
@@ -90,35 +91,36 @@ export function OwnAttestation({ payment }: { payment: PaymentStatus }) {
   if (attestation === undefined || attestation === null) {
     return (
       <p className="text-sm text-muted">
-        {query.isPending
-          ? 'Looking for it…'
-          : query.isError
-            ? query.error.message
-            : 'None was signed: Arcus had no key for attestations then, or its database was restored.'}
+        {query.isPending ? words.loading : query.isError ? query.error.message : words.none}
       </p>
     )
   }
-  const found = check.data && verdicts[check.data.verdict]
+  const verdict = check.data?.verdict
   return (
     <div className="space-y-3 text-sm">
       <p className="text-muted">
-        Signed by{' '}
-        <Hex hex={attestation.payload.facilitator} kind="address" network={payment.network} />
+        <Sentence
+          text={words.signedBy}
+          parts={{
+            signer: (
+              <Hex hex={attestation.payload.facilitator} kind="address" network={payment.network} />
+            ),
+          }}
+        />
       </p>
       <div aria-live="polite">
         {check.isError && (
-          <Notice tone="bad" title="The check could not be made">
+          <Notice tone="bad" title={words.checkFailed}>
             {check.error.message}
           </Notice>
         )}
-        {found === undefined ? (
+        {verdict === undefined ? (
           <Button size="sm" isBusy={check.isPending} onClick={() => check.mutate(attestation)}>
-            Check it
+            {words.check}
           </Button>
         ) : (
-          <Notice tone={found.tone} title={found.title}>
-            {found.meaning} Your browser checked the signature and compared the statement with the
-            record of Arcus. It did not ask the chain.
+          <Notice tone={tones[verdict]} title={words.verdicts[verdict].title}>
+            {words.verdicts[verdict].meaning} {words.extent}
           </Notice>
         )}
       </div>
@@ -134,7 +136,7 @@ function readPasted(text: string): Pasted {
   try {
     value = JSON.parse(text)
   } catch {
-    return { ok: false, problem: 'This is no JSON. Paste the attestation as it was given to you.' }
+    return { ok: false, problem: words.page.notJson }
   }
   const extension = memberOf(memberOf(value, 'extensions'), FACILITATOR_ATTESTATION)
   return readAttestation(memberOf(memberOf(extension, 'info'), 'attestation') ?? value)
@@ -192,27 +194,11 @@ function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-const verdicts = {
-  match: {
-    tone: 'ok',
-    title: 'It matches a payment that settled here',
-    meaning: 'Payer, payee, asset and amount are those of a payment in this transaction.',
-  },
-  mismatch: {
-    tone: 'bad',
-    title: 'It contradicts what settled here',
-    meaning: 'The transaction is known, and no payment in it has this payer, payee and amount.',
-  },
-  notFound: {
-    tone: 'warn',
-    title: 'No such payment is known here',
-    meaning: 'The signature is good. Another facilitator may have settled it: look on the chain.',
-  },
-  wrongSignature: {
-    tone: 'bad',
-    title: 'The signature is not that of the facilitator it names',
-    meaning: 'Somebody changed the statement, or never had the key. Do not rely on it.',
-  },
+const tones = {
+  match: 'ok',
+  mismatch: 'bad',
+  notFound: 'warn',
+  wrongSignature: 'bad',
 } as const
 
 /** The latest time that a browser can show, Unix milliseconds. */
@@ -220,49 +206,50 @@ const LAST_MS = 8.64e15
 
 function Observed({ seconds }: { seconds: string }) {
   const at = Number(seconds) * 1_000
-  return at <= LAST_MS ? <Moment at={at} /> : `${seconds} seconds after 1970`
+  return at <= LAST_MS ? <Moment at={at} /> : words.farTime(seconds)
 }
 
 function Found({ finding }: { finding: Finding }) {
   const { payload, verdict, signer, isOwnKey } = finding
-  const { tone, title, meaning } = verdicts[verdict]
+  const { title, meaning } = words.verdicts[verdict]
   const { network } = payload
   return (
     <>
-      <Notice tone={tone} title={title}>
+      <Notice tone={tones[verdict]} title={title}>
         {meaning}
       </Notice>
       <Card>
         <dl className="divide-y divide-line px-5 text-sm">
-          <Fact name="Transaction">
+          <Fact name={texts.fact.transaction}>
             <Hex hex={payload.transaction} kind="tx" network={network} isFull />
           </Fact>
-          <Fact name="From">
+          <Fact name={texts.fact.from}>
             <Hex hex={payload.payer} kind="address" network={network} isFull />
           </Fact>
-          <Fact name="To">
+          <Fact name={texts.fact.to}>
             <Hex hex={payload.payee} kind="address" network={network} isFull />
           </Fact>
-          <Fact name="Amount">
-            {payload.amount} atomic units of{' '}
-            <Hex hex={payload.asset} kind="address" network={network} />
+          <Fact name={words.amount}>
+            <Sentence
+              text={words.amountText}
+              parts={{
+                amount: payload.amount,
+                asset: <Hex hex={payload.asset} kind="address" network={network} />,
+              }}
+            />
           </Fact>
-          <Fact name="Network">
+          <Fact name={texts.fact.network}>
             <span className="font-mono text-xs">{network}</span>
           </Fact>
-          <Fact name="Observed">
+          <Fact name={words.observed}>
             <Observed seconds={payload.observedAt} />
           </Fact>
-          <Fact name="Facilitator">
+          <Fact name={words.facilitator}>
             <Hex hex={payload.facilitator} kind="address" network={network} isFull />
-            <p className="text-xs text-muted">
-              {isOwnKey
-                ? 'This service signs with this key now.'
-                : 'This service does not sign with this key now. It may be an older key, or another facilitator.'}
-            </p>
+            <p className="text-xs text-muted">{isOwnKey ? words.ownKey : words.otherKey}</p>
           </Fact>
           {signer !== undefined && (
-            <Fact name="Signed by">
+            <Fact name={words.signer}>
               <span className="font-mono text-xs break-all">{signer}</span>
             </Fact>
           )}

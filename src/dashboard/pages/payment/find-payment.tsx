@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { Link, Redirect, useLocation, useSearchParams } from 'wouter'
+import { Redirect, useLocation, useSearchParams } from 'wouter'
 import { settingsQuery } from '../../api/queries.js'
-import { Button, quietLink } from '../../components/button.js'
+import { Button, TextLink } from '../../components/button.js'
 import { TextField } from '../../components/field.js'
 import { PageTitle } from '../../components/page.js'
+import { Sentence } from '../../components/sentence.js'
 import { readSearch } from '../../format/search-target.js'
+import { words } from './words.js'
 
 /** Finds a payment by its transaction, or by payer and nonce, and leads to its page. */
 export function FindPayment() {
   return (
     <>
-      <PageTitle title="Find a payment">
-        Give the hash of its transaction, or its payer and nonce where there is no transaction yet.
-        An attestation of a payment can be{' '}
-        <Link href="/payments/attestation" className={quietLink}>
-          checked here
-        </Link>
-        .
+      <PageTitle title={words.find.title}>
+        <Sentence
+          text={words.find.lead}
+          parts={{ check: <TextLink href="/payments/attestation">{words.find.check}</TextLink> }}
+        />
       </PageTitle>
       <FindForm />
     </>
@@ -40,38 +40,36 @@ function FindForm() {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (target.kind === 'hash') return navigate(`/payments/${target.hash}`)
-    if (target.kind === 'words') {
-      return setProblem({ first: 'Give a transaction hash (64 hex digits) or an address (40).' })
-    }
+    if (target.kind === 'words') return setProblem({ first: words.find.notHex })
     const second = readSearch(nonce)
-    if (second.kind !== 'hash') return setProblem({ nonce: 'The nonce has 64 hex digits.' })
-    if (chosen === undefined) return setProblem({ nonce: 'The networks could not be read yet.' })
+    if (second.kind !== 'hash') return setProblem({ nonce: words.find.badNonce })
+    if (chosen === undefined) return setProblem({ nonce: words.find.noNetworks })
     navigate(`/payments/${chosen}/${target.address}/${second.hash}`)
   }
 
   const submitButton = (
     <Button type="submit" variant="primary">
-      Find
+      {words.find.submit}
     </Button>
   )
 
   return (
     <form onSubmit={submit} noValidate className="max-w-3xl space-y-4">
       <TextField
-        label="Transaction hash or payer address"
+        label={words.find.first}
         error={problem.first}
         value={first}
         onChange={(text) => {
           setFirst(text)
           setProblem({})
         }}
-        placeholder="0x…"
+        placeholder={words.find.hexPlaceholder}
         isCode
         beside={!isPayer && submitButton}
       />
       {isPayer && networks.length > 1 && (
         <fieldset className="flex flex-wrap gap-x-5 gap-y-2 text-sm">
-          <legend className="mb-1.5 font-medium">Network</legend>
+          <legend className="mb-1.5 font-medium">{words.find.network}</legend>
           {networks.map(({ network: one, name }) => (
             <label key={one} className="inline-flex items-center gap-2">
               <input
@@ -87,15 +85,15 @@ function FindForm() {
       )}
       {isPayer && (
         <TextField
-          label="Nonce"
-          hint="The nonce of the authorization that the payer signed."
+          label={words.find.nonce}
+          hint={words.find.nonceHint}
           error={problem.nonce}
           value={nonce}
           onChange={(text) => {
             setNonce(text)
             setProblem({})
           }}
-          placeholder="0x…"
+          placeholder={words.find.hexPlaceholder}
           isCode
           beside={submitButton}
         />

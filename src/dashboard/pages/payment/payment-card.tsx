@@ -8,29 +8,22 @@ import { quietLink, TextLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Fact, Money, Usd } from '../../components/figures.js'
 import { Moment } from '../../components/moment.js'
+import { Sentence } from '../../components/sentence.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { duration } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
 import { OwnAttestation } from './attestation.js'
+import { words } from './words.js'
 
-const states: Record<PaymentStatus['state'], { tone: Tone; name: string; meaning: string }> = {
-  queued: { tone: 'warn', name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
-  submitted: {
-    tone: 'warn',
-    name: 'Submitted',
-    meaning: 'Sent to the network. This page follows it.',
-  },
-  confirmed: {
-    tone: 'ok',
-    name: 'Confirmed',
-    meaning: 'The merchant has the money. This is final.',
-  },
-  failed: { tone: 'bad', name: 'Failed', meaning: 'No money was moved.' },
+const tones: Record<PaymentStatus['state'], Tone> = {
+  queued: 'warn',
+  submitted: 'warn',
+  confirmed: 'ok',
+  failed: 'bad',
 }
 
 /** A payment in a list of those of its transaction. */
 export function PaymentLine({ payment }: { payment: PaymentStatus }) {
-  const { tone, name } = states[payment.state]
   return (
     <li className="relative flex flex-wrap items-center gap-x-4 gap-y-1 px-5 py-3 text-sm hover:bg-sunken/60">
       <Link href={paymentPath(payment)} className="font-medium after:absolute after:inset-0">
@@ -39,14 +32,14 @@ export function PaymentLine({ payment }: { payment: PaymentStatus }) {
       <span className="min-w-0 flex-1 basis-64 font-mono text-xs break-all text-muted">
         {payment.payer} → {payment.payTo}
       </span>
-      <Badge tone={tone}>{name}</Badge>
+      <Badge tone={tones[payment.state]}>{words.states[payment.state].name}</Badge>
     </li>
   )
 }
 
 /** Everything that is known about a payment: from whom, for what, when, and its proofs. */
 export function PaymentCard({ payment }: { payment: PaymentStatus }) {
-  const { tone, name, meaning } = states[payment.state]
+  const { name, meaning } = words.states[payment.state]
   const { network, transaction, errorReason, errorMessage } = payment
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
@@ -58,41 +51,41 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
             </p>
             <p className="text-sm text-muted">{meaning}</p>
           </div>
-          <Badge tone={tone}>{name}</Badge>
+          <Badge tone={tones[payment.state]}>{name}</Badge>
         </div>
         <dl className="divide-y divide-line px-5 text-sm">
-          <Fact name="From">
+          <Fact name={words.fact.from}>
             <Hex hex={payment.payer} kind="address" network={network} isFull />
           </Fact>
-          <Fact name="To">
+          <Fact name={words.fact.to}>
             <Hex hex={payment.payTo} kind="address" network={network} isFull />
             <p className="text-xs">
               <Link
                 href={`/directory?payTo=${payment.payTo}`}
                 className={`text-muted ${quietLink}`}
               >
-                Endpoints that are paid at this address
+                {words.fact.paidHere}
               </Link>
             </p>
           </Fact>
           {payment.state === 'confirmed' && <PaidFor payment={payment} />}
-          <Fact name="Transaction">
+          <Fact name={words.fact.transaction}>
             {transaction === null ? (
-              'none yet'
+              words.fact.noTransaction
             ) : (
               <>
                 <Hex hex={transaction} kind="tx" network={network} isFull />
                 {payment.blockNumber !== null && (
-                  <p className="text-xs text-muted">block {payment.blockNumber}</p>
+                  <p className="text-xs text-muted">{words.fact.block(payment.blockNumber)}</p>
                 )}
               </>
             )}
           </Fact>
-          <Fact name="Nonce">
+          <Fact name={words.fact.nonce}>
             <span className="font-mono text-xs break-all">{payment.nonce}</span>
           </Fact>
           {errorReason !== null && (
-            <Fact name="Reason">
+            <Fact name={words.fact.reason}>
               <span title={errorReason}>{failureText(errorReason)}</span>
               {errorMessage !== null && (
                 <p className="text-muted">
@@ -102,31 +95,31 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
             </Fact>
           )}
           {payment.gasUsd !== null && (
-            <Fact name="Gas, paid by Arcus">
+            <Fact name={words.fact.gas}>
               <Usd usd={payment.gasUsd} />
             </Fact>
           )}
-          <Fact name="Network">
+          <Fact name={words.fact.network}>
             <span className="font-mono text-xs">{network}</span>
           </Fact>
         </dl>
         <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
           {payment.state === 'confirmed' && (
             <a href={paymentPath(payment, '/receipt')} className={quietLink}>
-              Receipt
+              {words.receipt}
             </a>
           )}
           <Link href={paymentPath(payment)} className={quietLink}>
-            Link to this payment
+            {words.link}
           </Link>
         </div>
       </Card>
       <div className="space-y-8">
-        <Section title="Timeline">
+        <Section title={words.timeline.title}>
           <Timeline payment={payment} />
         </Section>
         {payment.state === 'confirmed' && (
-          <Section title="Attestation">
+          <Section title={words.attestation.title}>
             <OwnAttestation payment={payment} />
           </Section>
         )}
@@ -141,22 +134,28 @@ export function PaymentCard({ payment }: { payment: PaymentStatus }) {
  */
 function PaidFor({ payment }: { payment: PaymentStatus }) {
   const { data } = useQuery(receiptQuery(paymentPath(payment, '/receipt')))
-  if (data === undefined) return <Fact name="For">…</Fact>
+  if (data === undefined) return <Fact name={words.fact.for}>{words.fact.loading}</Fact>
   const { merchant, merchantId, resource } = data
   if (merchant === null || merchantId === null) {
-    return <Fact name="For">No listed merchant is proven to be paid at this address.</Fact>
+    return <Fact name={words.fact.for}>{words.fact.unlisted}</Fact>
   }
   return (
-    <Fact name="For">
+    <Fact name={words.fact.for}>
       <TextLink href={`/merchants/${encodeURIComponent(merchantId)}`}>
         <UntrustedText text={merchant} max={60} />
       </TextLink>
       {resource !== null && (
         <p className="text-xs text-muted">
-          <span className="font-mono break-all">
-            <UntrustedText text={resource.split(/[?#]/, 1)[0] ?? ''} max={256} />
-          </span>
-          , as the payer stated it
+          <Sentence
+            text={words.fact.resource}
+            parts={{
+              resource: (
+                <span className="font-mono break-all">
+                  <UntrustedText text={resource.split(/[?#]/, 1)[0] ?? ''} max={256} />
+                </span>
+              ),
+            }}
+          />
         </p>
       )}
     </Fact>
@@ -174,20 +173,25 @@ interface Step {
 function stepsOf(payment: PaymentStatus): Step[] {
   const { state, createdAt, sentAt, updatedAt, deliveredAt, transaction, delivered } = payment
   const accepted: Step = {
-    name: 'Verified and accepted',
+    name: words.timeline.accepted,
     at: createdAt,
-    note: 'Signature, funds and terms were checked, and the payment was written down.',
+    note: words.timeline.acceptedText,
   }
   const sent: Step = {
-    name: 'Sent',
+    name: words.timeline.sent,
     at: sentAt,
     note:
       sentAt === null && transaction !== null
-        ? 'Somebody else sent the transaction, or the time is not known any more.'
-        : 'A relayer sent its transaction.',
+        ? words.timeline.sentByOthers
+        : words.timeline.sentText,
   }
   if (state === 'failed') {
-    const failed: Step = { name: 'Failed', at: updatedAt, note: 'No money was moved.', tone: 'bad' }
+    const failed: Step = {
+      name: words.timeline.failed,
+      at: updatedAt,
+      note: words.timeline.failedText,
+      tone: 'bad',
+    }
     return sentAt === null ? [accepted, failed] : [accepted, sent, failed]
   }
   const isConfirmed = state === 'confirmed'
@@ -195,17 +199,15 @@ function stepsOf(payment: PaymentStatus): Step[] {
     accepted,
     sent,
     {
-      name: 'Confirmed',
+      name: words.timeline.confirmed,
       at: isConfirmed ? updatedAt : null,
-      note: isConfirmed ? 'Arcus found the transfer in a block.' : 'Waiting for a block.',
+      note: isConfirmed ? words.timeline.confirmedText : words.timeline.unconfirmed,
       tone: 'ok',
     },
     {
-      name: 'Answered',
+      name: words.timeline.answered,
       at: deliveredAt,
-      note: delivered
-        ? 'The merchant’s server was told of the success, once.'
-        : 'Nobody was told yet: the next request to settle it is.',
+      note: delivered ? words.timeline.answeredText : words.timeline.unanswered,
       tone: 'ok',
     },
   ]
@@ -229,8 +231,16 @@ function Timeline({ payment }: { payment: PaymentStatus }) {
             <p className="flex flex-wrap items-baseline gap-x-2 text-sm font-medium">
               {name}
               <span className="text-xs font-normal text-muted tabular">
-                {at === null ? 'no time' : <Moment at={at} />}
-                {since !== undefined && since >= 0 && ` · ${duration(since)} later`}
+                {at === null ? (
+                  words.timeline.noTime
+                ) : since === undefined || since < 0 ? (
+                  <Moment at={at} />
+                ) : (
+                  <Sentence
+                    text={words.timeline.since}
+                    parts={{ when: <Moment at={at} />, duration: duration(since) }}
+                  />
+                )}
               </span>
             </p>
             <p className="text-xs text-pretty text-muted">{note}</p>

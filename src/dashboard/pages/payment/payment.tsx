@@ -8,6 +8,7 @@ import { Empty } from '../../components/card.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
 import { PaymentCard, PaymentLine } from './payment-card.js'
+import { words } from './words.js'
 
 /** Shows the payment of a payer and nonce; the query tells several of them apart. */
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
@@ -28,17 +29,15 @@ function FoundPayments({ path }: { path: string }) {
   const isBad = query.error instanceof ArcusError && query.error.status === 400
   const missing = (
     <Empty
-      title="No such payment here"
-      action={<ButtonLink href="/payments">Find another payment</ButtonLink>}
+      title={words.missing}
+      action={<ButtonLink href="/payments">{words.findAnother}</ButtonLink>}
     >
-      {isBad
-        ? query.error?.message
-        : 'Arcus has not settled this payment. It may have been settled elsewhere: look at the chain.'}
+      {isBad ? query.error?.message : words.missingText}
     </Empty>
   )
   return (
     <>
-      <PageTitle title="Payment" />
+      <PageTitle title={words.title} />
       <div aria-live="polite">
         {isBad ? (
           missing
@@ -61,9 +60,7 @@ function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
   if (payments.length === 1 && only !== undefined) return <PaymentCard payment={only} />
   return (
     <>
-      <p className="mb-3 text-sm text-muted">
-        This transaction carried {payments.length} payments. Choose one.
-      </p>
+      <p className="mb-3 text-sm text-muted">{words.several(payments.length)}</p>
       <ul className="divide-y divide-line rounded-2xl border border-line bg-raised shadow-card">
         {payments.map((payment) => (
           <PaymentLine key={payment.settlementId} payment={payment} />

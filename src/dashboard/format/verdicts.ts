@@ -20,7 +20,7 @@ const warnings: Record<string, string> = {
   amount_zero:
     'The endpoint asks for an amount of zero, which is not settled. Ask for 1 atomic unit or more.',
   schema_missing:
-    'Neither the endpoint nor the listing says how to call it. Add an input schema, so that agents can use it as a tool.',
+    'Neither the endpoint nor the listing says how to call it. Add an input schema so that agents can use it as a tool.',
   wrong_domain:
     'The 402 answer describes the token wrongly, so the signatures of buyers do not work. Its “extra” needs the name “USDC” or “EURC” on Arc, and the version “2”.',
   scheme_not_settled:
